@@ -1,0 +1,1 @@
+"""The JAX sampler and trainer, cross-checked against `reference`."""

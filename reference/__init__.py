@@ -1,0 +1,83 @@
+"""Exact, plain-Python ground truth for samplers on pointed DAGs and their lifts.
+
+>>> from reference import FLOAT64, RATIONAL, BackwardPolicy, History, lift, marginal
+>>> from reference import forward_from_backward, pointed_dag
+>>> diamond = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"],
+...                        "x": [], "y": []})
+>>> lifted = lift(diamond, History())
+>>> len(diamond.labels), len(lifted.dag.labels)
+(6, 7)
+>>> rewards = tuple(map(RATIONAL.convert, (1, 2)))
+>>> p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+>>> p_f, z = forward_from_backward(p_b, rewards)
+>>> marginal(p_f)
+(Fraction(1, 3), Fraction(2, 3))
+"""
+
+from reference.balance import cb_residuals, log_tb_residuals, tb_residuals
+from reference.dag import PointedDAG, Trajectory, pointed_dag
+from reference.errors import InputError, TooLargeError
+from reference.fields import FLOAT64, RATIONAL, Field, gamma
+from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, Table, lift
+from reference.marginals import (
+    longest_path,
+    marginal,
+    marginal_by_trajectories,
+    mass,
+    path_sums,
+)
+from reference.metrics import (
+    Estimate,
+    fcs,
+    fcs_estimate,
+    kl_divergence,
+    normalize,
+    total_variation,
+    uniform_batches,
+)
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
+from reference.problems import Problem, enumerate_dag, enumerate_rewards
+from reference.solve import flows, forward_from_backward, forward_from_law
+
+__all__ = [
+    "FLOAT64",
+    "RATIONAL",
+    "Additive",
+    "BackwardKernel",
+    "BackwardPolicy",
+    "Dynamics",
+    "Estimate",
+    "Field",
+    "Forgetful",
+    "ForwardPolicy",
+    "History",
+    "InputError",
+    "LiftedDAG",
+    "PointedDAG",
+    "Problem",
+    "Table",
+    "TooLargeError",
+    "Trajectory",
+    "cb_residuals",
+    "enumerate_dag",
+    "enumerate_rewards",
+    "fcs",
+    "fcs_estimate",
+    "flows",
+    "forward_from_backward",
+    "forward_from_law",
+    "gamma",
+    "kl_divergence",
+    "lift",
+    "log_tb_residuals",
+    "longest_path",
+    "marginal",
+    "marginal_by_trajectories",
+    "mass",
+    "normalize",
+    "path_sums",
+    "pointed_dag",
+    "tb_residuals",
+    "total_variation",
+    "uniform_batches",
+]

@@ -1,0 +1,162 @@
+"""The pointed DAG lifted by a latent dynamical system (def:pointeddag)."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError
+
+S = TypeVar("S", bound=Hashable)
+S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
+W = TypeVar("W", bound=Hashable)
+
+
+class Dynamics(Protocol[S_contra, W]):
+    """A deterministic latent dynamical system: `W_t = advance(s_t, W_{t-1})`.
+
+    The paper writes `advance(s, W) = W + phi(s, W)`. Every map is of this form in an additive
+    group, so the `+` restricts nothing, and any hashable latent is allowed here.
+    """
+
+    @property
+    def initial(self) -> W:
+        """The latent `W_o` at the initial state."""
+        ...
+
+    def advance(self, state: S_contra, latent: W) -> W:
+        """The latent on arrival in the non-terminal `state`, from that of its parent."""
+        ...
+
+
+@dataclass(frozen=True)
+class Additive(Generic[S]):
+    """`W_t = W_{t-1} + phi(s_t, W_{t-1})` for a `phi` on numbers or any type with `+`."""
+
+    phi: Callable[[S, Any], Any]
+    initial: Any = 0
+
+    def advance(self, state: S, latent: Any) -> Any:
+        """`W + phi(s, W)`."""
+        return latent + self.phi(state, latent)
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """No memory: the latent is constant, and the lift is the base DAG."""
+
+    initial: None = None
+
+    def advance(self, state: Hashable, latent: None) -> None:
+        """The same constant."""
+
+
+@dataclass(frozen=True)
+class History:
+    """Full memory: the latent is the path so far, so that no two histories share a lifted state.
+
+    Every other lift is a quotient of this one.
+    """
+
+    initial: tuple[Any, ...] = ()
+
+    def advance(self, state: Hashable, latent: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The path, extended by `state`."""
+        return (*latent, state)
+
+
+@dataclass(frozen=True)
+class Table(Generic[S, W]):
+    """Dynamics written out: `transitions[s, W]` is the latent on arrival in `s`."""
+
+    transitions: Mapping[tuple[S, W], W]
+    initial: W
+
+    def advance(self, state: S, latent: W) -> W:
+        """The tabulated latent."""
+        return self.transitions[state, latent]
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedDAG(Generic[S]):
+    """A pointed DAG lifted by `phi` and `W_o` (def:pointeddag, with paths that start at `s_o*`).
+
+    The printed definition lets the paths of its condition (2) start anywhere, so that every
+    `(s_o, W)` is a source; here, as it must be meant, they start at `(s_o, W_o)`.
+
+    Attributes:
+        base: the unlifted DAG.
+        dag: the lifted DAG: its labels are `(s, W)` for non-terminal `s`, and `x` itself for
+            terminals, which are not lifted. The children of a lifted state are in the order of
+            the children of its base state.
+        projection: the base node of each lifted node.
+        base_edge: the number of the base edge below each lifted edge.
+    """
+
+    base: PointedDAG[S]
+    dag: PointedDAG[Any]
+    projection: tuple[int, ...]
+    base_edge: tuple[int, ...]
+
+
+def lift(
+    base: PointedDAG[S], dynamics: Dynamics[S, Any], max_nodes: int = 2_000_000
+) -> LiftedDAG[S]:
+    """Lifts `base` by `dynamics`, merging states whose latents are equal.
+
+    Raises:
+        TooLargeError: if the lift has more than `max_nodes` states.
+        InputError: if a latent is not hashable.
+    """
+    latents: list[dict[Any, None]] = [{} for _ in base.labels]
+    latents[0][_hashable(dynamics.initial, base.labels[0])] = None
+    out: dict[tuple[int, Any], tuple[tuple[int, Any], ...]] = {}
+    count = len(base.terminals)
+    # Base nodes come in topological order, so all latents of a node are known when it is reached.
+    for u, row in enumerate(base.children):
+        count += len(latents[u]) if row else 0
+        if count > max_nodes:
+            raise TooLargeError(
+                f"the lift has more than {max_nodes:,} states (stopped at state "
+                f"{base.labels[u]!r}, {u + 1:,} of {len(base.labels):,}): use a smaller instance, "
+                "a latent that merges more histories, or raise `max_nodes`"
+            )
+        for latent in latents[u]:
+            targets = []
+            for v in row:
+                if base.children[v]:
+                    arrived = dynamics.advance(base.labels[v], latent)
+                    latents[v][_hashable(arrived, base.labels[v])] = None
+                    targets.append((v, arrived))
+                else:
+                    targets.append((v, None))
+            out[u, latent] = tuple(targets)
+    nodes = [
+        (u, latent)
+        for u, row in enumerate(base.children)
+        for latent in (latents[u] if row else (None,))
+    ]
+    node = {key: i for i, key in enumerate(nodes)}
+    return LiftedDAG(
+        base=base,
+        dag=PointedDAG(
+            labels=tuple(
+                (base.labels[u], latent) if base.children[u] else base.labels[u]
+                for u, latent in nodes
+            ),
+            children=tuple(tuple(node[key] for key in out.get(key_u, ())) for key_u in nodes),
+        ),
+        projection=tuple(u for u, _ in nodes),
+        base_edge=tuple(edge for u, _ in nodes for edge in base.out_edges[u]),
+    )
+
+
+def _hashable(latent: Any, state: Any) -> Any:
+    try:
+        hash(latent)
+    except TypeError:
+        raise InputError(
+            f"the latent on arrival in state {state!r} is a {type(latent).__name__}, which is not "
+            "hashable, so equal latents could not be merged: use a tuple or a frozen dataclass"
+        ) from None
+    return latent

@@ -1,0 +1,68 @@
+"""The terminal law of a policy (eq:marginal), by dynamic programming and by enumeration."""
+
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.dag import PointedDAG
+from reference.policies import BackwardKernel, ForwardPolicy
+
+T = TypeVar("T", Fraction, float)
+
+
+def path_sums(weights: BackwardKernel[T]) -> list[T]:
+    """For each node, the sum over the paths from `s_o` to it of the product of edge values.
+
+    One pass over the edges in topological order. For a forward policy this is the probability
+    `u(s)` of visiting each state.
+    """
+    dag, field = weights.dag, weights.field
+    sums = [field.zero] * len(dag.labels)
+    sums[0] = field.one
+    for (u, v), value in zip(dag.edges, weights.values, strict=True):
+        sums[v] += sums[u] * value
+    return sums
+
+
+def marginal(policy: ForwardPolicy[T]) -> tuple[T, ...]:
+    """`p_T(x)` of eq:marginal, one number per `dag.terminals`, by dynamic programming."""
+    sums = path_sums(policy)
+    return tuple(sums[x] for x in policy.dag.terminals)
+
+
+def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) -> tuple[T, ...]:
+    """`p_T(x)` of eq:marginal read literally: the sum over every trajectory that ends in `x`.
+
+    Raises:
+        TooLargeError: if there are more than `limit` trajectories.
+    """
+    dag = policy.dag
+    total = dict.fromkeys(dag.terminals, policy.field.zero)
+    for trajectory in dag.trajectories(limit):
+        total[dag.end(trajectory)] += policy.along(trajectory)
+    return tuple(total.values())
+
+
+def mass(kernel: BackwardKernel[T]) -> tuple[T, ...]:
+    """`b(x)`, the sum of `p_B(tau|x)` over the trajectories ending in `x`, per terminal.
+
+    A `BackwardPolicy` has mass 1 at every terminal: the backward walk ends in `s_o`.
+    """
+    sums = path_sums(kernel)
+    return tuple(sums[x] for x in kernel.dag.terminals)
+
+
+def longest_path(dag: PointedDAG[Any], values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """For each node, the largest sum of `values` (one per edge) over the paths from `s_o` to it.
+
+    With `log p_F - log p_B` as values this bounds the trajectory-balance residual over all
+    trajectories without enumerating them.
+    """
+    best = np.full(len(dag.labels), -np.inf)
+    best[0] = 0.0
+    edge_values = np.asarray(values, dtype=np.float64)
+    for (u, v), value in zip(dag.edges, edge_values.tolist(), strict=True):
+        best[v] = max(best[v], best[u] + value)
+    return best

@@ -1,0 +1,156 @@
+"""Forward and backward policies, and backward kernels, as one number on each edge of a DAG."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, Self, TypeVar
+
+from reference.dag import PointedDAG, Trajectory
+from reference.errors import InputError
+from reference.fields import Field
+from reference.lifted import LiftedDAG
+
+T = TypeVar("T", Fraction, float)
+
+
+@dataclass(frozen=True, eq=False)
+class BackwardKernel(Generic[T]):
+    """Weights `B(tau) = prod of values over the edges of tau`, not necessarily normalised.
+
+    This is what implementations use for `p_B(tau|x)`: an unlifted backward policy evaluated along
+    the trajectory. On a lifted DAG its rows need not sum to one, but what the balance conditions
+    need is only that its mass `b(x) = sum over tau ending in x of B(tau)` is constant in `x`
+    (`reference.marginals.mass`); with trajectory balance, `p_T(x)` is proportional to
+    `R(x) b(x)`.
+
+    Attributes:
+        dag: the DAG, lifted or not.
+        field: the arithmetic.
+        values: a non-negative number per edge of `dag`.
+    """
+
+    dag: PointedDAG[Any]
+    field: Field[T]
+    values: Sequence[T]
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if len(self.values) != len(self.dag.edges):
+            raise InputError(
+                f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; "
+                "give one per edge, in the DAG's numbering"
+            )
+        for (u, v), value in zip(self.dag.edges, self.values, strict=True):
+            if not value >= 0:
+                raise InputError(
+                    f"{name}: the value on the edge {self.dag.labels[u]!r} -> "
+                    f"{self.dag.labels[v]!r} is {value}, but must be a number >= 0"
+                )
+
+    @classmethod
+    def from_weights(
+        cls, dag: PointedDAG[Any], field: Field[T], weights: Iterable[int | Fraction | float]
+    ) -> Self:
+        """The policy proportional to a positive weight per edge: `w / sum of its row`.
+
+        Integer weights give exact rationals (float probabilities rarely sum to one exactly).
+        """
+        given = [field.convert(w) for w in weights]
+        if len(given) != len(dag.edges):
+            raise InputError(
+                f"{cls.__name__}: {len(given)} weights for a DAG of {len(dag.edges)} edges; give "
+                "one per edge, in the DAG's numbering"
+            )
+        values = list(given)
+        for node, row in cls.rows(dag):
+            total = field.sum(given[edge] for edge in row)
+            if not total > 0:
+                raise InputError(
+                    f"{cls.__name__}: the weights at state {dag.labels[node]!r} sum to {total}, "
+                    "so they cannot be normalised: give at least one a positive weight"
+                )
+            for edge in row:
+                values[edge] = given[edge] / total
+        return cls(dag, field, values)
+
+    @classmethod
+    def uniform(cls, dag: PointedDAG[Any], field: Field[T]) -> Self:
+        """The policy that chooses uniformly in every row."""
+        return cls.from_weights(dag, field, [1] * len(dag.edges))
+
+    @classmethod
+    def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
+        """The groups of edges that belong to one choice, with the node that makes it."""
+        return ((v, row) for v, row in enumerate(dag.in_edges) if row)
+
+    def on(self, lifted: LiftedDAG[Any]) -> "BackwardKernel[T]":
+        """This one, evaluated on the base edges below the edges of a lift of its DAG."""
+        return BackwardKernel(lifted.dag, self.field, [self.values[e] for e in lifted.base_edge])
+
+    def along(self, trajectory: Trajectory) -> T:
+        """The product of the values along a trajectory."""
+        product = self.field.one
+        for edge in trajectory:
+            product *= self.values[edge]
+        return product
+
+
+@dataclass(frozen=True, eq=False)
+class _Policy(BackwardKernel[T]):
+    """Values whose rows sum to one: exactly in an exact field, else up to rounding."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for node, row in self.rows(self.dag):
+            total = self.field.sum(self.values[edge] for edge in row)
+            # n roundings to normalise and n to sum: a correctly rounded soft-max passes.
+            if not self.field.agree(total, self.field.one, 2 * len(row) + 2):
+                raise InputError(
+                    f"{type(self).__name__}: the row of state {self.dag.labels[node]!r} sums to "
+                    f"{total}, not to 1: normalise it (in float64 or better), or use from_weights"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class BackwardPolicy(_Policy[T]):
+    """A backward policy `p_B(s|s')`: a distribution over the parents of each node of `dag`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardPolicy(_Policy[T]):
+    """A forward policy `p_F(s'|s)`: a distribution over the children of each node of `dag`.
+
+    On a lifted DAG, `p_F(s'|s, W)`.
+    """
+
+    @classmethod
+    def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
+        """The out-edges of each non-terminal node."""
+        return ((u, row) for u, row in enumerate(dag.out_edges) if row)
+
+    @classmethod
+    def from_rows(
+        cls,
+        dag: PointedDAG[Any],
+        field: Field[T],
+        rows: Mapping[Any, Mapping[Any, int | Fraction | float]],
+    ) -> "ForwardPolicy[T]":
+        """The policy given by `rows[state][child]`; absent children have probability zero.
+
+        Raises:
+            InputError: a missing row, a child that is not one, a row that does not sum to one.
+        """
+        values = [field.zero] * len(dag.edges)
+        for u, row in cls.rows(dag):
+            state: Hashable = dag.labels[u]
+            if state not in rows:
+                raise InputError(f"ForwardPolicy: no row for the state {state!r}: add one")
+            edge_to = {dag.labels[dag.edges[edge][1]]: edge for edge in row}
+            for child, value in rows[state].items():
+                if child not in edge_to:
+                    raise InputError(
+                        f"ForwardPolicy: the row of {state!r} has {child!r}, which is not one of "
+                        f"its children {list(edge_to)}"
+                    )
+                values[edge_to[child]] = field.convert(value)
+        return cls(dag, field, values)

@@ -1,0 +1,93 @@
+"""Lines (fig:lines): walk along `p_0, ..., p_N` in steps of at most M, and stop at `q_i`."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from reference.errors import InputError
+from reference.problems.base import dyadic, positive_reward
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The Lines environment of length `N` and step size `M` with rewards `R(q_i)`.
+
+    States are the strings "p0" ... "pN" and, terminal, "q0" ... "qN". With `M = 1` the state
+    graph is a tree, and every lift of it is trivial.
+
+    Attributes:
+        rewards: `R(q_0), ..., R(q_N)`; their number fixes `N`.
+        step: `M`, the longest step.
+    """
+
+    rewards: tuple[Fraction, ...]
+    step: int = 2
+
+    def __post_init__(self) -> None:
+        if len(self.rewards) < 2:
+            raise InputError(f"Lines has length N = {self.length}, but N must be at least 1")
+        if self.step < 1:
+            raise InputError(f"Lines has step M = {self.step}, but M must be at least 1")
+        for i, value in enumerate(self.rewards):
+            positive_reward(value, f"q{i}")
+
+    @property
+    def length(self) -> int:
+        """`N`."""
+        return len(self.rewards) - 1
+
+    @classmethod
+    def laplaces(cls, length: int = 16, step: int = 1, seed: int = 0) -> Self:
+        """The mixture of four Laplaces (eq:laplaces), `R(q_i) = sum_j w_j exp(-|i - k_j|)`.
+
+        `k_j` uniform on 1..N and `w` uniform on the simplex, drawn with `seed`. Rewards are
+        rounded to 24 bits, so that they are exact rationals and exact float32 numbers at once.
+        """
+        if length < 1:
+            raise InputError(f"Lines has length N = {length}, but N must be at least 1")
+        rng = np.random.default_rng(seed)
+        centres = rng.integers(1, length, size=4, endpoint=True).tolist()
+        weights = rng.dirichlet(np.ones(4)).tolist()
+        return cls(
+            tuple(
+                dyadic(
+                    math.fsum(
+                        w * math.exp(-abs(i - k)) for w, k in zip(weights, centres, strict=True)
+                    )
+                )
+                for i in range(length + 1)
+            ),
+            step,
+        )
+
+    @classmethod
+    def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = (2, 20)) -> Self:
+        """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere."""
+        for peak in peaks:
+            if not 0 <= peak <= length:
+                raise InputError(
+                    f"the peak {peak} lies outside 0..{length}: choose a length of at least "
+                    f"{max(peaks)}, or other peaks"
+                )
+        return cls(
+            tuple(Fraction(1) if i in peaks else Fraction(1, 1000) for i in range(length + 1)), step
+        )
+
+    @property
+    def initial(self) -> str:
+        """`p_0`."""
+        return "p0"
+
+    def children(self, state: str) -> tuple[str, ...]:
+        """From `p_i`: stop at `q_i`, or move to `p_{i+1}, ..., p_{i+M}`, as far as `p_N`."""
+        if state[0] == "q":
+            return ()
+        i = int(state[1:])
+        return (f"q{i}", *(f"p{j}" for j in range(i + 1, min(i + self.step, self.length) + 1)))
+
+    def reward(self, terminal: str) -> Fraction:
+        """`R(q_i)`."""
+        return self.rewards[int(terminal[1:])]

@@ -1,0 +1,1 @@
+"""The paper's claims as tests, each with a control that must fail: `pytest verify/`."""
