@@ -1,0 +1,114 @@
+"""The audit: a trained run as an exact object."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from fast.bridge import exact_policy
+from fast.evaluation import has_exact_law, target_law
+from fast.job import set_up
+from fast.laws import exact_law
+from fast.runs import load_checkpoint, load_config
+from reference.errors import TooLargeError
+from reference.fields import RATIONAL
+from reference.marginals import marginal, mass
+from reference.metrics import kl_divergence, normalize, total_variation
+from reference.policies import BackwardPolicy
+
+# Up to this many lifted states, the audit is done in exact rationals.
+MAX_RATIONAL_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What can be said for certain of a trained policy.
+
+    Attributes:
+        arithmetic: "exact rationals", or "float64".
+        states: of the pointed DAG.
+        trajectories: complete ones.
+        total: `sum of p_T(x)`; 1, exactly in rationals.
+        tv: total variation to the target.
+        kl_forward: `KL(pi || p_T)` in nats.
+        kl_reverse: `KL(p_T || pi)` in nats.
+        backward_mass: the least and largest `sum over tau of p_B(tau|x)`; both must be 1.
+        largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
+            with the true `Z`, in nats.
+        oscillation: largest minus least log residual, `Delta`; `TV <= tanh(Delta/4)`.
+    """
+
+    arithmetic: str
+    states: int
+    trajectories: int
+    total: Fraction | float
+    tv: Fraction | float
+    kl_forward: float
+    kl_reverse: float
+    backward_mass: tuple[Fraction | float, Fraction | float]
+    largest_residual: float
+    oscillation: float
+
+    @property
+    def certificate(self) -> float:
+        """The bound `tanh(Delta/4) >= TV` that the residuals alone give."""
+        return math.tanh(self.oscillation / 4)
+
+
+def audit(folder: Path) -> Audit:
+    """Audits the last checkpoint of a run on the enumerated DAG.
+
+    The network is evaluated in float64, whatever it was trained in, on every state (Markovian) or
+    every history (path-dependent).
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint.
+        TooLargeError: if a path-dependent policy has too many trajectories to sum.
+    """
+    config = load_config(folder)
+    setup = set_up(config)
+    state, _ = load_checkpoint(folder, setup.initial)
+    policy, enumeration = state.sampler.policy, setup.enumeration
+    dag = enumeration.dag
+    if not has_exact_law(policy, enumeration):
+        raise TooLargeError(
+            f"the run {str(folder)!r} has {dag.trajectory_count:.3g} trajectories, too many for an "
+            "exact audit of a path-dependent policy: its report.json has the sampled figures; "
+            "train with a smaller instance (such as --side 6) to audit one"
+        )
+    law = exact_law(policy, enumeration, float64=True)
+    assert law.backward_mass is not None
+    assert law.log_ratio_range is not None
+    log_z = math.log(math.fsum(float(reward) for reward in enumeration.rewards))
+    low, high = (value + log_z for value in law.log_ratio_range)
+    target = target_law(enumeration).tolist()
+    p_t = law.probabilities.tolist()
+    tv: Fraction | float = total_variation(p_t, target)
+    total: Fraction | float = math.fsum(p_t)
+    backward: tuple[Fraction | float, Fraction | float] = (
+        float(law.backward_mass.min()),
+        float(law.backward_mass.max()),
+    )
+    arithmetic = "float64"
+    try:
+        lifted, exact = exact_policy(policy, enumeration, MAX_RATIONAL_NODES)
+    except TooLargeError:
+        pass
+    else:
+        p_exact = marginal(exact)
+        masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
+        tv = total_variation(p_exact, normalize(enumeration.rewards))
+        total, backward = sum(p_exact, start=Fraction(0)), (min(masses), max(masses))
+        arithmetic = "exact rationals"
+    return Audit(
+        arithmetic=arithmetic,
+        states=len(dag.labels),
+        trajectories=dag.trajectory_count,
+        total=total,
+        tv=tv,
+        kl_forward=kl_divergence(target, p_t),
+        kl_reverse=kl_divergence(p_t, target),
+        backward_mass=backward,
+        largest_residual=max(abs(low), abs(high)),
+        oscillation=high - low,
+    )

@@ -1,0 +1,132 @@
+"""The command `pdai`. Imports JAX only in the commands that compute."""
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from fast.config import GridConfig, LinesConfig, Six6Config, SynConfig
+from reference.errors import InputError
+
+Problem = (
+    Annotated[Six6Config, tyro.conf.subcommand("six6")]
+    | Annotated[SynConfig, tyro.conf.subcommand("syn")]
+    | Annotated[LinesConfig, tyro.conf.subcommand("lines")]
+    | Annotated[GridConfig, tyro.conf.subcommand("grid")]
+)
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a sampler on a problem, and report how far it is from the target.
+
+    Options of a problem follow its name: `pdai train six6 --dynamics markov`.
+    """
+
+    problem: Problem = Six6Config()  # noqa: RUF009  (frozen)
+    """The problem; `pdai train PROBLEM --help` lists its options."""
+    resume: tyro.conf.DisallowNone[Path | None] = None
+    """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
+
+    def run(self) -> None:
+        """Trains, and prints the final figures to stdout."""
+        from fast.job import resume, train
+        from fast.tables import report_table
+
+        if self.resume is None:
+            folder, report = train(self.problem)
+        elif self.problem == Six6Config():
+            folder, report = resume(self.resume)
+        else:
+            raise InputError(
+                "--resume continues a run with the options it began with: leave the problem and "
+                "its options away, or train anew without --resume"
+            )
+        _show(report_table(report))
+        print(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
+
+
+@dataclass(frozen=True)
+class AuditRun:
+    """Turn a trained run into an exact object: its law, its distance to the target, residuals."""
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """The folder that `pdai train` printed."""
+
+    def run(self) -> None:
+        """Audits, and prints the certificate to stdout."""
+        from fast.audit import audit
+        from fast.tables import audit_table
+
+        _show(audit_table(audit(self.run_folder)))
+
+
+@dataclass(frozen=True)
+class PlotRuns:
+    """Draw finished runs into one figure: their laws, and their curves together."""
+
+    run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
+    """The folders that `pdai train` printed."""
+    out: Path = Path("plot.png")
+    """Where to write the figure; its ending chooses the format."""
+
+    def run(self) -> None:
+        """Draws the figure."""
+        from fast.plotting import plot_runs
+
+        if not self.run_folders:
+            raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
+        plot_runs(self.run_folders, self.out)
+        print(f"plot: {self.out}")
+
+
+@dataclass(frozen=True)
+class Verify:
+    """Run the checks of the paper's claims, and print the ledger."""
+
+    def run(self) -> None:
+        """Runs `pytest` on the package `verify`, found as data: `fast` does not import it."""
+        import pytest
+
+        package = importlib.util.find_spec("verify")
+        assert package is not None
+        assert package.submodule_search_locations is not None
+        sys.exit(pytest.main(["-q", "--no-header", *package.submodule_search_locations]))
+
+
+Command = (
+    Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[AuditRun, tyro.conf.subcommand("audit")]
+    | Annotated[PlotRuns, tyro.conf.subcommand("plot")]
+    | Annotated[Verify, tyro.conf.subcommand("verify")]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parses the command line and runs the command; bad input exits with 2, in one message."""
+    try:
+        command: Command = tyro.cli(
+            Command,
+            args=arguments,
+            prog="pdai",
+            description="Path-dependent discrete samplers: train them, and know how right they are",
+            config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.OmitArgPrefixes),
+        )
+        command.run()
+    except InputError as error:
+        print(f"pdai: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _show(table: object) -> None:
+    from rich.console import Console
+
+    # Not a terminal: wide enough that no cell is cut.
+    console = Console()
+    Console(width=None if console.is_terminal else 120).print(table)

@@ -1,0 +1,68 @@
+"""What an environment is: a state graph and its rewards as pure array code."""
+
+from abc import abstractmethod
+from typing import Any, Generic, Literal, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int
+
+State = TypeVar("State")
+
+Encoding = Literal["one-hot", "natural"]
+
+
+class AbstractEnvironment(eqx.Module, Generic[State]):
+    """A state graph written for one state; batch it with `jax.vmap`, step it in `lax.scan`.
+
+    Parameters come from a problem of `reference.problems`; steps, masks and rewards are written
+    again here, so that comparing the two means something (`fast.bridge.enumerate_environment`).
+
+    Attributes:
+        horizon: the largest number of steps of a trajectory, `T`.
+        actions: the number of actions; `mask` says which are legal.
+        parents: the number of backward actions; `parent_mask` says which are legal.
+    """
+
+    horizon: eqx.AbstractVar[int]
+    actions: eqx.AbstractVar[int]
+    parents: eqx.AbstractVar[int]
+
+    @abstractmethod
+    def initial(self) -> State:
+        """The initial state `s_o`."""
+
+    @abstractmethod
+    def step(self, state: State, action: Int[Array, ""]) -> State:
+        """The state after a legal action; a terminal state stays as it is."""
+
+    @abstractmethod
+    def backward_step(self, state: State, parent: Int[Array, ""]) -> State:
+        """The parent reached by a legal backward action."""
+
+    @abstractmethod
+    def mask(self, state: State) -> Bool[Array, " actions"]:
+        """The legal actions, one per child; all True on terminal states (a soft-max needs one)."""
+
+    @abstractmethod
+    def parent_mask(self, state: State) -> Bool[Array, " parents"]:
+        """The legal backward actions, one per parent; all False at `s_o`."""
+
+    @abstractmethod
+    def is_terminal(self, state: State) -> Bool[Array, ""]:
+        """Whether the state is in `X`."""
+
+    @abstractmethod
+    def observe(self, state: State) -> Float[Array, " features"]:
+        """The features of a state, the input of the embedding `psi`."""
+
+    @abstractmethod
+    def log_reward(self, state: State) -> Float[Array, ""]:
+        """`log R(x)` in nats; meaningless on a state that is not terminal."""
+
+    @abstractmethod
+    def encode(self, label: Any) -> State:
+        """The state that stands for a node of the reference (host only, NumPy)."""
+
+    @abstractmethod
+    def decode(self, state: State) -> Any:
+        """The reference's label of a state (host only, NumPy): the inverse of `encode`."""

@@ -1,0 +1,133 @@
+"""Sequence design as array code."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from fast.environments.base import AbstractEnvironment, Encoding
+from reference.problems import Build, SyntheticSequences, TableSequences
+
+
+class SequenceState(NamedTuple):
+    """A string: letters 1 to A from the left, then zeros."""
+
+    tokens: Int[Array, " length"]
+    size: Int[Array, ""]
+
+
+class SequenceEnvironment(AbstractEnvironment[SequenceState]):
+    """Strings built by appending (actions 0 to A-1) and prepending (actions A to 2A-1) a letter.
+
+    Backward action 0 drops the last letter, action 1 the first. Where both ends give the same
+    string, that is one edge: the prepending action, and its undoing, are masked.
+
+    Attributes:
+        log_reward_table: `log R` by string number; of size 0 if the reward is synthetic.
+        position_utilities: `u` of the synthetic reward, else empty.
+        letter_utilities: `v` of the synthetic reward, with a leading 0 for the empty place.
+    """
+
+    log_reward_table: Float[Array, " strings"]
+    position_utilities: Float[Array, " positions"]
+    letter_utilities: Float[Array, " letters"]
+    alphabet: str = eqx.field(static=True)
+    length: int = eqx.field(static=True)
+    build: Build = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: SyntheticSequences | TableSequences, encoding: Encoding = "one-hot"
+    ) -> "SequenceEnvironment":
+        """The environment with the parameters of `problem`."""
+        letters = len(problem.alphabet)
+        ends = 1 if problem.build == "append" else 2
+        table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
+        if isinstance(problem, TableSequences):
+            # The lowest score has y = 0 and log y = -inf; the floor of R takes over there.
+            scores = problem.scores.astype(np.float64)
+            with np.errstate(divide="ignore"):
+                log_y = np.log((scores - scores.min()) / np.ptp(scores))
+            table = np.maximum(np.log(10.0) + problem.exponent * log_y, np.log(1e-3))
+        else:
+            u, v = np.array(problem.u), np.array((0.0, *problem.v))
+        return cls(
+            log_reward_table=jnp.array(table, jnp.float32),
+            position_utilities=jnp.array(u, jnp.float32),
+            letter_utilities=jnp.array(v, jnp.float32),
+            alphabet=problem.alphabet,
+            length=problem.length,
+            build=problem.build,
+            encoding=encoding,
+            horizon=problem.length,
+            actions=ends * letters,
+            parents=ends,
+        )
+
+    def initial(self) -> SequenceState:
+        return SequenceState(jnp.zeros(self.length, jnp.int32), jnp.int32(0))
+
+    def step(self, state: SequenceState, action: Int[Array, ""]) -> SequenceState:
+        letter = action % len(self.alphabet) + 1
+        place = jnp.arange(self.length)
+        appended = jnp.where(place == state.size, letter, state.tokens)
+        prepended = jnp.where(place == 0, letter, jnp.roll(state.tokens, 1))
+        longer = jnp.where(action < len(self.alphabet), appended, prepended)
+        done = self.is_terminal(state)
+        return SequenceState(
+            jnp.where(done, state.tokens, longer).astype(jnp.int32), state.size + (1 - done)
+        )
+
+    def backward_step(self, state: SequenceState, parent: Int[Array, ""]) -> SequenceState:
+        place = jnp.arange(self.length)
+        first_dropped = jnp.where(place == self.length - 1, 0, jnp.roll(state.tokens, -1))
+        last_dropped = jnp.where(place == state.size - 1, 0, state.tokens)
+        tokens = jnp.where(parent == 0, last_dropped, first_dropped)
+        return SequenceState(tokens.astype(jnp.int32), state.size - 1)
+
+    def mask(self, state: SequenceState) -> Bool[Array, " actions"]:
+        letters = jnp.arange(len(self.alphabet)) + 1
+        append = jnp.ones(len(self.alphabet), bool)
+        if self.build == "append":
+            return append
+        # a + s == s + a exactly when s is a run of the letter a.
+        empty = jnp.arange(self.length) >= state.size
+        run = jnp.all(empty | (state.tokens == letters[:, None]), axis=1)
+        return jnp.concatenate([append, ~run | self.is_terminal(state)])
+
+    def parent_mask(self, state: SequenceState) -> Bool[Array, " parents"]:
+        some = state.size > 0
+        if self.build == "append":
+            return some[None]
+        empty = jnp.arange(self.length) >= state.size
+        run = jnp.all(empty | (state.tokens == state.tokens[0]))
+        return jnp.stack([some, some & ~run])
+
+    def is_terminal(self, state: SequenceState) -> Bool[Array, ""]:
+        return state.size == self.length
+
+    def observe(self, state: SequenceState) -> Float[Array, " features"]:
+        if self.encoding == "natural":
+            return state.tokens.astype(jnp.float32)
+        one_hot = state.tokens[:, None] == jnp.arange(len(self.alphabet) + 1)
+        return one_hot.astype(jnp.float32).reshape(-1)
+
+    def log_reward(self, state: SequenceState) -> Float[Array, ""]:
+        if self.log_reward_table.size:
+            powers = len(self.alphabet) ** jnp.arange(self.length - 1, -1, -1)
+            return self.log_reward_table[jnp.sum((state.tokens - 1) * powers)]
+        return jnp.sum(self.position_utilities * self.letter_utilities[state.tokens])
+
+    def encode(self, label: str) -> SequenceState:
+        tokens = np.zeros(self.length, np.int32)
+        tokens[: len(label)] = [self.alphabet.index(a) + 1 for a in label]
+        return SequenceState(tokens, np.int32(len(label)))  # type: ignore[arg-type]
+
+    def decode(self, state: SequenceState) -> str:
+        return "".join(self.alphabet[t - 1] for t in np.asarray(state.tokens)[: int(state.size)])

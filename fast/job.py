@@ -1,0 +1,143 @@
+"""The main job: train, measure, checkpoint, report; and audit what was trained."""
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fast.bridge import Enumeration, enumerate_environment
+from fast.config import TrainConfig
+from fast.environments import AbstractEnvironment, make_environment
+from fast.evaluation import Report, law_of, make_report, target_law
+from fast.plotting import plot_runs
+from fast.policies import count_parameters
+from fast.progress import Progress
+from fast.runs import (
+    append_metrics,
+    create_run,
+    load_checkpoint,
+    load_config,
+    read_metrics,
+    rewind_metrics,
+    save_checkpoint,
+    save_law,
+    write_json,
+)
+from fast.training import Trainer, TrainState, make_trainer
+from reference.errors import InputError
+from reference.metrics import total_variation
+
+# Steps per compiled call: the grain of progress, evaluations and checkpoints.
+CHUNK = 100
+
+
+class Setup(NamedTuple):
+    """A run's objects, rebuilt from its configuration."""
+
+    environment: AbstractEnvironment[Any]
+    enumeration: Enumeration
+    trainer: Trainer
+    initial: TrainState
+
+
+class DivergedError(InputError):
+    """The loss stopped being a number."""
+
+
+def set_up(config: TrainConfig) -> Setup:
+    """Enumerates the problem, checks the environment against it, and initialises training."""
+    problem = config.problem()
+    environment = make_environment(problem, config.encoding)
+    enumeration = enumerate_environment(problem, environment)
+    trainer = make_trainer(config, environment)
+    return Setup(environment, enumeration, trainer, trainer.init())
+
+
+def train(config: TrainConfig) -> tuple[Path, Report]:
+    """Runs a training from its start; returns the run folder and the final figures."""
+    setup = set_up(config)
+    folder = create_run(config, count_parameters(setup.initial.sampler.policy))
+    save_checkpoint(folder, setup.initial, 0.0)
+    return folder, _continue(folder, config, setup, setup.initial, 0.0)
+
+
+def resume(folder: Path) -> tuple[Path, Report]:
+    """Continues a run from its last checkpoint, as if it had never stopped.
+
+    Raises:
+        InputError: if the folder is not a run, or the run is finished.
+    """
+    config = load_config(folder)
+    setup = set_up(config)
+    state, seconds = load_checkpoint(folder, setup.initial)
+    if (folder / "report.json").is_file():
+        raise InputError(
+            f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
+            f"`pdai audit {folder}`, or train another with --steps and --out"
+        )
+    rewind_metrics(folder, int(state.step))
+    return folder, _continue(folder, config, setup, state, seconds)
+
+
+def _continue(
+    folder: Path, config: TrainConfig, setup: Setup, state: TrainState, seconds: float
+) -> Report:
+    environment, enumeration, trainer, _ = setup
+    target = target_law(enumeration)
+    evaluate_every = _whole_chunks(config.steps / config.evaluations)
+    checkpoint_every = _whole_chunks(config.checkpoint_every)
+    measured = {record["step"] for record in read_metrics(folder) if "tv" in record}
+    tv = math.nan
+
+    def measure(state: TrainState, step: int) -> float:
+        law = law_of(state.sampler.policy, environment, enumeration, final=False, seed=step)
+        tv: float = total_variation(law.probabilities.tolist(), target.tolist())
+        append_metrics(folder, {"step": step, "tv": tv, "method": law.method})
+        return tv
+
+    with Progress(str(folder), config.steps) as progress:
+        step = int(state.step)
+        try:
+            if step not in measured:
+                tv = measure(state, step)
+            while step < config.steps:
+                started = time.perf_counter()
+                size = min(CHUNK, config.steps - step)
+                state, info = trainer.advance(state, size)
+                losses = np.asarray(info.loss)
+                seconds += time.perf_counter() - started
+                if not np.isfinite(losses).all():
+                    bad = step + 1 + int(np.flatnonzero(~np.isfinite(losses))[0])
+                    raise DivergedError(
+                        f"the loss became {losses[bad - step - 1]} at step {bad}; the last good "
+                        f"checkpoint is in {str(folder)!r}: train again with a smaller "
+                        "--learning-rate"
+                    )
+                step += size
+                loss, log_z = float(losses.mean()), float(info.log_z[-1])
+                append_metrics(
+                    folder, {"step": step, "loss": loss, "log_z": log_z, "seconds": seconds}
+                )
+                if step % evaluate_every == 0 or step == config.steps:
+                    tv = measure(state, step)
+                if step % checkpoint_every == 0 or step == config.steps:
+                    save_checkpoint(folder, state, seconds)
+                progress.update(step, loss=loss, log_z=log_z, tv=tv)
+        except KeyboardInterrupt:
+            print(f"\nstopped; continue with: pdai train --resume {folder}", file=sys.stderr)
+            raise
+        progress.say("summing the trained sampler's law in float64 ...")
+        law = law_of(state.sampler.policy, environment, enumeration, final=True, seed=config.seed)
+        report = make_report(config, state.sampler, environment, enumeration, law)
+    save_law(folder, law.probabilities, target)
+    plot_runs([folder], folder / "plot.png")
+    # Last: its presence is what says that the run is finished.
+    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    return report
+
+
+def _whole_chunks(steps: float) -> int:
+    return max(1, math.ceil(steps / CHUNK)) * CHUNK

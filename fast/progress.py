@@ -1,0 +1,63 @@
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere; always on stderr."""
+
+import math
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+
+class Progress:
+    """Shows step, loss, `log Z` and the last exact TV of a run of `steps` steps."""
+
+    def __init__(self, title: str, steps: int):
+        self._console = Console(file=sys.stderr)
+        self._steps = steps
+        self._started = time.monotonic()
+        self._next_line = 0
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} {task.fields[facts]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=steps, facts="")
+        if not self._console.is_terminal:
+            print(f"{title}: {steps:,} steps", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def update(self, step: int, *, loss: float, log_z: float, tv: float) -> None:
+        """Reports a step."""
+        facts = f"loss {loss:.4f}  log Z {log_z:.3f}"
+        facts += "" if math.isnan(tv) else f"  TV {tv:.4f}"
+        self._bar.update(self._task, completed=step, facts=facts)
+        # Without a terminal: about twenty lines, however long the run.
+        if not self._console.is_terminal and step >= self._next_line:
+            self._next_line = step + self._steps // 20
+            elapsed = time.monotonic() - self._started
+            print(f"step {step:,}  {facts}  {elapsed:.0f} s", file=sys.stderr, flush=True)
+
+    def say(self, message: str) -> None:
+        """Prints a line."""
+        if self._console.is_terminal:
+            self._bar.console.print(message)
+        else:
+            print(message, file=sys.stderr, flush=True)

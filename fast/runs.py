@@ -1,0 +1,244 @@
+"""Run folders: the configuration, the metrics, and checkpoints that survive a kill.
+
+config.json      what was asked for
+meta.json        versions, device, commit, seeds, parameter count
+metrics.jsonl    one record per line, by step
+checkpoint.eqx   the state of training: one line of JSON, then the arrays
+report.json      the final figures
+law.npz          learned and target probabilities, one per terminal state
+plot.png         both, and the curves of training
+"""
+
+import hashlib
+import io
+import json
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from fast.config import FORMAT, TrainConfig, from_json, to_json
+from fast.training import TrainState
+from reference.errors import InputError
+
+PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
+
+
+def create_run(config: TrainConfig, parameters: int) -> Path:
+    """Makes the run folder of a configuration.
+
+    Raises:
+        InputError: if it exists already: nothing is overwritten.
+    """
+    folder = config.folder()
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(
+            f"the run folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
+            f"`pdai train --resume {folder}`, or choose another with --out"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"the run folder {str(folder)!r} cannot be made ({error.strerror}): choose another "
+            "with --out"
+        ) from None
+    meta = {
+        "versions": {"python": platform.python_version(), **_versions()},
+        "device": str(jax.devices()[0].device_kind),
+        "backend": jax.default_backend(),
+        "commit": _commit(),
+        "parameters": parameters,
+        "seed": config.seed,
+    }
+    write_json(folder / "meta.json", meta)
+    write_json(folder / "config.json", to_json(config))
+    return folder
+
+
+def load_config(folder: Path) -> TrainConfig:
+    """The configuration of a run.
+
+    Raises:
+        InputError: if this is not a run folder, or one of another version.
+    """
+    return from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a run folder.
+
+    Raises:
+        InputError: if it is missing or damaged.
+    """
+    if not path.is_file():
+        raise InputError(
+            f"{str(path.parent)!r} has no {path.name}, so it is not a finished run of pdai: give "
+            "the folder that `pdai train` printed"
+        )
+    try:
+        data = json.loads(path.read_text())
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read ({error}): train again") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path} is not a JSON object: train again")
+    return data
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """Writes a JSON object, all or nothing."""
+    _replace(path, (json.dumps(data, indent=2) + "\n").encode())
+
+
+def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
+    """Saves the state of training, all or nothing.
+
+    Args:
+        folder: the run folder.
+        state: what the next step needs.
+        seconds: training time so far.
+    """
+    buffer = io.BytesIO()
+    eqx.tree_serialise_leaves(buffer, state)
+    payload = buffer.getvalue()
+    header = {
+        "format": FORMAT,
+        "step": int(state.step),
+        "seconds": seconds,
+        "sha256": hashlib.sha256(payload).hexdigest(),
+    }
+    _replace(folder / "checkpoint.eqx", json.dumps(header).encode() + b"\n" + payload)
+
+
+def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, float]:
+    """The saved state of training, and the training time until then in seconds.
+
+    Args:
+        folder: the run folder.
+        template: a state of the same configuration, for its shapes.
+
+    Raises:
+        InputError: if there is none, or it is damaged or of another version or configuration.
+    """
+    path = folder / "checkpoint.eqx"
+    if not path.is_file():
+        raise InputError(
+            f"{str(folder)!r} has no checkpoint.eqx: the run ended before its first checkpoint; "
+            "train again"
+        )
+    first, _, payload = path.read_bytes().partition(b"\n")
+    try:
+        header = json.loads(first)
+        found, digest = header["format"], header["sha256"]
+        seconds = float(header["seconds"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is not a checkpoint of pdai: train again") from None
+    if found != FORMAT:
+        raise InputError(
+            f"{path} has format {found!r}, but this version of pdai reads format {FORMAT}: use "
+            "the version that wrote it, or train again"
+        )
+    if digest != hashlib.sha256(payload).hexdigest():
+        raise InputError(
+            f"{path} is damaged: its contents do not match the checksum in its first line; train "
+            "again"
+        )
+    try:
+        state: TrainState = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
+    except (RuntimeError, ValueError, EOFError) as error:
+        raise InputError(
+            f"{path} does not fit its config.json ({error}): it was changed by hand, or written "
+            "by another version; train again"
+        ) from None
+    return state, seconds
+
+
+def append_metrics(folder: Path, record: dict[str, float | int | str]) -> None:
+    """Adds one record to the metrics."""
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run; a last line cut off by a kill is ignored."""
+    path = folder / "metrics.jsonl"
+    records: list[dict[str, Any]] = []
+    for line in path.read_text().splitlines() if path.is_file() else []:
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            break
+    return records
+
+
+def rewind_metrics(folder: Path, step: int) -> None:
+    """Drops what was recorded after `step`, which a resumed run will do again."""
+    kept = [record for record in read_metrics(folder) if record["step"] <= step]
+    _replace(
+        folder / "metrics.jsonl", "".join(json.dumps(record) + "\n" for record in kept).encode()
+    )
+
+
+def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Learned and target probabilities of a finished run.
+
+    Raises:
+        InputError: if the run is not finished.
+    """
+    try:
+        with np.load(folder / "law.npz", allow_pickle=False) as archive:
+            return archive["learned"], archive["target"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{str(folder)!r} has no readable law.npz ({error}): finish the run with "
+            f"`pdai train --resume {folder}`"
+        ) from None
+
+
+def save_law(folder: Path, learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> None:
+    """Saves learned and target probabilities."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, learned=learned, target=target)
+    _replace(folder / "law.npz", buffer.getvalue())
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Writes a file so that a kill leaves either the old or the new one."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _commit() -> str:
+    """The commit of the source tree, if it is one."""
+    try:
+        result = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return result.stdout.strip()
