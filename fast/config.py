@@ -94,6 +94,8 @@ class Six6Config(TrainConfig):
     exponent: int = 3
     """The reward is max(10 y^exponent, 1/1000), y the score scaled to [0, 1]."""
     loss: Literal["tb", "log_variance"] = "log_variance"
+    steps: int = 20_000
+    learning_rate: float = 3e-3
     epsilon: float = 0.0
 
     def problem(self) -> TableSequences:
@@ -107,7 +109,7 @@ class SynConfig(TrainConfig):
 
     problem_name: ClassVar[str] = "syn"
 
-    length: int = 8
+    length: int = 6
     """S, the number of letters."""
     letters: int = 6
     """V, the size of the alphabet."""

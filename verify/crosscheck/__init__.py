@@ -1,0 +1,1 @@
+"""`fast` against `reference`, or against an independent float64 version."""

@@ -1,0 +1,53 @@
+"""Minimal presets of every problem, and untrained networks on them."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from fast.bridge import Enumeration, enumerate_environment
+from fast.config import Six6Config, TrainConfig
+from fast.environments import AbstractEnvironment, AnyProblem, make_environment
+from fast.policies import Policy, make_policy
+from reference.problems import Grid, Lines, SyntheticSequences, TableSequences
+
+TABLE = np.random.default_rng(5).normal(size=2**4).astype(np.float32)
+
+PROBLEMS: dict[str, AnyProblem] = {
+    "lines": Lines.laplaces(5, 2, seed=1),
+    "lines, M = 1": Lines.laplaces(4, 1, seed=2),
+    "lines, sparse, M = 3": Lines.sparse(6, 3, (2, 5)),
+    "grid": Grid(4, 2),
+    "grid, 3 axes": Grid(3, 3),
+    "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
+    "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
+    "table, append": TableSequences("AC", 4, "append", TABLE, 1),
+    "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
+}
+
+
+class Instance(NamedTuple):
+    """A problem, its environment, and both enumerated."""
+
+    problem: AnyProblem
+    environment: AbstractEnvironment[Any]
+    enumeration: Enumeration
+
+
+def make_instance(name: str) -> Instance:
+    """The preset of that name."""
+    problem = PROBLEMS[name]
+    environment = make_environment(problem)
+    return Instance(problem, environment, enumerate_environment(problem, environment))
+
+
+def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **options: Any) -> Policy:
+    """A policy with random weights, far from uniform; options are those of a configuration."""
+    config: TrainConfig = Six6Config(**{"parameters": 6_000, "latent_size": 8, **options})
+    policy = make_policy(config, environment, key=jax.random.key(seed))
+    # The last layer starts small, so that an untrained policy is nearly uniform; undo that.
+    rebuilt: Policy = eqx.tree_at(
+        lambda p: p.head.weights[-1], policy, policy.head.weights[-1] * 100
+    )
+    return rebuilt

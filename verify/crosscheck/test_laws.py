@@ -1,0 +1,61 @@
+"""Laws of networks: the streamed sums in floats against exact rationals on the lifted DAG."""
+
+import numpy as np
+import pytest
+
+from fast.bridge import exact_policy
+from fast.laws import exact_law
+from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
+from reference.errors import TooLargeError
+from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
+
+
+@pytest.mark.parametrize("dynamics", ["srwm", "markov"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
+    instance = make_instance(name)
+    policy = random_policy(instance.environment, dynamics=dynamics)
+    lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
+    p_t = marginal(exact)
+    assert sum(p_t) == 1
+    expected = np.array([float(p) for p in p_t])
+    kernel = BackwardPolicy.uniform(instance.enumeration.dag, RATIONAL).on(lifted)
+    assert set(mass(kernel)) == {1}
+    residuals = [
+        delta for _, delta in log_tb_residuals(exact, kernel, instance.enumeration.rewards, 0.0)
+    ]
+    # float64: relative rounding of the network; float32 likewise, with logits up to about 30.
+    for float64, tolerance in ((True, 1e-12), (False, 2e-4)):
+        law = exact_law(policy, instance.enumeration, float64=float64)
+        assert law.probabilities == pytest.approx(expected, rel=tolerance)
+        assert law.backward_mass == pytest.approx(1, abs=1e-12)
+        assert law.log_ratio_range is not None
+        assert law.log_ratio_range == pytest.approx(
+            (min(residuals), max(residuals)), abs=tolerance * 50
+        )
+
+
+def test_control_another_policy_has_another_law() -> None:
+    instance = make_instance("grid")
+    laws = [
+        exact_law(random_policy(instance.environment, seed), instance.enumeration, float64=True)
+        for seed in (0, 1)
+    ]
+    assert np.abs(laws[0].probabilities - laws[1].probabilities).max() > 1e-3
+
+
+def test_a_path_dependent_policy_differs_between_histories_of_one_state() -> None:
+    instance = make_instance("table, prepend-append")
+    lifted, exact = exact_policy(random_policy(instance.environment), instance.enumeration, 100_000)
+    rows: dict[int, set[tuple[object, ...]]] = {}
+    for node, edges in enumerate(lifted.dag.out_edges):
+        if edges:
+            row = tuple(exact.values[e] for e in edges)
+            rows.setdefault(lifted.projection[node], set()).add(row)
+    assert any(len(found) > 1 for found in rows.values())
+
+
+def test_too_large_a_lift_is_refused_with_its_size() -> None:
+    instance = make_instance("grid")
+    with pytest.raises(TooLargeError, match="more than 20 states"):
+        exact_policy(random_policy(instance.environment), instance.enumeration, 20)
