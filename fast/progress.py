@@ -51,7 +51,8 @@ class Progress:
         self._bar.update(self._task, completed=step, facts=facts)
         # Without a terminal: about twenty lines, however long the run.
         if not self._console.is_terminal and step >= self._next_line:
-            self._next_line = step + self._steps // 20
+            every = max(1, self._steps // 20)
+            self._next_line = step - step % every + every
             elapsed = time.monotonic() - self._started
             print(f"step {step:,}  {facts}  {elapsed:.0f} s", file=sys.stderr, flush=True)
 

@@ -164,13 +164,16 @@ def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) 
 
 
 def _topological_order(children: Mapping[S, Sequence[S]]) -> list[S]:
-    """Depth-first: every state before its children; a state met while still open is a cycle."""
+    """Depth-first: every state before its children; a state met while still open is a cycle.
+
+    Backwards through states and children, so that siblings keep the order in which they were given.
+    """
     done: set[S] = set()
     postorder: list[S] = []
-    for root in children:
+    for root in reversed(list(children)):
         if root in done:
             continue
-        path: dict[S, Iterator[S]] = {root: iter(children[root])}
+        path: dict[S, Iterator[S]] = {root: reversed(children[root])}
         while path:
             state = next(reversed(path))
             for child in path[state]:
@@ -182,7 +185,7 @@ def _topological_order(children: Mapping[S, Sequence[S]]) -> list[S]:
                         "remove one of these edges, or add the time step to the state"
                     )
                 if child not in done:
-                    path[child] = iter(children[child])
+                    path[child] = reversed(children[child])
                     break
             else:
                 path.popitem()

@@ -1,0 +1,46 @@
+"""What the claims are checked on: every small lift, with random rational policies and rewards."""
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from reference import RATIONAL, BackwardPolicy, ForwardPolicy, LiftedDAG, PointedDAG
+from verify.small_scope import lifts, pointed_dags
+
+MAX_NODES = 5
+
+
+class Draw(NamedTuple):
+    """A lift with random positive rewards, and the source of more randomness."""
+
+    lifted: LiftedDAG[int]
+    rewards: tuple[Fraction, ...]
+    rng: random.Random
+
+    def backward(self, dag: PointedDAG[Any]) -> BackwardPolicy[Fraction]:
+        """A random positive backward policy."""
+        return BackwardPolicy.from_weights(dag, RATIONAL, self.weights(len(dag.edges)))
+
+    def forward(self, dag: PointedDAG[Any]) -> ForwardPolicy[Fraction]:
+        """A random positive forward policy."""
+        return ForwardPolicy.from_weights(dag, RATIONAL, self.weights(len(dag.edges)))
+
+    def weights(self, count: int) -> list[int]:
+        """Random integers from 1 to 9."""
+        return self.rng.choices(range(1, 10), k=count)
+
+
+def all_small_lifts() -> Iterator[Draw]:
+    """Every lift of every pointed DAG with at most five states, each with random rewards."""
+    rng = random.Random(0)
+    for nodes in range(2, MAX_NODES + 1):
+        for dag in pointed_dags(nodes):
+            for lifted in lifts(dag):
+                rewards = tuple(Fraction(rng.randint(1, 9)) for _ in dag.terminals)
+                yield Draw(lifted, rewards, rng)
+
+
+def described(draws: int) -> str:
+    """The scope of a test over `all_small_lifts`, for the ledger."""
+    return f"all {draws:,} lifts of labelled DAGs up to {MAX_NODES} states"

@@ -1,0 +1,143 @@
+"""col:cb: contrastive balance implies the right terminal law.
+
+Printed: let tau = (s_t*), tau' = (s_t'*), both with t = 0..T, be complete trajectories. If
+p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x) for every pair, then p_T is proportional
+to R.
+
+Read with one T for both, only trajectories of equal length are compared, and the claim is false
+from four states on. With any two lengths it is true, and no p_B > 0 is needed: write
+w(tau) = p_B(tau|x) R(x) and c(tau, tau') = p_F(tau) w(tau') - p_F(tau') w(tau). Summing over tau',
+
+    sum over tau' of c(tau, tau') = p_F(tau) sum(w) - w(tau)     for ANY p_F, since sum(p_F) = 1,
+
+so zero residuals give p_F = w / sum(w): trajectory balance with Z = sum(w) = sum of R b.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    cb_residuals,
+    forward_from_backward,
+    lift,
+    marginal,
+    normalize,
+    pointed_dag,
+    tb_residuals,
+)
+from verify import strategies
+from verify.scopes import all_small_lifts, described
+from verify.small_scope import isomorphism_classes
+
+LABEL = "col:cb"
+
+
+def check_identity(
+    forward: ForwardPolicy[Fraction],
+    backward: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+) -> None:
+    """The identity of the module docstring, of which the corollary is the case of residual 0."""
+    dag = forward.dag
+    reward = dict(zip(dag.terminals, rewards, strict=True))
+    trajectories = list(dag.trajectories())
+    w = {tau: backward.along(tau) * reward[dag.end(tau)] for tau in trajectories}
+    total = dict.fromkeys(trajectories, Fraction(0))
+    for tau, other, residual in cb_residuals(forward, backward, rewards):
+        total[tau] += residual
+        total[other] -= residual
+    for tau in trajectories:
+        assert total[tau] == forward.along(tau) * sum(w.values()) - w[tau]
+
+
+def check_balanced(
+    forward: ForwardPolicy[Fraction],
+    backward: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+) -> None:
+    assert all(residual == 0 for _, _, residual in cb_residuals(forward, backward, rewards))
+    assert marginal(forward) == normalize(rewards)
+
+
+@pytest.mark.claim(LABEL)
+def test_contrastive_balance_on_two_edges_by_hand() -> None:
+    dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+    backward = BackwardPolicy.uniform(dag, RATIONAL)
+    rewards = (Fraction(1), Fraction(2))
+    forward = ForwardPolicy(dag, RATIONAL, [Fraction(1, 3), Fraction(2, 3)])
+    check_balanced(forward, backward, rewards)
+    unbalanced = ForwardPolicy.uniform(dag, RATIONAL)
+    assert [r for *_, r in cb_residuals(unbalanced, backward, rewards)] == [Fraction(1, 2)]
+
+
+@pytest.mark.claim(LABEL)
+def test_zero_cb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
+    scope: Any,
+) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        lifted, rewards = draw.lifted, draw.rewards
+        lifted_p_b = draw.backward(lifted.dag)
+        forward, _ = forward_from_backward(lifted_p_b, rewards)
+        check_balanced(forward, lifted_p_b, rewards)
+        arbitrary = draw.forward(lifted.dag)
+        for p_b in (lifted_p_b, draw.backward(lifted.base).on(lifted)):
+            check_identity(arbitrary, p_b, rewards)
+        count += 1
+    scope(described(count))
+
+
+@pytest.mark.claim(LABEL)
+@given(st.data())
+def test_summed_contrasts_are_what_trajectory_balance_misses(data: st.DataObject) -> None:
+    dag = data.draw(strategies.lifted_dags(6)).dag
+    rewards = data.draw(strategies.rewards(dag))
+    backward = data.draw(strategies.backward_policies(dag))
+    check_identity(data.draw(strategies.forward_policies(dag)), backward, rewards)
+    balanced, z = forward_from_backward(backward, rewards)
+    check_balanced(balanced, backward, rewards)
+    assert all(r == 0 for _, r in tb_residuals(balanced, backward, rewards, z))
+
+
+@pytest.mark.control(LABEL)
+def test_pairs_of_equal_length_alone_allow_the_wrong_law() -> None:
+    # Trajectories of lengths 1 and 2: no pair has equal length, so nothing is asked of p_F.
+    dag = pointed_dag({"o": ["x", "u"], "u": ["y"], "x": [], "y": []})
+    backward, rewards = BackwardPolicy.uniform(dag, RATIONAL), (Fraction(1), Fraction(1))
+    rows = {"o": {"x": Fraction(9, 10), "u": Fraction(1, 10)}, "u": {"y": Fraction(1)}}
+    forward = ForwardPolicy.from_rows(dag, RATIONAL, rows)
+    assert list(cb_residuals(forward, backward, rewards, same_length_only=True)) == []
+    law = {dag.labels[x]: p for x, p in zip(dag.terminals, marginal(forward), strict=True)}
+    assert law == {"x": Fraction(9, 10), "y": Fraction(1, 10)}
+    assert any(r != 0 for *_, r in cb_residuals(forward, backward, rewards))
+
+
+@pytest.mark.control(LABEL)
+@pytest.mark.parametrize(("nodes", "too_weak", "classes"), [(4, 3, 16), (5, 50, 164)])
+def test_the_printed_condition_is_too_weak_on_many_dags(
+    nodes: int, too_weak: int, classes: int
+) -> None:
+    # History lift, uniform p_B, R = 1. With every trajectory its own parameter, the balanced laws
+    # are free up to one factor per length, so the marginal is determined iff tilting the lengths
+    # against each other cannot change it.
+    found = 0
+    shapes = isomorphism_classes(nodes)
+    for base, _ in shapes:
+        dag = lift(base, History()).dag
+        backward = BackwardPolicy.uniform(dag, RATIONAL)
+        share: dict[int, list[Fraction]] = {}
+        for tau in dag.trajectories():
+            row = share.setdefault(len(tau), [Fraction(0)] * len(dag.terminals))
+            row[dag.terminals.index(dag.end(tau))] += backward.along(tau)
+        laws = [normalize(row) for row in share.values()]
+        found += any(law != laws[0] for law in laws)
+    assert (found, len(shapes)) == (too_weak, classes)

@@ -1,0 +1,182 @@
+"""col:tb: trajectory balance implies the right terminal law.
+
+Printed: if F(s_o*) p_F(tau | s_o*) = R(x) p_B(tau | x) for every complete trajectory tau of the
+lifted DAG, then p_T(x) is proportional to R(x).
+
+Write r(tau) = Z p_F(tau) - R(x) p_B(tau | x) for the residual, and b(x) for the sum of p_B(tau | x)
+over the trajectories to x. Summing over those trajectories,
+
+    sum over tau to x of r(tau) = Z p_T(x) - R(x) b(x)          for ANY p_F, p_B, R and Z,
+
+so zero residuals give p_T(x) = R(x) b(x) / Z. Hence p_T is proportional to R exactly if b is
+constant where R > 0. A normalised p_B on the lift has b = 1, because its walk ends in the only
+source; so has an unlifted normalised p_B evaluated along trajectories, whose rows on the lift do
+not sum to one.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    ForwardPolicy,
+    LiftedDAG,
+    forward_from_backward,
+    forward_from_law,
+    marginal,
+    mass,
+    normalize,
+    pointed_dag,
+    tb_residuals,
+)
+from verify import strategies
+from verify.scopes import all_small_lifts, described
+
+LABEL = "col:tb"
+
+# Two ways to x, one to y.
+FORK = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})
+X, Y = (FORK.terminals.index(FORK.index[label]) for label in "xy")
+
+
+def check_identity(
+    forward: ForwardPolicy[Fraction],
+    backward: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+    z: Fraction,
+) -> None:
+    """The identity of the module docstring, of which the corollary is the case of residual 0."""
+    dag = forward.dag
+    total = dict.fromkeys(dag.terminals, Fraction(0))
+    for tau, residual in tb_residuals(forward, backward, rewards, z):
+        total[dag.end(tau)] += residual
+    expected = [
+        z * p - reward * b
+        for p, reward, b in zip(marginal(forward), rewards, mass(backward), strict=True)
+    ]
+    assert list(total.values()) == expected
+
+
+def check_balanced(
+    forward: ForwardPolicy[Fraction],
+    backward: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+    z: Fraction,
+) -> None:
+    assert all(residual == 0 for _, residual in tb_residuals(forward, backward, rewards, z))
+    assert z == sum(rewards)
+    assert marginal(forward) == normalize(rewards)
+
+
+def balanced_with(
+    kernel: BackwardKernel[Fraction], lifted: LiftedDAG[Any], rewards: tuple[Fraction, ...]
+) -> ForwardPolicy[Fraction]:
+    """The policy whose trajectory law is `R(x) B(tau) / Z`."""
+    reward = dict(zip(lifted.dag.terminals, rewards, strict=True))
+    z = sum(rewards)
+    return forward_from_law(
+        ForwardPolicy.uniform(lifted.dag, RATIONAL),
+        lambda tau: reward[lifted.dag.end(tau)] * kernel.along(tau) / z,
+    )
+
+
+@pytest.mark.claim(LABEL)
+def test_balance_on_a_fork_by_hand() -> None:
+    # Uniform target, p_B uniform: a and b each carry half of what flows to x.
+    forward = ForwardPolicy.from_rows(
+        FORK,
+        RATIONAL,
+        {
+            "o": {"a": Fraction(1, 4), "b": Fraction(1, 4), "y": Fraction(1, 2)},
+            "a": {"x": 1},
+            "b": {"x": 1},
+        },
+    )
+    backward = BackwardKernel(FORK, RATIONAL, [Fraction(1, len(row)) for row in _in_rows()])
+    check_balanced(forward, backward, (Fraction(1), Fraction(1)), Fraction(2))
+
+
+@pytest.mark.claim(LABEL)
+def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
+    scope: Any,
+) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        lifted, rewards = draw.lifted, draw.rewards
+        lifted_p_b = draw.backward(lifted.dag)
+        forward, z = forward_from_backward(lifted_p_b, rewards)
+        check_balanced(forward, lifted_p_b, rewards, z)
+        base_p_b = draw.backward(lifted.base).on(lifted)
+        forward = balanced_with(base_p_b, lifted, rewards)
+        check_balanced(forward, base_p_b, rewards, sum(rewards, Fraction(0)))
+        arbitrary = draw.forward(lifted.dag)
+        for p_b in (lifted_p_b, base_p_b):
+            assert set(mass(p_b)) == {1}
+            check_identity(arbitrary, p_b, rewards, Fraction(draw.rng.randint(1, 9)))
+        count += 1
+    scope(described(count))
+
+
+@pytest.mark.claim(LABEL)
+@given(st.data())
+def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> None:
+    lifted = data.draw(strategies.lifted_dags())
+    rewards = data.draw(strategies.rewards(lifted.dag))
+    lifted_p_b = data.draw(strategies.backward_policies(lifted.dag))
+    base_p_b = data.draw(strategies.backward_policies(lifted.base)).on(lifted)
+    forward = data.draw(strategies.forward_policies(lifted.dag))
+    for p_b in (lifted_p_b, base_p_b):
+        check_identity(forward, p_b, rewards, Fraction(data.draw(st.integers(1, 9))))
+    balanced, z = forward_from_backward(lifted_p_b, rewards)
+    check_balanced(balanced, lifted_p_b, rewards, z)
+
+
+@pytest.mark.claim(LABEL)
+def test_for_weights_of_any_mass_the_marginal_misses_rewards_times_mass() -> None:
+    for draw in all_small_lifts():
+        dag = draw.lifted.dag
+        weights = [Fraction(w) for w in draw.weights(len(dag.edges))]
+        check_identity(
+            draw.forward(dag), BackwardKernel(dag, RATIONAL, weights), draw.rewards, Fraction(7)
+        )
+
+
+@pytest.mark.control(LABEL)
+def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
+    ones = BackwardKernel(FORK, RATIONAL, [Fraction(1)] * len(FORK.edges))
+    assert [mass(ones)[X], mass(ones)[Y]] == [2, 1]
+    third = ForwardPolicy.uniform(FORK, RATIONAL)
+    rewards = (Fraction(1), Fraction(1))
+    assert all(residual == 0 for _, residual in tb_residuals(third, ones, rewards, Fraction(3)))
+    p_t = marginal(third)
+    assert (p_t[X], p_t[Y]) == (Fraction(2, 3), Fraction(1, 3))
+
+
+@pytest.mark.control(LABEL)
+def test_one_changed_edge_leaves_a_residual_and_the_wrong_law() -> None:
+    changed_laws = 0
+    for draw in all_small_lifts():
+        dag = draw.lifted.dag
+        backward = draw.backward(dag)
+        forward, z = forward_from_backward(backward, draw.rewards)
+        for row in dag.out_edges:
+            if len(row) < 2:
+                continue
+            # Move a third of the first edge's probability to the second.
+            values = list(forward.values)
+            moved = values[row[0]] / 3
+            values[row[0]] -= moved
+            values[row[1]] += moved
+            broken = ForwardPolicy(dag, RATIONAL, values)
+            assert any(r != 0 for _, r in tb_residuals(broken, backward, draw.rewards, z))
+            changed_laws += marginal(broken) != normalize(draw.rewards)
+    assert changed_laws > 0
+
+
+def _in_rows() -> list[tuple[int, ...]]:
+    return [FORK.in_edges[v] for _, v in FORK.edges]

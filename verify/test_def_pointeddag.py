@@ -1,0 +1,163 @@
+"""def:pointeddag: the pointed DAG lifted by phi and W_o.
+
+Printed: (s, W) is in S* iff there is a path (s_t, W_t), t = 0..T, with (s_T, W_T) = (s, W) that
+follows the edges and the recurrence. Where the path starts is not said, and T = 0 is allowed, so
+every pair (s, W) qualifies and every (s_o, W) is a source. Repaired: (s_0, W_0) = (s_o, W_o).
+
+Then, by induction along paths,
+  (i)   the lift is a pointed DAG with source (s_o, W_o) and sinks X;
+  (ii)  the edges out of (s, W) correspond to those out of s;
+  (iii) complete trajectories of the lift and of the base correspond: W_t is a function of s_0..s_t;
+  (iv)  a state has at most as many lifts as there are paths to it;
+  (v)   in-edges do not correspond: a terminal x has one lifted parent for each lift of a parent.
+
+On a tree every state has one path, so every lift is trivial: path dependence cannot enlarge it.
+"""
+
+from collections import Counter
+from math import comb
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from reference import (
+    Additive,
+    Forgetful,
+    History,
+    InputError,
+    LiftedDAG,
+    PointedDAG,
+    lift,
+    pointed_dag,
+)
+from reference.problems import Grid, Lines, SyntheticSequences, enumerate_dag
+from verify import strategies
+from verify.scopes import all_small_lifts, described
+from verify.small_scope import pointed_dags
+
+LABEL = "def:pointeddag"
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+
+
+def path_counts(dag: PointedDAG[Any]) -> list[int]:
+    paths = [1] + [0] * (len(dag.labels) - 1)
+    for u, v in dag.edges:
+        paths[v] += paths[u]
+    return paths
+
+
+def check_properties(lifted: LiftedDAG[Any]) -> None:
+    base, dag = lifted.base, lifted.dag
+    # (i), by the independent validation of pointed_dag.
+    children = {v: dag.children[v] for v in range(len(dag.labels))}
+    terminals = [v for v in children if lifted.projection[v] in base.terminals]
+    pointed_dag(children, initial=0, terminals=terminals)
+    # (ii)
+    for node, u in enumerate(lifted.projection):
+        assert [lifted.projection[v] for v in dag.children[node]] == list(base.children[u])
+        assert [lifted.base_edge[e] for e in dag.out_edges[node]] == list(base.out_edges[u])
+    # (iii)
+    projected = [tuple(lifted.base_edge[e] for e in tau) for tau in dag.trajectories()]
+    assert sorted(projected) == sorted(base.trajectories())
+    # (iv)
+    copies, paths = Counter(lifted.projection), path_counts(base)
+    assert all(1 <= copies[v] <= paths[v] for v in range(len(base.labels)))
+    assert all(copies[x] == 1 for x in base.terminals)
+    # (v)
+    for node, v in enumerate(lifted.projection):
+        parents = [base.edges[e][0] for e in base.in_edges[v]]
+        if not base.children[v]:
+            assert len(dag.in_edges[node]) == sum(copies[u] for u in parents)
+        else:
+            assert {lifted.projection[dag.edges[e][0]] for e in dag.in_edges[node]} <= set(parents)
+
+
+@pytest.mark.claim(LABEL)
+def test_every_small_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(scope: Any) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        check_properties(draw.lifted)
+        count += 1
+    scope(described(count))
+
+
+@pytest.mark.claim(LABEL)
+@given(strategies.lifted_dags())
+def test_every_drawn_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(
+    lifted: LiftedDAG[int],
+) -> None:
+    check_properties(lifted)
+
+
+@pytest.mark.claim(LABEL)
+def test_inner_states_may_have_fewer_lifted_parents_than_base_parents() -> None:
+    lifted = lift(DIAMOND, History())
+    copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    assert [len(lifted.dag.in_edges[v]) for v in copies] == [1, 1]
+    assert [len(lifted.dag.in_edges[x]) for x in lifted.dag.terminals] == [2, 2]
+
+
+@pytest.mark.claim(LABEL)
+def test_on_trees_every_lift_is_trivial() -> None:
+    trees = [
+        dag
+        for nodes in (2, 3, 4, 5)
+        for dag in pointed_dags(nodes)
+        if all(len(row) <= 1 for row in dag.in_edges)
+    ]
+    autoregressive = enumerate_dag(SyntheticSequences.random(3, 2, "append"))
+    lines = enumerate_dag(Lines.laplaces(6, 1))
+    every: list[PointedDAG[Any]] = [*trees, autoregressive, lines]
+    for tree in every:
+        assert len(lift(tree, History()).dag.labels) == len(tree.labels)
+    # Control within: with a second end, or a longer step, the history is no function of the state.
+    graphs = (
+        enumerate_dag(SyntheticSequences.random(3, 2, "prepend-append")),
+        enumerate_dag(Lines.laplaces(6, 2)),
+    )
+    for dag in graphs:
+        assert len(lift(dag, History()).dag.labels) > len(dag.labels)
+
+
+@pytest.mark.claim(LABEL)
+@pytest.mark.parametrize("side", [2, 3, 4])
+def test_the_history_lift_of_a_grid_counts_lattice_paths(side: int) -> None:
+    lifted = lift(enumerate_dag(Grid(side)), History())
+    inner = sum(1 for row in lifted.dag.children if row)
+    assert inner == sum(comb(i + j, i) for i in range(side) for j in range(side))
+
+
+@pytest.mark.claim(LABEL)
+def test_the_papers_own_lines_dynamics_merge_histories_first_at_p5() -> None:
+    # W_t = W_{t-1} + psi(p_i) with psi(p_i) = i, up to the scale of w and v; M = 2.
+    dag = enumerate_dag(Lines.laplaces(6, 2))
+    position: Additive[str] = Additive(lambda state, _: int(state[1:]))
+    by_sum = Counter(lift(dag, position).projection)
+    by_history = Counter(lift(dag, History()).projection)
+    merged = [dag.labels[v] for v in by_sum if by_sum[v] < by_history[v]]
+    assert merged == ["p5", "p6"]
+    assert 1 + 2 + 3 + 5 == 2 + 4 + 5
+
+
+@pytest.mark.claim(LABEL)
+def test_without_memory_the_lift_is_the_base() -> None:
+    bases: tuple[PointedDAG[Any], ...] = (DIAMOND, enumerate_dag(Grid(3)))
+    for dag in bases:
+        assert lift(dag, Forgetful()).dag.edges == dag.edges
+
+
+@pytest.mark.control(LABEL)
+def test_paths_that_may_start_anywhere_give_a_lift_with_three_sources() -> None:
+    # The printed condition (2) on a diamond, Omega = Z/3, phi(s, W) = 1: every pair qualifies.
+    omega = range(3)
+    children: dict[Any, list[Any]] = {x: [] for x in ("x", "y")}
+    for u, row in enumerate(DIAMOND.children):
+        for w in omega if row else ():
+            children[DIAMOND.labels[u], w] = [
+                (DIAMOND.labels[v], (w + 1) % 3) if DIAMOND.children[v] else DIAMOND.labels[v]
+                for v in row
+            ]
+    with pytest.raises(InputError, match=r"has 3: \('o', 0\), \('o', 1\), \('o', 2\)"):
+        pointed_dag(children)

@@ -1,0 +1,98 @@
+"""eq:marginal: the terminal law of a policy.
+
+Printed: p_T(x) = sum over trajectories tau from s_o to x of the product of p_F along tau.
+
+On a finite pointed DAG this is a law on X, since every walk ends there. Grouping trajectories by
+their last edge gives u(s') = sum over parents s of u(s) p_F(s'|s), which one pass computes.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference import (
+    FLOAT64,
+    RATIONAL,
+    ForwardPolicy,
+    PointedDAG,
+    gamma,
+    marginal,
+    marginal_by_trajectories,
+    pointed_dag,
+)
+from verify import strategies
+from verify.scopes import all_small_lifts, described
+
+LABEL = "eq:marginal"
+
+
+@pytest.mark.claim(LABEL)
+def test_the_sum_over_two_trajectories_by_hand() -> None:
+    dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
+    policy = ForwardPolicy.from_rows(
+        dag,
+        RATIONAL,
+        {
+            "o": {"a": Fraction(1, 2), "x": Fraction(1, 2)},
+            "a": {"x": Fraction(1, 3), "y": Fraction(2, 3)},
+        },
+    )
+    by_label = dict(zip((dag.labels[x] for x in dag.terminals), marginal(policy), strict=True))
+    assert by_label == {"x": Fraction(1, 2) + Fraction(1, 6), "y": Fraction(1, 3)}
+
+
+@pytest.mark.claim(LABEL)
+def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_on_every_small_lift(
+    scope: Any,
+) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        for dag in (draw.lifted.base, draw.lifted.dag):
+            policy = draw.forward(dag)
+            p_t = marginal(policy)
+            assert p_t == marginal_by_trajectories(policy)
+            assert sum(p_t) == 1
+        count += 1
+    scope(described(count))
+
+
+@pytest.mark.claim(LABEL)
+@given(st.data())
+def test_one_pass_over_the_edges_equals_the_sum_over_trajectories(data: st.DataObject) -> None:
+    policy = data.draw(strategies.forward_policies(data.draw(strategies.lifted_dags()).dag))
+    assert marginal(policy) == marginal_by_trajectories(policy)
+    assert sum(marginal(policy)) == 1
+
+
+@pytest.mark.claim(LABEL)
+@given(st.data())
+def test_in_float64_the_error_is_within_its_theorem(data: st.DataObject) -> None:
+    dag = data.draw(strategies.pointed_dags())
+    given_weights = data.draw(strategies.weights(len(dag.edges)))
+    exact = marginal(ForwardPolicy.from_weights(dag, RATIONAL, given_weights))
+    rounded = marginal(ForwardPolicy.from_weights(dag, FLOAT64, given_weights))
+    # Per state on the way: one rounding to divide, one to multiply, and one per parent to add.
+    roundings = sum(2 + len(row) for row in dag.in_edges)
+    for p, q in zip(exact, rounded, strict=True):
+        assert abs(Fraction(q) - p) <= Fraction(gamma(roundings)) * p
+
+
+@pytest.mark.control(LABEL)
+def test_a_state_without_children_that_is_not_terminal_loses_probability() -> None:
+    # o -> x and o -> d, where d leads nowhere and is not in X.
+    dag = PointedDAG(("o", "d", "x"), ((1, 2), (), ()))
+    half = Fraction(1, 2)
+    policy = ForwardPolicy(dag, RATIONAL, [half, half])
+    on_x = [p for x, p in zip(dag.terminals, marginal(policy), strict=True) if x == 2]
+    assert on_x == [half]
+
+
+@pytest.mark.control(LABEL)
+def test_leaving_out_one_trajectory_is_seen() -> None:
+    dag = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
+    policy = ForwardPolicy.uniform(dag, RATIONAL)
+    first, *_ = dag.trajectories()
+    assert policy.along(first) == Fraction(1, 2) != marginal(policy)[0]
