@@ -66,6 +66,25 @@ class AuditRun:
 
 
 @dataclass(frozen=True)
+class SampleRun:
+    """Draw samples from a trained run: one state per line, with its log reward in nats."""
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """The folder that `pdai train` printed."""
+    count: int = 10
+    """How many samples."""
+    seed: int = 0
+    """Random seed."""
+
+    def run(self) -> None:
+        """Samples, and prints tab-separated lines to stdout."""
+        from fast.job import draw_samples
+
+        for sample in draw_samples(self.run_folder, self.count, self.seed):
+            print(f"{sample.state}\t{sample.log_reward:.6f}")
+
+
+@dataclass(frozen=True)
 class PlotRuns:
     """Draw finished runs into one figure: their laws, and their curves together."""
 
@@ -101,6 +120,7 @@ class Verify:
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[AuditRun, tyro.conf.subcommand("audit")]
+    | Annotated[SampleRun, tyro.conf.subcommand("sample")]
     | Annotated[PlotRuns, tyro.conf.subcommand("plot")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
 )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import tyro
+
 from reference.errors import InputError
 from reference.problems import Build, Grid, Lines, SyntheticSequences, TableSequences
 
@@ -48,13 +50,15 @@ class TrainConfig:
     """zeta: the normalised ELU, or the identity (srwm only)."""
     write_key: Literal["q", "k"] = "q"
     """Write at q, as printed, or at k, as in the delta rule (srwm only)."""
+    skip: bool = False
+    """Let the head see psi(s_t) beside y_t; not in the paper (srwm only)."""
     seed: int = 0
     """Random seed: equal seeds give equal runs on one machine."""
     evaluations: int = 10
     """How often the exact distance to the target is measured during training."""
     checkpoint_every: int = 500
     """Steps between checkpoints: what a killed run loses at most."""
-    out: Path | None = None
+    out: tyro.conf.DisallowNone[Path | None] = None
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from fast.bridge import Enumeration, enumerate_environment
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, make_environment
 from fast.evaluation import Report, law_of, make_report, target_law
+from fast.laws import sample_terminals
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
 from fast.progress import Progress
@@ -71,15 +72,45 @@ def resume(folder: Path) -> tuple[Path, Report]:
         InputError: if the folder is not a run, or the run is finished.
     """
     config = load_config(folder)
-    setup = set_up(config)
-    state, seconds = load_checkpoint(folder, setup.initial)
     if (folder / "report.json").is_file():
         raise InputError(
             f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
             f"`pdai audit {folder}`, or train another with --steps and --out"
         )
+    setup = set_up(config)
+    state, seconds = load_checkpoint(folder, setup.initial)
     rewind_metrics(folder, int(state.step))
     return folder, _continue(folder, config, setup, state, seconds)
+
+
+class Sample(NamedTuple):
+    """A sampled terminal state.
+
+    Attributes:
+        state: its label.
+        log_reward: `log R(x)`, in nats.
+    """
+
+    state: Any
+    log_reward: float
+
+
+def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
+    """Samples terminal states from the last checkpoint of a run.
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint, or `count` is not positive.
+    """
+    if count < 1:
+        raise InputError(f"count is {count}, but must be at least 1")
+    setup = set_up(load_config(folder))
+    state, _ = load_checkpoint(folder, setup.initial)
+    dag = setup.enumeration.dag
+    log_reward = dict(zip(dag.terminals, setup.enumeration.log_rewards.tolist(), strict=True))
+    blocks = sample_terminals(
+        state.sampler.policy, setup.environment, setup.enumeration, count, seed
+    )
+    return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
 def _continue(
@@ -89,8 +120,8 @@ def _continue(
     target = target_law(enumeration)
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)
-    measured = {record["step"] for record in read_metrics(folder) if "tv" in record}
-    tv = math.nan
+    measured = [record["tv"] for record in read_metrics(folder) if "tv" in record]
+    tv = measured[-1] if measured else math.nan
 
     def measure(state: TrainState, step: int) -> float:
         law = law_of(state.sampler.policy, environment, enumeration, final=False, seed=step)
@@ -101,7 +132,7 @@ def _continue(
     with Progress(str(folder), config.steps) as progress:
         step = int(state.step)
         try:
-            if step not in measured:
+            if not measured:
                 tv = measure(state, step)
             while step < config.steps:
                 started = time.perf_counter()

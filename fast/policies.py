@@ -103,6 +103,7 @@ def make_policy(
                     rotation=config.rotation,
                     link=config.link,
                     write_key=config.write_key,
+                    skip=config.skip,
                     key=dynamics_key,
                 ),
                 [width],

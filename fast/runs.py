@@ -79,8 +79,8 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise InputError(
-            f"{str(path.parent)!r} has no {path.name}, so it is not a finished run of pdai: give "
-            "the folder that `pdai train` printed"
+            f"{str(path.parent)!r} has no {path.name}, so it is not a run folder of pdai: give the "
+            "folder that `pdai train` printed"
         )
     try:
         data = json.loads(path.read_text())

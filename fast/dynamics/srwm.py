@@ -60,6 +60,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         link: `zeta`, "elu" or "identity" (the paper's ablation).
         write_key: the vector of the outer product: "q" as printed, or "k", the key that is read,
             as in the delta rule.
+        skip: whether the read-out is `(y_t, psi(s_t))` instead of `y_t`; not in the paper.
     """
 
     embedding: Float[Array, "d features"]
@@ -72,6 +73,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     rotation: Rotation = eqx.field(static=True)
     link: Link = eqx.field(static=True)
     write_key: WriteKey = eqx.field(static=True)
+    skip: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -82,6 +84,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         rotation: Rotation = "planes",
         link: Link = "elu",
         write_key: WriteKey = "q",
+        skip: bool = False,
         key: PRNGKeyArray,
     ):
         if d < 2 or d % 2:
@@ -93,14 +96,15 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         self.bias = jnp.zeros(3 * d + 1)
         self.a = jax.random.normal(keys[2], (d,)) * d**-0.25
         self.b = jax.random.normal(keys[3], (d,)) * d**-0.25
-        self.output = d
+        self.output = 2 * d if skip else d
         self.horizon = horizon
         self.rotation = rotation
         self.link = link
         self.write_key = write_key
+        self.skip = skip
 
     def initial(self, batch: tuple[int, ...] = ()) -> SRWMLatent:
-        empty = jnp.zeros((*batch, self.horizon, self.output), self.slow.dtype)
+        empty = jnp.zeros((*batch, self.horizon, self.a.size), self.slow.dtype)
         return SRWMLatent(empty, empty, jnp.int32(0))
 
     def advance(
@@ -118,7 +122,8 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     def read(
         self, latent: SRWMLatent, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch output"]:
-        return self._apply(latent, self._rotate(observation @ self.embedding.T, latent.t))
+        psi = observation @ self.embedding.T
+        return self._with_skip(self._apply(latent, self._rotate(psi, latent.t)), psi)
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
@@ -126,7 +131,8 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         psi, write, read, v, rate = self._project(observations)
         time = observations.shape[-2]
         t = jnp.arange(time)
-        # No update at s_o. Rows are steps; B holds R^t zeta(q_t), A holds R^{t-1} zeta(k_t).
+        # No update at s_o, where R^{t-1} wraps around and does not matter. Rows are steps; B holds
+        # R^t zeta(q_t), A holds R^{t-1} zeta(k_t), Y holds R^t psi(s_t).
         rate = jnp.where(t == 0, 0.0, rate)[..., None]
         B, A, Y = self._rotate(write, t), self._rotate(read, t - 1), self._rotate(psi, t)
         earlier = jnp.tril(jnp.ones((time, time), B.dtype), -1)
@@ -139,13 +145,14 @@ class SRWM(AbstractDynamics[SRWMLatent]):
             power = power @ power
             covered *= 2
         up_to_now = earlier + jnp.eye(time, dtype=B.dtype)
-        return (Y @ self.b)[..., None] * self.a + ((Y @ B.mT) * up_to_now) @ u
+        y = (Y @ self.b)[..., None] * self.a + ((Y @ B.mT) * up_to_now) @ u
+        return self._with_skip(y, psi)
 
     def _project(
         self, observation: Float[Array, "*batch features"]
     ) -> tuple[Array, Array, Array, Array, Array]:
         """`psi`, the written and the read vector after the link, `v`, and `sigmoid(beta)`."""
-        d = self.output
+        d = self.a.size
         psi = observation @ self.embedding.T
         projected = psi @ self.slow.T + self.bias
         q, k, v = (projected[..., i * d : (i + 1) * d] for i in range(3))
@@ -163,13 +170,16 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         """`R^t x`: plane j is spanned by the coordinates j and j + d/2."""
         if self.rotation == "none":
             return x
-        half = self.output // 2
+        half = self.a.size // 2
         # Tabulated: XLA would fuse a cosine into every use of the result, and compute it there.
         angles = np.arange(self.horizon + 1)[:, None] * rotation_angles(half)
         cos = jnp.asarray(np.cos(angles), x.dtype)[t]
         sin = jnp.asarray(np.sin(angles), x.dtype)[t]
         first, second = x[..., :half], x[..., half:]
         return jnp.concatenate([cos * first - sin * second, sin * first + cos * second], -1)
+
+    def _with_skip(self, y: Float[Array, "*batch d"], psi: Float[Array, "*batch d"]) -> Array:
+        return jnp.concatenate([y, psi], -1) if self.skip else y
 
     def _apply(self, latent: SRWMLatent, x: Float[Array, "*batch d"]) -> Array:
         """`W_t R^{-t} x`."""

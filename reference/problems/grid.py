@@ -13,6 +13,9 @@ class Cell(NamedTuple):
     coordinates: tuple[int, ...]
     stopped: bool = False
 
+    def __str__(self) -> str:
+        return " ".join(map(str, self.coordinates)) + (" stop" if self.stopped else "")
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -64,9 +64,8 @@ class Sequences:
 class SyntheticSequences(Sequences):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
 
-    The paper prints `R(s)` for this sum; taken literally, an untrained sampler is already as good
-    as the figures it reports, so the exponentiated form is used here. Rewards are rounded to 24
-    bits.
+    The paper prints `R(s)` for this sum; read so, an untrained sampler beats the trained Markovian
+    one of its table (`proofs_notes/errata.md`). Rewards are rounded to 24 bits.
 
     Attributes:
         u: one utility per position.

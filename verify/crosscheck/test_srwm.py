@@ -38,7 +38,7 @@ def literal_asrwm(layer: SRWM, observations: Floats, rotate_write: bool = True) 
         np.asarray(x, np.float64)
         for x in (layer.embedding, layer.slow, layer.bias, layer.a, layer.b)
     )
-    d = layer.output
+    d = layer.a.size
     R = rotation_matrix(d) if layer.rotation == "planes" else np.eye(d)
 
     def zeta(x: Floats) -> Floats:
@@ -65,7 +65,7 @@ def literal_asrwm(layer: SRWM, observations: Floats, rotate_write: bool = True) 
             if not rotate_write:
                 write = np.linalg.matrix_power(R, -t) @ write
             W = W @ R + gate * np.outer(v - W @ zeta(k), write)
-        outputs.append(W @ psi)
+        outputs.append(np.concatenate([W @ psi, psi]) if layer.skip else W @ psi)
     return np.array(outputs)
 
 
@@ -80,6 +80,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"rotation": "none"},
     {"write_key": "k"},
     {"link": "identity"},
+    {"skip": True},
     {"rotation": "none", "write_key": "k", "link": "identity"},
 ]
 
@@ -143,7 +144,11 @@ def test_control_forgetting_to_rotate_the_write_vector_is_seen() -> None:
 def test_control_the_ablations_change_the_outputs() -> None:
     base = make().unroll(jnp.asarray(OBSERVATIONS, jnp.float32))
     for options in VARIANTS[1:]:
+        # A skip leaves y_t as it is, and appends to it.
         other = make(**options).unroll(jnp.asarray(OBSERVATIONS, jnp.float32))
+        if options.get("skip"):
+            assert other.shape[-1] == 2 * D
+            continue
         assert np.abs(base - other).max() > 100 * TOLERANCE * scale(np.asarray(base))
 
 

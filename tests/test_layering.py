@@ -1,0 +1,71 @@
+"""The import rule, read from the source: reference <- fast <- verify, tests."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+OURS = {"reference", "fast", "verify", "tests"}
+MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
+
+# The modules that hold a trained network against the reference; the others may take from it the
+# parameters of problems (and their errors), but no semantics.
+BRIDGES = {"audit", "bridge", "evaluation", "job", "laws", "tables"}
+PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def files(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def violations(package: str, path: Path, imported: set[str]) -> set[str]:
+    """The imports of a file that the rule forbids."""
+    bad = {name for name in imported if name.split(".")[0] in OURS - MAY_IMPORT[package]}
+    if package == "reference":
+        bad |= {name for name in imported if name.split(".")[0] in {"jax", "equinox", "optax"}}
+    if package == "fast" and path.stem not in BRIDGES:
+        bad |= {
+            name
+            for name in imported
+            if name.split(".")[0] == "reference" and name not in PARAMETERS_ONLY
+        }
+    return bad
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_flow_one_way(package: str) -> None:
+    assert files(package)
+    for path in files(package):
+        assert violations(package, path, imports(path)) == set(), path
+
+
+def test_control_forbidden_imports_are_seen() -> None:
+    assert violations("reference", Path("dag.py"), {"jax.numpy"})
+    assert violations("reference", Path("dag.py"), {"fast.policies"})
+    assert violations("fast", Path("rollout.py"), {"reference.marginals"})
+    assert violations("fast", Path("cli.py"), {"verify.ledger"})
+    assert not violations("fast", Path("bridge.py"), {"reference.marginals"})
+
+
+@pytest.mark.parametrize("module", ["reference", "fast.config", "fast.cli"])
+def test_importing_the_reference_or_the_command_line_does_not_import_jax(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_control_importing_training_imports_jax() -> None:
+    code = "import sys, fast.training; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 1

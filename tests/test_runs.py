@@ -1,0 +1,228 @@
+"""Runs on disk: killed, resumed, damaged, foreign; and the command line end to end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SMALL = ["lines", "--length", "6", "--parameters", "5000", "--batch", "32", "--steps", "400"]
+SMALL += ["--checkpoint-every", "100", "--evaluations", "2"]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "fast", *arguments]
+
+
+def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+    result = subprocess.run(
+        command(*arguments), cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == expect, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one finished run, `runs/lines-srwm-0`."""
+    folder = tmp_path_factory.mktemp("finished")
+    result = pdai("train", *SMALL, cwd=folder)
+    assert "TV to the target (exact)" in result.stdout
+    assert "untrained (uniform)" in result.stdout
+    assert "step 400" in result.stderr
+    return folder
+
+
+def test_a_run_leaves_its_folder_complete(finished: Path) -> None:
+    run = finished / "runs" / "lines-srwm-0"
+    names = {path.name for path in run.iterdir()}
+    assert names == {
+        "checkpoint.eqx", "config.json", "law.npz", "meta.json", "metrics.jsonl", "plot.png",
+        "report.json",
+    }  # fmt: skip
+    meta = json.loads((run / "meta.json").read_text())
+    assert meta["versions"]["jax"]
+    assert meta["seed"] == 0
+    steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert steps == [0, 100, 200, 200, 300, 400, 400]
+    assert (run / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
+    run = finished / "runs" / "lines-srwm-0"
+    output = pdai("audit", str(run), cwd=finished).stdout
+    assert "exact rationals" in output
+    found = re.search(r"TV\(p_T, target\)\D+([0-9.]+) \(exact\)", output)
+    assert found is not None
+    report = json.loads((run / "report.json").read_text())
+    # One is a rational, the other a float64 sum over the same float64 network.
+    assert float(found[1]) == pytest.approx(report["learned"]["tv"], abs=1e-9)
+    with np.load(run / "law.npz") as law:
+        assert np.abs(law["learned"] - law["target"]).sum() / 2 == pytest.approx(float(found[1]))
+    assert re.search(r"sum of p_T\D+1 ", output)
+    assert "1 to 1" in output
+
+
+def test_samples_are_states_with_their_rewards(finished: Path) -> None:
+    run = str(finished / "runs" / "lines-srwm-0")
+    lines = pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines()
+    assert len(lines) == 50
+    assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in lines)
+    assert pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
+
+
+def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
+    run = str(finished / "runs" / "lines-srwm-0")
+    pdai("plot", run, run, "--out", "both.pdf", cwd=finished)
+    assert (finished / "both.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_second_run_overwrites_nothing(finished: Path) -> None:
+    run = finished / "runs" / "lines-srwm-0"
+    before = {path: path.read_bytes() for path in run.iterdir()}
+    result = pdai("train", *SMALL, cwd=finished, expect=2)
+    assert "nothing is overwritten" in result.stderr
+    assert (
+        "is finished (400 steps)"
+        in pdai("train", "--resume", str(run), cwd=finished, expect=2).stderr
+    )
+    assert {path: path.read_bytes() for path in run.iterdir()} == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_killed_run_resumes_to_bit_identical_parameters(
+    finished: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = tmp_path / "runs" / "lines-srwm-0"
+    with subprocess.Popen(
+        command("train", *SMALL), cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        metrics = run / "metrics.jsonl"
+        deadline = time.monotonic() + 120
+        while not (metrics.is_file() and '"step": 200' in metrics.read_text()):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(how)
+        _, errors = process.communicate()
+    assert process.returncode == (-9 if how == signal.SIGKILL else 130)
+    if how == signal.SIGINT:
+        assert "continue with: pdai train --resume" in errors
+    assert not (run / "report.json").exists()
+    header = json.loads((run / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
+    assert 100 <= header["step"] < 400
+    pdai("train", "--resume", str(run), cwd=tmp_path)
+
+    def parameters(folder: Path) -> bytes:
+        return (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
+
+    uninterrupted = finished / "runs" / "lines-srwm-0"
+    assert parameters(run) == parameters(uninterrupted)
+
+    def records(folder: Path) -> list[dict[str, object]]:
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        # Wall time differs; everything else is the same, in the same order.
+        return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
+
+    assert records(run) == records(uninterrupted)
+
+
+def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: Path) -> None:
+    original = finished / "runs" / "lines-srwm-0"
+
+    def broken(name: str, content: bytes | None) -> str:
+        copy = tmp_path / f"copy-{len(list(tmp_path.iterdir()))}"
+        shutil.copytree(original, copy)
+        (copy / name).unlink()
+        if content is not None:
+            (copy / name).write_bytes(content)
+        return str(copy)
+
+    checkpoint = (original / "checkpoint.eqx").read_bytes()
+    header, _, payload = checkpoint.partition(b"\n")
+    config = json.loads((original / "config.json").read_text())
+    future = header.replace(b'"format": 1', b'"format": 9') + b"\n" + payload
+    cases = [
+        (str(tmp_path), "is not a run folder"),
+        (broken("config.json", None), "has no config.json"),
+        (broken("config.json", b'{"format": 1'), "cannot be read"),
+        (broken("config.json", b"[]"), "not a JSON object"),
+        (broken("config.json", json.dumps({**config, "format": 0}).encode()), "has format 0"),
+        (broken("config.json", json.dumps({**config, "latent_size": 8}).encode()), "does not fit"),
+        (broken("checkpoint.eqx", None), "has no checkpoint.eqx"),
+        (broken("checkpoint.eqx", checkpoint[:-100]), "is damaged"),
+        (broken("checkpoint.eqx", b"\x80\x04pickle"), "is not a checkpoint of pdai"),
+        (broken("checkpoint.eqx", future), "has format 9"),
+    ]
+    from fast.audit import audit
+    from reference import InputError
+
+    for folder, message in cases:
+        with pytest.raises(InputError, match=message):
+            audit(Path(folder))
+    result = pdai("audit", cases[0][0], cwd=tmp_path, expect=2)
+    assert result.stderr.startswith("pdai: ")
+    assert (
+        "no readable law.npz"
+        in pdai("plot", broken("law.npz", None), cwd=tmp_path, expect=2).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["train", "six7"], ["six7", "six6, syn, lines, grid"]),
+        (["train", "six6", "--dynamics", "lstm"], ["'lstm'", "'srwm', 'markov'"]),
+        (["train", "six6", "--dynamic", "srwm"], ["--dynamic", "Perhaps you meant", "--dynamics"]),
+        (["train", "six6", "--exponent", "0"], ["exponent is 0, but must be a positive integer"]),
+        (["train", "syn", "--length", "12"], ["more than 2,000,000 states", "max_nodes"]),
+        (["train", "--resume", "nowhere"], ["'nowhere' has no config.json"]),
+        (["train", "--resume", "nowhere", "lines"], ["--resume continues a run with the options"]),
+        (["plot"], ["no run folder given"]),
+        ([], ["train", "audit", "verify"]),
+    ],
+    ids=" ".join,
+)
+def test_bad_commands_exit_with_two_and_one_clear_message(
+    arguments: list[str], messages: list[str], tmp_path: Path
+) -> None:
+    result = pdai(*arguments, cwd=tmp_path, expect=2)
+    for message in messages:
+        assert message in result.stdout + result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("of", [[], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]])
+def test_help_is_there(of: list[str], tmp_path: Path) -> None:
+    assert "usage: pdai" in pdai(*of, "--help", cwd=tmp_path).stdout
+
+
+def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:
+    result = pdai("train", *SMALL, "--log-z-learning-rate", "1e38", cwd=tmp_path, expect=2)
+    assert re.search(
+        r"the loss became (nan|inf) at step \d+; the last good checkpoint", result.stderr
+    )
+    header = (
+        (tmp_path / "runs" / "lines-srwm-0" / "checkpoint.eqx").read_bytes().partition(b"\n")[0]
+    )
+    assert json.loads(header)["step"] == 0
+
+
+def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(tmp_path: Path) -> None:
+    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "6000"]
+    result = pdai("train", "grid", *options, cwd=tmp_path)
+    assert "TV to the target (sampled)" in result.stdout
+    assert "exact sampling is its floor" in result.stdout
+    refused = pdai("audit", "runs/grid-srwm-0", cwd=tmp_path, expect=2)
+    assert "too many for an exact audit" in refused.stderr

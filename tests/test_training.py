@@ -1,0 +1,123 @@
+"""Training: it learns, it repeats itself bit for bit, and it keeps to its parameter budget."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from fast.bridge import enumerate_environment
+from fast.config import (
+    CONFIGS,
+    GridConfig,
+    LinesConfig,
+    Six6Config,
+    SynConfig,
+    TrainConfig,
+    from_json,
+    to_json,
+)
+from fast.environments import make_environment
+from fast.evaluation import target_law
+from fast.laws import exact_law
+from fast.policies import count_parameters, make_policy
+from fast.training import TrainState, make_trainer
+from reference import InputError, total_variation
+
+
+def bits(state: TrainState) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state)]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("dynamics", ["srwm", "markov"])
+def test_both_families_stay_within_five_percent_of_the_budget(name: str, dynamics: Any) -> None:
+    config = CONFIGS[name](dynamics=dynamics)
+    policy = make_policy(config, make_environment(config.problem()), key=jax.random.key(0))
+    assert abs(count_parameters(policy) - config.parameters) <= 0.05 * config.parameters
+
+
+def test_a_budget_that_no_width_meets_is_refused() -> None:
+    config = LinesConfig(parameters=1_000)
+    with pytest.raises(InputError, match=r"parameters is 1,000, but the srwm policy .* has 3,"):
+        make_policy(config, make_environment(config.problem()), key=jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        LinesConfig(length=6, steps=300, batch=64),
+        LinesConfig(length=6, steps=300, batch=64, dynamics="markov", loss="log_variance"),
+        GridConfig(side=4, steps=300, batch=64, loss="log_variance", learning_rate=3e-3),
+        SynConfig(length=3, letters=3, build="prepend-append", steps=300, batch=64, loss="tb"),
+    ],
+    ids=lambda c: f"{c.problem_name}-{c.dynamics}-{c.loss}",
+)
+def test_training_brings_the_exact_law_to_the_target(config: TrainConfig) -> None:
+    config = dataclasses.replace(config, parameters=5_000)
+    problem = config.problem()
+    environment = make_environment(problem, config.encoding)
+    enumeration = enumerate_environment(problem, environment)
+    trainer = make_trainer(config, environment)
+
+    def distance(state: TrainState) -> float:
+        law = exact_law(state.sampler.policy, enumeration, float64=False)
+        return total_variation(law.probabilities.tolist(), target_law(enumeration).tolist())
+
+    start = trainer.init()
+    before = distance(start)
+    after = distance(trainer.advance(start, config.steps)[0])
+    # These runs end between 0.001 and 0.03, from 0.1 or more: far from the edge on both sides.
+    assert before > 0.05
+    assert after < min(0.06, before / 2)
+
+
+def test_equal_seeds_give_equal_bits_and_others_do_not() -> None:
+    def run(seed: int, chunks: tuple[int, ...]) -> list[bytes]:
+        config = LinesConfig(length=5, steps=60, batch=16, parameters=5_000, seed=seed)
+        trainer = make_trainer(config, make_environment(config.problem()))
+        state = trainer.init()
+        for chunk in chunks:
+            state, _ = trainer.advance(state, chunk)
+        return bits(state)
+
+    assert run(0, (20, 20, 20)) == run(0, (20, 20, 20))
+    assert run(0, (20, 20, 20)) != run(1, (20, 20, 20))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configurations_survive_json(name: str) -> None:
+    config = CONFIGS[name](seed=7)
+    assert from_json(to_json(config), "config.json") == config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 99}, "format 99, but this version of pdai reads format 1"),
+        ({"problem": "chess"}, "problem 'chess', but known are"),
+        ({"colour": "red"}, r"unknown \['colour'\]"),
+    ],
+)
+def test_foreign_configurations_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_json({**to_json(LinesConfig()), **change}, "config.json")
+    with pytest.raises(InputError, match="missing"):
+        from_json({"format": 1, "problem": "lines"}, "config.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 0}, "steps is 0, but must be at least 1"),
+        ({"batch": 1}, "batch is 1, but"),
+        ({"epsilon": 1.5}, "epsilon is 1.5, but must lie"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan"),
+        ({"learning_rate": -1.0}, "learning_rate is -1.0"),
+        ({"exponent": 0}, "exponent is 0"),
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Six6Config(**options)
