@@ -17,7 +17,7 @@ from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import BackwardPolicy
 
 # Up to this many lifted states, the audit is done in exact rationals.
-MAX_RATIONAL_NODES = 20_000
+MAX_RATIONAL_NODES = 100_000
 
 
 @dataclass(frozen=True)

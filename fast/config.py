@@ -165,6 +165,8 @@ class GridConfig(TrainConfig):
     dimension: int = 2
     """Number of axes."""
     parameters: int = 10_000
+    skip: bool = True
+    """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here."""
 
     def problem(self) -> Grid:
         """The grid problem."""

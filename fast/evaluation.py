@@ -75,8 +75,12 @@ class Report:
     log_z_is_learned: bool
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
+        """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
+        data = asdict(self)
+        for column in ("learned", "uniform", "exact"):
+            if not math.isfinite(data[column]["kl"]):
+                data[column]["kl"] = None
+        return data
 
 
 def target_law(enumeration: Enumeration) -> Floats:
