@@ -154,6 +154,13 @@ def test_fcs_is_neither_an_upper_nor_a_lower_bound_of_total_variation() -> None:
     assert fcs(p, q, 2) == Fraction(64, 100) < total_variation(p, q) == Fraction(96, 100)
 
 
+def test_fcs_over_batches_that_miss_a_terminal_does_not_see_it() -> None:
+    p, q = fractions(25, 25, 50), fractions(50, 50, 0)
+    assert total_variation(p, q) == Fraction(1, 2)
+    floats = [np.array([float(x) for x in law]) for law in (p, q)]
+    assert fcs_estimate(*floats, np.array([[0, 1], [0, 1]])).mean == 0
+
+
 def test_the_fcs_estimator_over_all_batches_is_exact() -> None:
     p, q = normalize(fractions(10, 20, 30, 40)), normalize(fractions(40, 10, 20, 5))
     batches = np.array(list(combinations(range(4), 2)))

@@ -208,6 +208,28 @@ def test_a_bad_table_is_refused(tmp_path: Path, arrays: dict[str, Any], message:
         TableSequences.load(write_table(tmp_path / "table.npz", **arrays))
 
 
+def test_an_object_array_is_refused_without_unpickling_it(tmp_path: Path) -> None:
+    witness = tmp_path / "unpickled"
+    path = write_table(tmp_path / "table.npz", score=np.array([Touch(witness)] * 4, object))
+    with pytest.raises(InputError, match=r"cannot be read .*score"):
+        TableSequences.load(path)
+    assert not witness.exists()
+    # Control: NumPy, when allowed to, does run what the file says.
+    with np.load(path, allow_pickle=True) as archive:
+        assert archive["score"].shape == (4,)
+    assert witness.exists()
+
+
+class Touch:
+    """Pickled as the instruction to create a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         TableSequences.load(tmp_path / "missing.npz")

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 from collections import Counter
 from typing import Any
 
@@ -44,11 +45,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                     counts[kind, label, outcome] += 1
                     found = [str(value) for name, value in properties if name == "scope"]
                     scope.setdefault(label, []).extend(found)
-    table = Table(title="Ledger of the paper's claims", show_lines=True, expand=True)
-    for name, ratio in (("claim", 4), ("verdict", 4), ("checked on", 6), ("control", 6)):
-        table.add_column(name, ratio=ratio, overflow="fold")
-    table.add_column("checks", justify="right", no_wrap=True)
-    table.add_column("controls", justify="right", no_wrap=True)
+    table = Table(title="Ledger of the paper's claims", show_lines=True)
+    table.add_column("claim", no_wrap=True)
+    for name in ("verdict", "checked on", "control"):
+        table.add_column(name)
+    for name in ("checks", "controls"):
+        table.add_column(name, justify="right", no_wrap=True)
     for claim in CLAIMS:
         cells = []
         for kind in ("claim", "control"):
@@ -60,7 +62,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             table.add_row(claim.label, claim.verdict, checked, claim.control, *cells)
     if table.row_count:
         text = io.StringIO()
-        console = Console(file=text, width=max(110, terminalreporter._tw.fullwidth))
+        console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
         console.print(table)
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "

@@ -6,6 +6,7 @@ from typing import Literal
 Verdict = Literal[
     "verified",
     "repaired, then verified",
+    "refuted as printed; repaired, then verified",
     "vacuous as printed; repaired, then verified",
 ]
 
@@ -45,7 +46,7 @@ CLAIMS = (
         "(s, W) is in S* iff some path of the lifted recurrence ends in it.",
         "The path starts at (s_o, W_o). Then the lift is a pointed DAG with the trajectories of G.",
         "repaired, then verified",
-        "Paths that start anywhere: the lift of a diamond has three sources.",
+        "Paths that start anywhere: the lift of a diamond by three latents has 3 sources, or 9.",
         "test_def_pointeddag.py",
     ),
     Claim(
@@ -66,17 +67,18 @@ CLAIMS = (
     ),
     Claim(
         "col:cb",
-        "p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x) implies p_T proportional to R.",
-        "For pairs of trajectories of any two lengths; the paper writes the same T for both.",
-        "repaired, then verified",
+        "p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x), for all tau = (s_t*) and "
+        "tau' = (s_t'*) with t = 0..T, implies p_T proportional to R.",
+        "For pairs of trajectories of any two lengths T and T'.",
+        "refuted as printed; repaired, then verified",
         "Only pairs of equal length: satisfied by p_T = (9/10, 1/10) for a uniform target.",
         "test_cor_cb.py",
     ),
     Claim(
         "prop:markovian",
         "If p_B(s*|s'*) = p~_B(s|s') on the lift, a balanced p_F is Markovian.",
-        "If p_B(tau|x) is the product of p~_B along tau, and R, p~_B > 0. The printed hypothesis "
-        "holds on a lift only if the lift is trivial.",
+        "If p_B(tau|x) is the product of p~_B along tau, p_F is Markovian on the states it visits; "
+        "with R, p~_B > 0 these are all. The printed hypothesis forces the trivial lift.",
         "vacuous as printed; repaired, then verified",
         "A zero of p~_B, or p~_B that depends on x: the balanced p_F depends on the path.",
         "test_prop_markovian.py",

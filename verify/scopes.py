@@ -22,6 +22,16 @@ class Draw(NamedTuple):
         """A random positive backward policy."""
         return BackwardPolicy.from_weights(dag, RATIONAL, self.weights(len(dag.edges)))
 
+    def sparse_backward(self, dag: PointedDAG[Any]) -> BackwardPolicy[Fraction]:
+        """A random backward policy in which about half of what may be zero is zero."""
+        weights = self.weights(len(dag.edges))
+        for _, row in BackwardPolicy.rows(dag):
+            kept = self.rng.choice(row)
+            for edge in row:
+                if edge != kept and self.rng.random() < 0.5:
+                    weights[edge] = 0
+        return BackwardPolicy.from_weights(dag, RATIONAL, weights)
+
     def forward(self, dag: PointedDAG[Any]) -> ForwardPolicy[Fraction]:
         """A random positive forward policy."""
         return ForwardPolicy.from_weights(dag, RATIONAL, self.weights(len(dag.edges)))

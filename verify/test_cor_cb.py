@@ -89,6 +89,8 @@ def test_zero_cb_residual_implies_marginal_proportional_to_reward_on_every_small
         lifted_p_b = draw.backward(lifted.dag)
         forward, _ = forward_from_backward(lifted_p_b, rewards)
         check_balanced(forward, lifted_p_b, rewards)
+        with_zeros = draw.sparse_backward(lifted.dag)
+        check_balanced(forward_from_backward(with_zeros, rewards)[0], with_zeros, rewards)
         arbitrary = draw.forward(lifted.dag)
         for p_b in (lifted_p_b, draw.backward(lifted.base).on(lifted)):
             check_identity(arbitrary, p_b, rewards)

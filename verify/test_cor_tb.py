@@ -24,13 +24,17 @@ from hypothesis import strategies as st
 from reference import (
     RATIONAL,
     BackwardKernel,
+    BackwardPolicy,
     ForwardPolicy,
+    History,
     LiftedDAG,
     forward_from_backward,
     forward_from_law,
+    lift,
     marginal,
     mass,
     normalize,
+    path_sums,
     pointed_dag,
     tb_residuals,
 )
@@ -123,6 +127,24 @@ def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small
 
 
 @pytest.mark.claim(LABEL)
+def test_no_backward_probability_need_be_positive_and_unvisited_rows_are_free(scope: Any) -> None:
+    unvisited = 0
+    for draw in all_small_lifts():
+        dag = draw.lifted.dag
+        backward = draw.sparse_backward(dag)
+        forward, z = forward_from_backward(backward, draw.rewards)
+        check_balanced(forward, backward, draw.rewards, z)
+        values, free = list(forward.values), draw.forward(dag).values
+        for visit, row in zip(path_sums(forward), dag.out_edges, strict=True):
+            for edge in row if visit == 0 else ():
+                values[edge] = free[edge]
+                unvisited += 1
+        check_balanced(ForwardPolicy(dag, RATIONAL, values), backward, draw.rewards, z)
+    assert unvisited > 0
+    scope("p_B with zeros on the same")
+
+
+@pytest.mark.claim(LABEL)
 @given(st.data())
 def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> None:
     lifted = data.draw(strategies.lifted_dags())
@@ -155,6 +177,25 @@ def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     assert all(residual == 0 for _, residual in tb_residuals(third, ones, rewards, Fraction(3)))
     p_t = marginal(third)
     assert (p_t[X], p_t[Y]) == (Fraction(2, 3), Fraction(1, 3))
+
+
+@pytest.mark.control(LABEL)
+def test_one_changed_row_on_a_lifted_diamond_by_hand() -> None:
+    diamond = pointed_dag(
+        {"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
+    )
+    dag = lift(diamond, History()).dag
+    p_b, rewards = BackwardPolicy.uniform(dag, RATIONAL), (Fraction(1), Fraction(2))
+    forward, z = forward_from_backward(p_b, rewards)
+    changed = dag.index["c", ("a", "c")]
+    values = list(forward.values)
+    for edge, half in zip(dag.out_edges[changed], [Fraction(1, 2)] * 2, strict=True):
+        values[edge] = half
+    broken = ForwardPolicy(dag, RATIONAL, values)
+    # By the way of a, 3 * 1/2 * 1/2 meets 1 * 1/2 at x and 2 * 1/2 at y; b's way is unchanged.
+    residuals = sorted(r for _, r in tb_residuals(broken, p_b, rewards, z))
+    assert residuals == [Fraction(-1, 4), 0, 0, Fraction(1, 4)]
+    assert marginal(broken) == (Fraction(5, 12), Fraction(7, 12)) != normalize(rewards)
 
 
 @pytest.mark.control(LABEL)

@@ -13,8 +13,10 @@ forward policy gives a law on X.
 """
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -24,6 +26,7 @@ from reference import (
     ForwardPolicy,
     InputError,
     PointedDAG,
+    forward_from_backward,
     marginal,
     path_sums,
     pointed_dag,
@@ -64,6 +67,38 @@ def test_every_drawn_pointed_dag_satisfies_the_definition(dag: PointedDAG[int]) 
     assert satisfies_the_definition(dag)
 
 
+def is_accepted(children: dict[int, list[int]]) -> bool:
+    try:
+        pointed_dag(children)
+    except InputError:
+        return False
+    return True
+
+
+@pytest.mark.claim(LABEL)
+@pytest.mark.parametrize(("nodes", "labelled"), [(2, 2), (3, 15), (4, 316)])
+def test_of_all_graphs_exactly_those_of_the_definition_are_accepted(
+    nodes: int, labelled: int, scope: Any
+) -> None:
+    # Independently of the constructor: the powers of the matrix count walks, so that there is no
+    # cycle iff none has `nodes` steps, and their sum says what is reachable. OEIS A003025.
+    pairs = [(u, v) for u in range(nodes) for v in range(nodes) if u != v]
+    accepted = 0
+    for chosen in product((0, 1), repeat=len(pairs)):
+        matrix = np.zeros((nodes, nodes), int)
+        for pair, present in zip(pairs, chosen, strict=True):
+            matrix[pair] = present
+        powers = [np.linalg.matrix_power(matrix, k) for k in range(nodes + 1)]
+        sources = np.flatnonzero(~matrix.any(0))
+        pointed = len(sources) == 1 and not powers[-1].any()
+        assert is_accepted({u: np.flatnonzero(matrix[u]).tolist() for u in range(nodes)}) == pointed
+        accepted += pointed
+        if pointed:
+            assert np.sum(powers, axis=0)[sources[0]].all()
+    assert accepted == labelled
+    scope(f"all {2 ** len(pairs):,} graphs on {nodes} states")
+
+
 @pytest.mark.claim(LABEL)
 @pytest.mark.parametrize(
     ("children", "message"),
@@ -92,3 +127,19 @@ def test_with_a_second_source_balance_holds_for_the_wrong_law() -> None:
     residuals = [value for _, value in tb_residuals(forward, backward, rewards, Fraction(3, 2))]
     assert residuals == [0, 0]
     assert marginal(forward) == (third, 2 * third)
+
+
+@pytest.mark.control(LABEL)
+@pytest.mark.parametrize("length", [1, 2, 10])
+def test_with_a_line_of_states_that_comes_from_nowhere_the_law_is_wrong_too(length: int) -> None:
+    # o -> x, o -> y and ... -> u_2 -> u_1 -> x. Endless, the line has no source, so that the
+    # printed words hold and only finiteness is broken; the law does not depend on its length.
+    dag = PointedDAG(
+        ("o", *range(length, 0, -1), "x", "y"),
+        ((length + 1, length + 2), *((v + 1,) for v in range(1, length + 1)), (), ()),
+    )
+    p_b = BackwardPolicy.uniform(dag, RATIONAL)
+    forward, _ = forward_from_backward(p_b, (Fraction(1), Fraction(1)))
+    residuals = [r for _, r in tb_residuals(forward, p_b, (Fraction(1),) * 2, Fraction(3, 2))]
+    assert residuals == [0, 0]
+    assert marginal(forward) == (Fraction(1, 3), Fraction(2, 3))

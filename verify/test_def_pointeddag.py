@@ -15,6 +15,7 @@ On a tree every state has one path, so every lift is trivial: path dependence ca
 """
 
 from collections import Counter
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -28,13 +29,14 @@ from reference import (
     InputError,
     LiftedDAG,
     PointedDAG,
+    Table,
     lift,
     pointed_dag,
 )
 from reference.problems import Grid, Lines, SyntheticSequences, enumerate_dag
 from verify import strategies
 from verify.scopes import all_small_lifts, described
-from verify.small_scope import pointed_dags
+from verify.small_scope import lifts, pointed_dags
 
 LABEL = "def:pointeddag"
 
@@ -89,6 +91,57 @@ def test_every_drawn_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(
     lifted: LiftedDAG[int],
 ) -> None:
     check_properties(lifted)
+
+
+@pytest.mark.claim(LABEL)
+def test_states_and_edges_are_those_of_the_repaired_definition_for_every_phi_on_two_latents(
+    scope: Any,
+) -> None:
+    count = 0
+    for base in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
+        inner = [v for v in base.labels[1:] if base.children[v]]
+        arguments = list(product(inner, range(2)))
+        for values in product(range(2), repeat=len(arguments)):
+            phi = dict(zip(arguments, values, strict=True))
+            dag = lift(base, Table(phi, initial=0)).dag
+            # Conditions (2) to (4), word for word, along every path that starts at (s_o, W_o).
+            states: set[tuple[int, int]] = set()
+            edges: set[tuple[Any, Any]] = set()
+            stack = [(0, 0)]
+            while stack:
+                s, w = stack.pop()
+                states.add((s, w))
+                for child in base.children[s]:
+                    if base.children[child]:
+                        stack.append((child, phi[child, w]))
+                        edges.add(((s, w), stack[-1]))
+                    else:
+                        edges.add(((s, w), child))
+            assert set(dag.labels) == states | set(base.terminals)
+            assert len(dag.edges) == len(edges)
+            assert {(dag.labels[u], dag.labels[v]) for u, v in dag.edges} == edges
+            count += 1
+    scope(f"all {count} pairs of a labelled DAG up to 4 states and a phi on 2 latents")
+
+
+@pytest.mark.claim(LABEL)
+def test_every_lift_is_trivial_iff_each_inner_state_has_one_parent() -> None:
+    # Trees qualify, and so does any DAG whose branches meet in terminals only.
+    for dag in (dag for nodes in (2, 3, 4, 5) for dag in pointed_dags(nodes)):
+        inner = [row for v, row in enumerate(dag.in_edges) if dag.children[v]]
+        assert (len(list(lifts(dag))) == 1) == all(len(row) <= 1 for row in inner)
+
+
+@pytest.mark.claim(LABEL)
+def test_inner_states_may_have_more_lifted_parents_than_base_parents() -> None:
+    # o -> {a, b} -> c -> d -> x: c remembers which way, d forgets it.
+    base = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["d"], "d": ["x"], "x": []})
+    place = {"a": 1, "b": 2}
+    forgetting: Additive[str] = Additive(lambda s, w: -w if s == "d" else place.get(s, 0))
+    lifted = lift(base, forgetting)
+    (d,) = (v for v, u in enumerate(lifted.projection) if base.labels[u] == "d")
+    assert len(base.in_edges[base.index["d"]]) == 1
+    assert len(lifted.dag.in_edges[d]) == 2
 
 
 @pytest.mark.claim(LABEL)
@@ -149,15 +202,26 @@ def test_without_memory_the_lift_is_the_base() -> None:
 
 
 @pytest.mark.control(LABEL)
-def test_paths_that_may_start_anywhere_give_a_lift_with_three_sources() -> None:
-    # The printed condition (2) on a diamond, Omega = Z/3, phi(s, W) = 1: every pair qualifies.
+@pytest.mark.parametrize(
+    ("arrival", "message"),
+    [
+        # Every latent is arrived at, so that only the copies of s_o are sources.
+        ([1, 2, 0], r"has 3: \('o', 0\), \('o', 1\), \('o', 2\)"),
+        # Two latents are never arrived at: two copies each of a, b and c are sources as well.
+        ([0, 0, 0], "has 9: "),
+    ],
+)
+def test_paths_that_may_start_anywhere_give_a_lift_with_three_sources_or_more(
+    arrival: list[int], message: str
+) -> None:
+    # The printed condition (2) on a diamond with three latents: every pair qualifies.
     omega = range(3)
     children: dict[Any, list[Any]] = {x: [] for x in ("x", "y")}
     for u, row in enumerate(DIAMOND.children):
         for w in omega if row else ():
             children[DIAMOND.labels[u], w] = [
-                (DIAMOND.labels[v], (w + 1) % 3) if DIAMOND.children[v] else DIAMOND.labels[v]
+                (DIAMOND.labels[v], arrival[w]) if DIAMOND.children[v] else DIAMOND.labels[v]
                 for v in row
             ]
-    with pytest.raises(InputError, match=r"has 3: \('o', 0\), \('o', 1\), \('o', 2\)"):
+    with pytest.raises(InputError, match=message):
         pointed_dag(children)

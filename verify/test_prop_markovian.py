@@ -4,17 +4,17 @@ Printed: let p~_B be a backward policy on the base DAG with
 p_B(s_t* | s_{t+1}*) = p~_B(s_t | s_{t+1}) on the lift, and p_F balanced. Then
 p_F(s' | s, W) = p~_F(s' | s) for some p~_F on the base.
 
-If both are normalised, the hypothesis forces the trivial lift. A state s with n(s) lifts is left by
-n(s) copies of each in-edge weight in total, while normalisation on the lift gives each of its n(s)
-copies a row of sum one: n(s) = sum over parents u of n(u) p~_B(u|s), where every lifted parent of
-every copy is counted once. With n(s_o) = 1 and terminals not lifted, n = 1 throughout, by induction
-in topological order. So, as printed, the proposition speaks of no lift with memory.
+If both are normalised, the hypothesis forces the trivial lift. Let n(s) be the number of lifts of s,
+and add up the rows of all of them. Each lift of a parent u has exactly one child above s, so the sum
+is n(s) = sum over parents u of n(u) p~_B(u|s). As n(s_o) = 1, n = 1 throughout, by induction in
+topological order. So, as printed, the proposition speaks of no lift with memory.
 
-Repaired: ask for the law of trajectories only, p_B(tau | x) = product of p~_B along tau, and
-R, p~_B > 0. Let F~(s) be the sum of R(x) times p~_B over the paths from s to a terminal, the flow
-of the base. If Z p_F(tau) = R(x) p_B(tau | x) for all tau, sum over the continuations of a history
-h = (s_0*, ..., s_t*): Z p_F(h) = p~_B(h) F~(s_t). Dividing the identities for h and for h followed
-by s' gives p_F(s' | s, W) = p~_B(s | s') F~(s') / F~(s), in which W does not occur.
+Repaired: ask for the law of trajectories only, p_B(tau | x) = product of p~_B along tau. Let F~(s)
+be the sum of R(x) times p~_B over the paths from s to a terminal, the flow of the base. If
+Z p_F(tau) = R(x) p_B(tau | x) for all tau, sum over the continuations of a history h that ends in
+s: Z p_F(h) = p~_B(h) F~(s). Dividing the identity for h followed by s' by that for h gives
+p_F(s' | s, W) = p~_B(s | s') F~(s') / F~(s), in which W does not occur, wherever p_F(h) > 0. With
+R, p~_B > 0 that is everywhere; else rows that are never visited are free.
 """
 
 from fractions import Fraction
@@ -50,13 +50,15 @@ DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"],
 
 
 def balanced_with(
-    kernel: BackwardKernel[Fraction], rewards: tuple[Fraction, ...]
+    kernel: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+    elsewhere: ForwardPolicy[Fraction] | None = None,
 ) -> ForwardPolicy[Fraction]:
     """The policy whose trajectory law is `R(x) p_B(tau|x) / Z`, from the law alone."""
     dag = kernel.dag
     reward = dict(zip(dag.terminals, rewards, strict=True))
     return forward_from_law(
-        ForwardPolicy.uniform(dag, RATIONAL),
+        elsewhere or ForwardPolicy.uniform(dag, RATIONAL),
         lambda tau: reward[dag.end(tau)] * kernel.along(tau) / sum(rewards),
     )
 
@@ -128,6 +130,45 @@ def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy_on
         check_repaired(draw.lifted, draw.backward(draw.lifted.base), draw.rewards)
         count += 1
     scope(f"repaired form on {described(count)}")
+
+
+@pytest.mark.claim(LABEL)
+def test_where_the_backward_policy_has_zeros_the_visited_states_are_markovian() -> None:
+    differing = 0
+    for draw in all_small_lifts():
+        lifted, p_b = draw.lifted, draw.sparse_backward(draw.lifted.base)
+        kernel, z = p_b.on(lifted), sum(draw.rewards, Fraction(0))
+        # Where no probability goes, the free rows are drawn anew for each lifted state.
+        forward = balanced_with(kernel, draw.rewards, draw.forward(lifted.dag))
+        assert all(r == 0 for _, r in tb_residuals(forward, kernel, draw.rewards, z))
+        assert marginal(forward) == normalize(draw.rewards)
+        assert is_markovian(forward, lifted)
+        base_forward, _ = forward_from_backward(p_b, draw.rewards)
+        copied = [base_forward.values[e] for e in lifted.base_edge]
+        for visit, row in zip(path_sums(forward), lifted.dag.out_edges, strict=True):
+            same = [forward.values[e] for e in row] == [copied[e] for e in row]
+            assert same or visit == 0
+            differing += not same
+    assert differing > 0
+
+
+@pytest.mark.claim(LABEL)
+def test_the_repaired_hypothesis_is_met_by_a_normalised_backward_policy_on_every_small_lift() -> (
+    None
+):
+    # h(s, W) is the p~_B-probability that the history of s ends in W. The backward policy
+    # p~_B(u | s) h(u, V) / h(s, W) is normalised and, h telescoping to 1, has the law of p~_B.
+    for draw in all_small_lifts():
+        dag = draw.lifted.dag
+        kernel = draw.backward(draw.lifted.base).on(draw.lifted)
+        h = path_sums(kernel)
+        transformed = [
+            value * h[u] / h[v] for value, (u, v) in zip(kernel.values, dag.edges, strict=True)
+        ]
+        p_b = BackwardPolicy(dag, RATIONAL, transformed)
+        assert all(p_b.along(tau) == kernel.along(tau) for tau in dag.trajectories())
+        forward, _ = forward_from_backward(p_b, draw.rewards)
+        assert forward.values == balanced_with(kernel, draw.rewards).values
 
 
 @pytest.mark.claim(LABEL)

@@ -1,8 +1,12 @@
 """The generators produce what they say, counted in ways that do not use them."""
 
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import product
+
 import pytest
 
-from reference import pointed_dag
+from reference import Additive, LiftedDAG, lift, pointed_dag
 from verify.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
 
@@ -45,6 +49,34 @@ def test_generated_dags_pass_the_validation_they_bypass() -> None:
         for dag in pointed_dags(nodes):
             checked = pointed_dag({u: dag.children[u] for u in dag.labels}, initial=0)
             assert set(checked.labels) == set(dag.labels)
+
+
+def merging(lifted: LiftedDAG[int]) -> frozenset[frozenset[tuple[int, ...]]]:
+    """Which histories share a lifted state: the lift, without the names of its latents."""
+    histories: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list, {0: [(0,)]})
+    for u, v in lifted.dag.edges:
+        histories[v] += [(*history, lifted.projection[v]) for history in histories[u]]
+    return frozenset(map(frozenset, histories.values()))
+
+
+def increment(arrival: dict[tuple[int, int], int]) -> Callable[[int, int], int]:
+    """The phi whose `W + phi(s, W)` are the given arrivals."""
+    return lambda state, latent: arrival[state, latent] - latent
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4])
+def test_the_lifts_are_exactly_those_of_all_maps_phi_on_three_latents(nodes: int) -> None:
+    # With up to four nodes no state that is lifted has more than two histories.
+    for dag in pointed_dags(nodes):
+        inner = [v for v in range(1, nodes) if dag.children[v]]
+        arguments = list(product(inner, range(3)))
+        found = {
+            merging(lift(dag, Additive(increment(dict(zip(arguments, values, strict=True))))))
+            for values in product(range(3), repeat=len(arguments))
+        }
+        listed = [merging(lifted) for lifted in lifts(dag)]
+        assert len(listed) == len(set(listed))
+        assert found == set(listed)
 
 
 def test_all_lifts_of_a_diamond() -> None:
