@@ -4,10 +4,10 @@ Printed: let p~_B be a backward policy on the base DAG with
 p_B(s_t* | s_{t+1}*) = p~_B(s_t | s_{t+1}) on the lift, and p_F balanced. Then
 p_F(s' | s, W) = p~_F(s' | s) for some p~_F on the base.
 
-If both are normalised, the hypothesis forces the trivial lift. Let n(s) be the number of lifts of s,
-and add up the rows of all of them. Each lift of a parent u has exactly one child above s, so the sum
-is n(s) = sum over parents u of n(u) p~_B(u|s). As n(s_o) = 1, n = 1 throughout, by induction in
-topological order. So, as printed, the proposition speaks of no lift with memory.
+If both are normalised, the hypothesis forces the trivial lift. Let n(s) be the number of lifts of
+s, and add up the rows of all of them. Each lift of a parent u has exactly one child above s, so the
+sum is n(s) = sum over parents u of n(u) p~_B(u|s). As n(s_o) = 1, n = 1 throughout, by induction
+in topological order. So, as printed, the proposition speaks of no lift with memory.
 
 Repaired: ask for the law of trajectories only, p_B(tau | x) = product of p~_B along tau. Let F~(s)
 be the sum of R(x) times p~_B over the paths from s to a terminal, the flow of the base. If
