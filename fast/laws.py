@@ -147,19 +147,22 @@ def complete_histories(
     policy: Policy, enumeration: Enumeration, *, float64: bool
 ) -> Iterator[Histories]:
     """Every complete trajectory of the DAG, depth-first in blocks, with its probabilities."""
+    evaluate = jax.jit(_evaluate)
+    # The precision is set for each call and not for the loop: a generator that is suspended inside
+    # the setting would leave it to its caller.
     with jax.enable_x64(float64):
         dtype = jnp.float64 if float64 else jnp.float32
         network = to_float64(policy) if float64 else policy
         observations = jnp.asarray(enumeration.observations, dtype)
         masks = jnp.asarray(enumeration.edge >= 0)
-        evaluate = jax.jit(_evaluate)
-        is_terminal = np.array([not row for row in enumeration.dag.children])
-        log_p_b = enumeration.log_p_b
-        stack = [_Frontier(np.zeros(1, int), None, np.zeros(1, int), np.zeros(1), np.zeros(1))]
-        while stack:
-            front = stack.pop()
-            size = len(front.nodes)
-            padding = next(block for block in BLOCKS if block >= size) - size
+    is_terminal = np.array([not row for row in enumeration.dag.children])
+    log_p_b = enumeration.log_p_b
+    stack = [_Frontier(np.zeros(1, int), None, np.zeros(1, int), np.zeros(1), np.zeros(1))]
+    while stack:
+        front = stack.pop()
+        size = len(front.nodes)
+        padding = next(block for block in BLOCKS if block >= size) - size
+        with jax.enable_x64(float64):
             latents, log_p = evaluate(
                 network,
                 front.parent_latents,
@@ -168,20 +171,18 @@ def complete_histories(
                 observations,
                 masks,
             )
-            edges = enumeration.edge[front.nodes]
-            rows, actions = np.nonzero(edges >= 0)
-            child = enumeration.child[front.nodes[rows], actions]
-            child_f = front.log_p_f[rows] + np.asarray(log_p, np.float64)[rows, actions]
-            child_b = front.log_p_b[rows] + log_p_b[edges[rows, actions]]
-            ended = is_terminal[child]
-            if ended.any():
-                yield Histories(child[ended], child_f[ended], child_b[ended])
-            going = np.flatnonzero(~ended)
-            for start in range(0, len(going), BLOCKS[-1]):
-                part = going[start : start + BLOCKS[-1]]
-                stack.append(
-                    _Frontier(child[part], latents, rows[part], child_f[part], child_b[part])
-                )
+        edges = enumeration.edge[front.nodes]
+        rows, actions = np.nonzero(edges >= 0)
+        child = enumeration.child[front.nodes[rows], actions]
+        child_f = front.log_p_f[rows] + np.asarray(log_p, np.float64)[rows, actions]
+        child_b = front.log_p_b[rows] + log_p_b[edges[rows, actions]]
+        ended = is_terminal[child]
+        if ended.any():
+            yield Histories(child[ended], child_f[ended], child_b[ended])
+        going = np.flatnonzero(~ended)
+        for start in range(0, len(going), BLOCKS[-1]):
+            part = going[start : start + BLOCKS[-1]]
+            stack.append(_Frontier(child[part], latents, rows[part], child_f[part], child_b[part]))
 
 
 def _evaluate(

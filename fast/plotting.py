@@ -83,7 +83,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
-    axis.legend(frameon=False, fontsize=9, loc="upper left")
+    axis.legend(frameon=False, fontsize=9, loc="upper left", markerscale=4)
     axis.grid(alpha=0.3)
 
 

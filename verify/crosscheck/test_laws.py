@@ -1,10 +1,11 @@
 """Laws of networks: the streamed sums in floats against exact rationals on the lifted DAG."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fast.bridge import exact_policy
-from fast.laws import exact_law
+from fast.laws import complete_histories, exact_law
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
@@ -53,6 +54,13 @@ def test_a_path_dependent_policy_differs_between_histories_of_one_state() -> Non
             row = tuple(exact.values[e] for e in edges)
             rows.setdefault(lifted.projection[node], set()).add(row)
     assert any(len(found) > 1 for found in rows.values())
+
+
+def test_summing_in_float64_leaves_the_precision_of_its_caller_alone() -> None:
+    instance = make_instance("lines")
+    policy = random_policy(instance.environment)
+    for _ in complete_histories(policy, instance.enumeration, float64=True):
+        assert jnp.zeros(1).dtype == jnp.float32
 
 
 def test_too_large_a_lift_is_refused_with_its_size() -> None:
