@@ -165,6 +165,7 @@ class GridConfig(TrainConfig):
     dimension: int = 2
     """Number of axes."""
     parameters: int = 10_000
+    epsilon: float = 0.5
     skip: bool = True
     """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here."""
 
