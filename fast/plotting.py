@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fast.config import TrainConfig
 from fast.runs import load_config, load_law, read_metrics
 from reference.errors import InputError
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
 
 # Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.
 COLORS = {"srwm": "#D55E00", "markov": "#0072B2"}
@@ -28,9 +25,9 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
         InputError: if a folder is not a finished run, or `output` cannot be written.
     """
     runs = [(folder, load_config(folder), load_law(folder)) for folder in folders]
-    figure, axes = plt.subplots(
-        1, len(runs) + 2, figsize=(4.2 * (len(runs) + 2), 3.8), layout="constrained"
-    )
+    panels = len(runs) + 2
+    figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
+    axes = figure.subplots(1, panels)
     for axis, (folder, config, (learned, target)) in zip(axes, runs, strict=False):
         _draw_law(axis, learned, target, config)
         axis.set_title(f"{folder.name}: learned against target", fontsize=10)
@@ -55,8 +52,6 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
             f"the plot {str(output)!r} cannot be written ({error}): choose another with --out, "
             "ending in .png, .pdf or .svg"
         ) from None
-    finally:
-        plt.close(figure)
 
 
 def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None:
@@ -66,6 +61,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None
         axis.bar(place, target, color=TARGET, alpha=0.35, label="target")
         axis.plot(place, learned, "o-", ms=3, lw=1, color=color, label=NAMES[config.dynamics])
         axis.set(xlabel="terminal state", ylabel="probability")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         low = max(min(learned[learned > 0].min(), target.min()), target.min() / 1e3)
         both = np.array([low, max(learned.max(), target.max())])
@@ -83,7 +79,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
-    axis.legend(frameon=False, fontsize=9, loc="upper left", markerscale=4)
+    axis.legend(frameon=False, fontsize=9, loc="best", markerscale=4)
     axis.grid(alpha=0.3)
 
 
