@@ -4,6 +4,7 @@ Imports no JAX, so that the command line answers at once.
 """
 
 import dataclasses
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -17,7 +18,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(ABC):
     """Options of every problem."""
 
     problem_name: ClassVar[str]
@@ -74,13 +75,13 @@ class TrainConfig:
             raise InputError(f"epsilon is {self.epsilon}, but must lie between 0 and 1")
         self.problem()
 
+    @abstractmethod
     def problem(self) -> Lines | Grid | SyntheticSequences | TableSequences:
         """The problem to train on.
 
         Raises:
             InputError: if its options break one of its rules.
         """
-        raise NotImplementedError
 
     def folder(self) -> Path:
         """The run folder."""
