@@ -7,9 +7,8 @@ from pathlib import Path
 
 from fast.bridge import exact_policy
 from fast.evaluation import has_exact_law, target_law
-from fast.job import set_up
+from fast.job import load_run
 from fast.laws import exact_law
-from fast.runs import load_checkpoint, load_config
 from reference.errors import TooLargeError
 from reference.fields import RATIONAL
 from reference.marginals import marginal, mass
@@ -65,9 +64,7 @@ def audit(folder: Path) -> Audit:
         InputError: if the folder is not a run with a checkpoint.
         TooLargeError: if a path-dependent policy has too many trajectories to sum.
     """
-    config = load_config(folder)
-    setup = set_up(config)
-    state, _ = load_checkpoint(folder, setup.initial)
+    setup, state, _ = load_run(folder)
     policy, enumeration = state.sampler.policy, setup.enumeration
     dag = enumeration.dag
     if not has_exact_law(policy, enumeration):
@@ -79,8 +76,7 @@ def audit(folder: Path) -> Audit:
     law = exact_law(policy, enumeration, float64=True)
     assert law.backward_mass is not None
     assert law.log_ratio_range is not None
-    log_z = math.log(math.fsum(float(reward) for reward in enumeration.rewards))
-    low, high = (value + log_z for value in law.log_ratio_range)
+    low, high = (value + enumeration.log_z for value in law.log_ratio_range)
     target = target_law(enumeration).tolist()
     p_t = law.probabilities.tolist()
     tv: Fraction | float = total_variation(p_t, target)

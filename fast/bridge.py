@@ -1,7 +1,9 @@
 """From a trained network to an exact object: its policy on every history of the enumerated DAG."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -45,13 +47,18 @@ class Enumeration:
     child: Ints
     edge: Ints
 
-    @property
+    @cached_property
     def log_rewards(self) -> Floats:
         """`log R(x)` in nats, one per `dag.terminals`."""
         log_rewards: Floats = np.log(np.array([float(r) for r in self.rewards]))
         return log_rewards
 
-    @property
+    @cached_property
+    def log_z(self) -> float:
+        """The true `log Z`, the logarithm of the sum of rewards, in nats."""
+        return math.log(math.fsum(map(float, self.rewards)))
+
+    @cached_property
     def log_p_b(self) -> Floats:
         """`log p_B` of the uniform backward policy, one per edge."""
         parents = np.array([len(row) for row in self.dag.in_edges])

@@ -160,7 +160,7 @@ def make_report(
     uniform = figures(walk, log_z, drawn)
     drawn = terminals[rng.choice(len(target), TOP_SAMPLES, p=target)]
     exact_p = rng.multinomial(law.samples, target) / law.samples if law.samples else target
-    true_log_z = Estimate(math.log(math.fsum(map(float, enumeration.rewards))), 0.0)
+    true_log_z = Estimate(enumeration.log_z, 0.0)
     return Report(
         learned=learned,
         uniform=uniform,

@@ -1,4 +1,4 @@
-"""The main job: train, measure, checkpoint, report; and audit what was trained."""
+"""The main job: train, measure, checkpoint, report; resume, and sample."""
 
 import math
 import sys
@@ -38,6 +38,7 @@ CHUNK = 100
 class Setup(NamedTuple):
     """A run's objects, rebuilt from its configuration."""
 
+    config: TrainConfig
     environment: AbstractEnvironment[Any]
     enumeration: Enumeration
     trainer: Trainer
@@ -54,7 +55,17 @@ def set_up(config: TrainConfig) -> Setup:
     environment = make_environment(problem, config.encoding)
     enumeration = enumerate_environment(problem, environment)
     trainer = make_trainer(config, environment)
-    return Setup(environment, enumeration, trainer, trainer.init())
+    return Setup(config, environment, enumeration, trainer, trainer.init())
+
+
+def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
+    """A run's objects, its last saved state, and its training time until then in seconds.
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint.
+    """
+    setup = set_up(load_config(folder))
+    return setup, *load_checkpoint(folder, setup.initial)
 
 
 def train(config: TrainConfig) -> tuple[Path, Report]:
@@ -62,7 +73,7 @@ def train(config: TrainConfig) -> tuple[Path, Report]:
     setup = set_up(config)
     folder = create_run(config, count_parameters(setup.initial.sampler.policy))
     save_checkpoint(folder, setup.initial, 0.0)
-    return folder, _continue(folder, config, setup, setup.initial, 0.0)
+    return folder, _continue(folder, setup, setup.initial, 0.0)
 
 
 def resume(folder: Path) -> tuple[Path, Report]:
@@ -77,10 +88,9 @@ def resume(folder: Path) -> tuple[Path, Report]:
             f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
             f"`pdai audit {folder}`, or train another with --steps and --out"
         )
-    setup = set_up(config)
-    state, seconds = load_checkpoint(folder, setup.initial)
+    setup, state, seconds = load_run(folder)
     rewind_metrics(folder, int(state.step))
-    return folder, _continue(folder, config, setup, state, seconds)
+    return folder, _continue(folder, setup, state, seconds)
 
 
 class Sample(NamedTuple):
@@ -103,8 +113,7 @@ def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     """
     if count < 1:
         raise InputError(f"count is {count}, but must be at least 1")
-    setup = set_up(load_config(folder))
-    state, _ = load_checkpoint(folder, setup.initial)
+    setup, state, _ = load_run(folder)
     dag = setup.enumeration.dag
     log_reward = dict(zip(dag.terminals, setup.enumeration.log_rewards.tolist(), strict=True))
     blocks = sample_terminals(
@@ -113,10 +122,8 @@ def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
-def _continue(
-    folder: Path, config: TrainConfig, setup: Setup, state: TrainState, seconds: float
-) -> Report:
-    environment, enumeration, trainer, _ = setup
+def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> Report:
+    config, environment, enumeration, trainer, _ = setup
     target = target_law(enumeration)
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from reference import RATIONAL, BackwardPolicy, ForwardPolicy, LiftedDAG, PointedDAG
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    ForwardPolicy,
+    LiftedDAG,
+    PointedDAG,
+    forward_from_law,
+)
 from verify.small_scope import lifts, pointed_dags
 
 MAX_NODES = 5
@@ -49,6 +57,20 @@ def all_small_lifts() -> Iterator[Draw]:
             for lifted in lifts(dag):
                 rewards = tuple(Fraction(rng.randint(1, 9)) for _ in dag.terminals)
                 yield Draw(lifted, rewards, rng)
+
+
+def balanced_with(
+    kernel: BackwardKernel[Fraction],
+    rewards: tuple[Fraction, ...],
+    elsewhere: ForwardPolicy[Fraction] | None = None,
+) -> ForwardPolicy[Fraction]:
+    """The policy whose trajectory law is `R(x) p_B(tau|x) / Z`, from the law alone."""
+    dag = kernel.dag
+    reward = dict(zip(dag.terminals, rewards, strict=True))
+    return forward_from_law(
+        elsewhere or ForwardPolicy.uniform(dag, RATIONAL),
+        lambda tau: reward[dag.end(tau)] * kernel.along(tau) / sum(rewards),
+    )
 
 
 def described(draws: int) -> str:

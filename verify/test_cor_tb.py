@@ -27,9 +27,7 @@ from reference import (
     BackwardPolicy,
     ForwardPolicy,
     History,
-    LiftedDAG,
     forward_from_backward,
-    forward_from_law,
     lift,
     marginal,
     mass,
@@ -39,7 +37,7 @@ from reference import (
     tb_residuals,
 )
 from verify import strategies
-from verify.scopes import all_small_lifts, described
+from verify.scopes import all_small_lifts, balanced_with, described
 
 LABEL = "col:tb"
 
@@ -77,18 +75,6 @@ def check_balanced(
     assert marginal(forward) == normalize(rewards)
 
 
-def balanced_with(
-    kernel: BackwardKernel[Fraction], lifted: LiftedDAG[Any], rewards: tuple[Fraction, ...]
-) -> ForwardPolicy[Fraction]:
-    """The policy whose trajectory law is `R(x) B(tau) / Z`."""
-    reward = dict(zip(lifted.dag.terminals, rewards, strict=True))
-    z = sum(rewards)
-    return forward_from_law(
-        ForwardPolicy.uniform(lifted.dag, RATIONAL),
-        lambda tau: reward[lifted.dag.end(tau)] * kernel.along(tau) / z,
-    )
-
-
 @pytest.mark.claim(LABEL)
 def test_balance_on_a_fork_by_hand() -> None:
     # Uniform target, p_B uniform: a and b each carry half of what flows to x.
@@ -101,7 +87,7 @@ def test_balance_on_a_fork_by_hand() -> None:
             "b": {"x": 1},
         },
     )
-    backward = BackwardKernel(FORK, RATIONAL, [Fraction(1, len(row)) for row in _in_rows()])
+    backward = BackwardPolicy.uniform(FORK, RATIONAL)
     check_balanced(forward, backward, (Fraction(1), Fraction(1)), Fraction(2))
 
 
@@ -116,7 +102,7 @@ def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small
         forward, z = forward_from_backward(lifted_p_b, rewards)
         check_balanced(forward, lifted_p_b, rewards, z)
         base_p_b = draw.backward(lifted.base).on(lifted)
-        forward = balanced_with(base_p_b, lifted, rewards)
+        forward = balanced_with(base_p_b, rewards)
         check_balanced(forward, base_p_b, rewards, sum(rewards, Fraction(0)))
         arbitrary = draw.forward(lifted.dag)
         for p_b in (lifted_p_b, base_p_b):
@@ -217,7 +203,3 @@ def test_one_changed_edge_leaves_a_residual_and_the_wrong_law() -> None:
             assert any(r != 0 for _, r in tb_residuals(broken, backward, draw.rewards, z))
             changed_laws += marginal(broken) != normalize(draw.rewards)
     assert changed_laws > 0
-
-
-def _in_rows() -> list[tuple[int, ...]]:
-    return [FORK.in_edges[v] for _, v in FORK.edges]

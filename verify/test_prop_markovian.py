@@ -33,7 +33,6 @@ from reference import (
     InputError,
     LiftedDAG,
     forward_from_backward,
-    forward_from_law,
     lift,
     marginal,
     normalize,
@@ -42,25 +41,11 @@ from reference import (
     tb_residuals,
 )
 from verify import strategies
-from verify.scopes import all_small_lifts, described
+from verify.scopes import all_small_lifts, balanced_with, described
 
 LABEL = "prop:markovian"
 
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
-
-
-def balanced_with(
-    kernel: BackwardKernel[Fraction],
-    rewards: tuple[Fraction, ...],
-    elsewhere: ForwardPolicy[Fraction] | None = None,
-) -> ForwardPolicy[Fraction]:
-    """The policy whose trajectory law is `R(x) p_B(tau|x) / Z`, from the law alone."""
-    dag = kernel.dag
-    reward = dict(zip(dag.terminals, rewards, strict=True))
-    return forward_from_law(
-        elsewhere or ForwardPolicy.uniform(dag, RATIONAL),
-        lambda tau: reward[dag.end(tau)] * kernel.along(tau) / sum(rewards),
-    )
 
 
 def is_markovian(policy: ForwardPolicy[Fraction], lifted: LiftedDAG[Any]) -> bool:
