@@ -14,7 +14,17 @@
 (Fraction(1, 3), Fraction(2, 3))
 """
 
-from reference.balance import cb_residuals, log_tb_residuals, tb_residuals
+from typing import TYPE_CHECKING, Any
+
+from reference.balance import (
+    cb_residuals,
+    db_residuals,
+    fm_residuals,
+    log_tb_residuals,
+    subtb_residuals,
+    tb_residuals,
+)
+from reference.combination import Sampler, aggregated_residuals, streaming_residuals
 from reference.dag import PointedDAG, Trajectory, pointed_dag
 from reference.errors import InputError, TooLargeError
 from reference.fields import FLOAT64, RATIONAL, Field, gamma
@@ -35,11 +45,23 @@ from reference.metrics import (
     total_variation,
     uniform_batches,
 )
+from reference.objectives import Objective, cb_objective, optimal_log_z, tb_objective
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
-from reference.solve import flows, forward_from_backward, forward_from_law
+from reference.solve import (
+    flows,
+    forward_from_backward,
+    forward_from_law,
+    h_transform,
+    markov_projection,
+)
+
+if TYPE_CHECKING:
+    from reference.balls import BALL as BALL
+    from reference.symbolic import Symbolic as Symbolic
 
 __all__ = [
+    "BALL",
     "FLOAT64",
     "RATIONAL",
     "Additive",
@@ -53,31 +75,57 @@ __all__ = [
     "History",
     "InputError",
     "LiftedDAG",
+    "Objective",
     "PointedDAG",
     "Problem",
+    "Sampler",
+    "Symbolic",
     "Table",
     "TooLargeError",
     "Trajectory",
+    "aggregated_residuals",
+    "cb_objective",
     "cb_residuals",
+    "db_residuals",
     "enumerate_dag",
     "enumerate_rewards",
     "fcs",
     "fcs_estimate",
     "flows",
+    "fm_residuals",
     "forward_from_backward",
     "forward_from_law",
     "gamma",
+    "h_transform",
     "kl_divergence",
     "lift",
     "log_tb_residuals",
     "longest_path",
     "marginal",
     "marginal_by_trajectories",
+    "markov_projection",
     "mass",
     "normalize",
+    "optimal_log_z",
     "path_sums",
     "pointed_dag",
+    "streaming_residuals",
+    "subtb_residuals",
+    "tb_objective",
     "tb_residuals",
     "total_variation",
     "uniform_batches",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`BALL` and `Symbolic`, imported when first asked for: flint and sympy load slowly."""
+    if name == "BALL":
+        from reference.balls import BALL
+
+        return BALL
+    if name == "Symbolic":
+        from reference.symbolic import Symbolic
+
+        return Symbolic
+    raise AttributeError(f"module 'reference' has no attribute {name!r}")

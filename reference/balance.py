@@ -1,16 +1,111 @@
-"""Balance conditions as residuals, left side minus right side, per trajectory or pair."""
+"""Balance conditions as residuals, left side minus right side, per edge, trajectory or pair."""
 
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TypeVar
+from typing import Any
 
-from reference.dag import Trajectory
-from reference.errors import InputError
+from reference.dag import PointedDAG, Trajectory
+from reference.errors import InputError, TooLargeError
+from reference.fields import T
 from reference.policies import BackwardKernel, ForwardPolicy
 
-T = TypeVar("T", Fraction, float)
+
+def fm_residuals(
+    forward: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]
+) -> Iterator[tuple[int, T]]:
+    """Flow matching: inflow minus outflow, per node other than `s_o`.
+
+    `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows).
+    (Bengio et al., 2021.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not; the flow of an edge is `F(u) p_F(s|u)`.
+        flow: `F`, one per node; its values at terminals are not read.
+        rewards: `R(x)`, one per `dag.terminals`.
+
+    Raises:
+        InputError: if the flows or the rewards do not fit the DAG.
+    """
+    dag = forward.dag
+    state_flow = _state_flow(dag, flow, rewards)
+    inflow = [forward.field.zero] * len(dag.labels)
+    for (u, v), value in zip(dag.edges, forward.values, strict=True):
+        inflow[v] = inflow[v] + state_flow[u] * value
+    for node in range(1, len(dag.labels)):
+        yield node, inflow[node] - state_flow[node]
+
+
+def db_residuals(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    flow: Sequence[T],
+    rewards: Sequence[T],
+) -> Iterator[tuple[int, T]]:
+    """Detailed balance: `F(s) p_F(s'|s) - F(s') p_B(s|s')`, per edge.
+
+    The case `j = i + 1` of eq:conditionsa (prop:lifted_balance). (Bengio et al., 2023.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        flow: `F`, one per node; at terminals `R(x)` is used instead.
+        rewards: `R(x)`, one per `dag.terminals`.
+
+    Raises:
+        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
+    """
+    _same_dag(forward, backward)
+    state_flow = _state_flow(forward.dag, flow, rewards)
+    for edge, (u, v) in enumerate(forward.dag.edges):
+        yield (
+            edge,
+            state_flow[u] * forward.values[edge] - state_flow[v] * backward.values[edge],
+        )
+
+
+def subtb_residuals(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    flow: Sequence[T],
+    rewards: Sequence[T],
+    limit: int = 10_000_000,
+) -> Iterator[tuple[Trajectory, T]]:
+    """Subtrajectory balance (eq:conditionsa, prop:lifted_balance), for every path with `i < j`.
+
+    `F(s_i) p_F(s_{i+1:j}|s_i) - p_B(s_{i:j-1}|s_j) F(s_j)`. (Madan et al., 2023.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        flow: `F`, one per node; at terminals `R(x)` is used instead.
+        rewards: `R(x)`, one per `dag.terminals`.
+        limit: the largest number of paths to enumerate.
+
+    Raises:
+        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
+        TooLargeError: if there are more than `limit` paths between any two states.
+    """
+    _same_dag(forward, backward)
+    dag, one = forward.dag, forward.field.one
+    state_flow = _state_flow(dag, flow, rewards)
+    _check_path_count(dag, limit)
+    for start in range(len(dag.labels)):
+        stack: list[tuple[int, Trajectory, T, T]] = [(start, (), one, one)]
+        while stack:
+            node, path, p_f, p_b = stack.pop()
+            if path:
+                yield path, state_flow[start] * p_f - p_b * state_flow[node]
+            for edge in reversed(dag.out_edges[node]):
+                stack.append(
+                    (
+                        dag.edges[edge][1],
+                        (*path, edge),
+                        p_f * forward.values[edge],
+                        p_b * backward.values[edge],
+                    )
+                )
 
 
 def tb_residuals(
@@ -27,7 +122,8 @@ def tb_residuals(
     Raises:
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
-    reward = _rewards_by_node(forward, backward, rewards)
+    _same_dag(forward, backward)
+    reward = rewards_by_node(forward.dag, rewards)
     for tau in forward.dag.trajectories():
         yield tau, z * forward.along(tau) - reward[forward.dag.end(tau)] * backward.along(tau)
 
@@ -37,23 +133,24 @@ def log_tb_residuals(
 ) -> Iterator[tuple[Trajectory, float]]:
     """`delta(tau) = log( Z p_F(tau) / (R(x) p_B(tau|x)) )` in nats, per complete trajectory.
 
-    The quantity whose square the losses average.
+    The quantity whose square the losses average, for rational and float policies.
 
     Raises:
         InputError: if a probability or a reward is zero, where the logarithm does not exist.
     """
-    reward = _rewards_by_node(forward, backward, rewards)
+    _same_dag(forward, backward)
+    reward = rewards_by_node(forward.dag, rewards)
     for tau in forward.dag.trajectories():
         x = forward.dag.end(tau)
         p_f, p_b = forward.along(tau), backward.along(tau)
-        if not (p_f > 0 and p_b > 0 and reward[x] > 0):
+        positive = forward.field.positive
+        if not (positive(p_f) and positive(p_b) and positive(reward[x])):
             raise InputError(
                 f"the trajectory {forward.dag.states(tau)} has p_F = {p_f}, p_B = {p_b} and "
                 f"R = {reward[x]}, but the log residual needs all three > 0: use tb_residuals, or "
                 "raise the zero to a small positive number"
             )
-        # Logarithms of numerator and denominator apart: a Fraction may be beyond float range.
-        yield tau, log_z + _log(p_f) - _log(reward[x]) - _log(p_b)
+        yield tau, log_z + log_float(p_f) - log_float(reward[x]) - log_float(p_b)
 
 
 def cb_residuals(
@@ -76,7 +173,8 @@ def cb_residuals(
     Raises:
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
-    reward = _rewards_by_node(forward, backward, rewards)
+    _same_dag(forward, backward)
+    reward = rewards_by_node(forward.dag, rewards)
     sides = [
         (tau, forward.along(tau), backward.along(tau) * reward[forward.dag.end(tau)])
         for tau in forward.dag.trajectories()
@@ -86,24 +184,60 @@ def cb_residuals(
             yield tau, tau2, p * w2 - p2 * w
 
 
-def _rewards_by_node(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T]
-) -> dict[int, T]:
+def rewards_by_node(dag: PointedDAG[Any], rewards: Sequence[T]) -> dict[int, T]:
+    """`R(x)` by terminal node.
+
+    Raises:
+        InputError: if there is not one reward per terminal.
+    """
+    if len(rewards) != len(dag.terminals):
+        raise InputError(
+            f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
+            "terminal, in the order of dag.terminals"
+        )
+    return dict(zip(dag.terminals, rewards, strict=True))
+
+
+def log_float(value: Any) -> float:
+    """The natural logarithm in float64, also of a `Fraction` beyond the range of floats."""
+    if isinstance(value, Fraction):
+        return math.log(value.numerator) - math.log(value.denominator)
+    if isinstance(value, float):
+        return math.log(value)
+    raise InputError(
+        f"{value} is not a rational or float64 number, so its logarithm is not taken as a float: "
+        "use the field's own (reference.objectives does)"
+    )
+
+
+def _state_flow(dag: PointedDAG[Any], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
+    """`F` with `F(x) = R(x)`, as def:flows has it."""
+    if len(flow) != len(dag.labels):
+        raise InputError(
+            f"{len(flow)} flows for a DAG of {len(dag.labels)} nodes: give one per node, in the "
+            "DAG's numbering"
+        )
+    state_flow = list(flow)
+    for x, reward in rewards_by_node(dag, rewards).items():
+        state_flow[x] = reward
+    return state_flow
+
+
+def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
+    paths = [0] * len(dag.labels)
+    for u, v in reversed(dag.edges):
+        paths[u] += 1 + paths[v]
+    if sum(paths) > limit:
+        raise TooLargeError(
+            f"the DAG has {sum(paths):,} paths between two states, and at most {limit:,} are "
+            "enumerated one by one: use detailed balance (db_residuals), which implies the rest, "
+            "or raise `limit`"
+        )
+
+
+def _same_dag(forward: ForwardPolicy[T], backward: BackwardKernel[T]) -> None:
     if forward.dag is not backward.dag:
         raise InputError(
             "the forward and the backward policy live on different DAGs: put both on the same one "
             "(a base policy is moved to a lift by `on(lifted)`)"
         )
-    terminals = forward.dag.terminals
-    if len(rewards) != len(terminals):
-        raise InputError(
-            f"{len(rewards)} rewards for {len(terminals)} terminal states: give one per terminal, "
-            "in the order of dag.terminals"
-        )
-    return dict(zip(terminals, rewards, strict=True))
-
-
-def _log(value: Fraction | float) -> float:
-    if isinstance(value, Fraction):
-        return math.log(value.numerator) - math.log(value.denominator)
-    return math.log(value)

@@ -1,11 +1,24 @@
-"""Arithmetic as a value: the same algorithm runs over exact rationals and over float64."""
+"""Arithmetic as a value: one algorithm runs over rationals, floats, enclosures and symbols."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
-T = TypeVar("T", Fraction, float)
+from reference.errors import InputError
+
+
+class Scalar(Protocol):
+    """A number: what the algorithms of this package ask of the elements of a field."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, other: Self, /) -> Self: ...
+    def __truediv__(self, other: Self, /) -> Self: ...
+
+
+T = TypeVar("T", bound=Scalar)
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -19,19 +32,45 @@ def gamma(roundings: int) -> float:
     return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
 
 
-@dataclass(frozen=True)
-class Field(Generic[T]):
-    """A field to compute in.
+class Field(ABC, Generic[T]):
+    """A field to compute in: how numbers enter it, and what can be decided about them.
+
+    The four of this package are `RATIONAL` (`Fraction`: everything is decided), `FLOAT64`
+    (`float`: equality up to a stated number of roundings), `reference.balls.BALL` (enclosures of
+    real numbers: a decision is proved, or refused) and `reference.symbolic.Symbolic` (rational
+    functions of named parameters: an identity holds for all their values at once).
 
     Attributes:
-        name: "rational" or "float64".
-        convert: embeds an integer, a `Fraction` or a float (a float is the dyadic rational it is).
+        name: as it appears in messages.
         exact: whether `==` decides equality; if not, `agree` allows for rounding.
     """
 
     name: str
-    convert: Callable[[int | Fraction | float], T]
     exact: bool
+
+    @abstractmethod
+    def convert(self, value: int | Fraction | float) -> T:
+        """The number as an element of this field (a float is the dyadic rational it is)."""
+
+    @abstractmethod
+    def positive(self, value: T) -> bool:
+        """Whether `value > 0`."""
+
+    @abstractmethod
+    def nonnegative(self, value: T) -> bool:
+        """Whether `value >= 0`; false for NaN."""
+
+    @abstractmethod
+    def agree(self, left: T, right: T, roundings: int) -> bool:
+        """Whether two numbers are equal, up to `roundings` roundings of non-negative terms."""
+
+    @abstractmethod
+    def log(self, value: T) -> T:
+        """The natural logarithm of a positive number.
+
+        Raises:
+            InputError: in a field that does not contain it.
+        """
 
     @property
     def zero(self) -> T:
@@ -47,19 +86,64 @@ class Field(Generic[T]):
         """The sum, starting from this field's zero."""
         total = self.zero
         for value in values:
-            total += value
+            total = total + value
         return total
 
-    def agree(self, left: T, right: T, roundings: int) -> bool:
-        """Whether two numbers are equal, up to `roundings` float64 roundings if not exact."""
-        if self.exact:
-            return left == right
+
+class _Rational(Field[Fraction]):
+    name = "rational"
+    exact = True
+
+    def convert(self, value: int | Fraction | float) -> Fraction:
+        try:
+            return value if isinstance(value, Fraction) else Fraction(value)
+        except (ValueError, OverflowError, TypeError):
+            raise InputError(
+                f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
+            ) from None
+
+    def positive(self, value: Fraction) -> bool:
+        return value > 0
+
+    def nonnegative(self, value: Fraction) -> bool:
+        return value >= 0
+
+    def agree(self, left: Fraction, right: Fraction, roundings: int) -> bool:
+        return left == right
+
+    def log(self, value: Fraction) -> Fraction:
+        raise InputError(
+            f"the logarithm of {value} is not a rational number: use FLOAT64, or BALL for a "
+            "rigorous enclosure"
+        )
+
+
+class _Float64(Field[float]):
+    name = "float64"
+    exact = False
+
+    def convert(self, value: int | Fraction | float) -> float:
+        try:
+            return float(value)
+        except (OverflowError, ValueError, TypeError):
+            raise InputError(
+                f"{value!r} is not a float64 number: give a real number of magnitude below 1.8e308"
+            ) from None
+
+    def positive(self, value: float) -> bool:
+        return value > 0
+
+    def nonnegative(self, value: float) -> bool:
+        return value >= 0
+
+    def agree(self, left: float, right: float, roundings: int) -> bool:
         return abs(left - right) <= gamma(roundings) * max(abs(left), abs(right))
 
+    def log(self, value: float) -> float:
+        if not value > 0:
+            raise InputError(f"the logarithm of {value} does not exist: give a positive number")
+        return math.log(value)
 
-def _fraction(value: int | Fraction | float) -> Fraction:
-    return value if isinstance(value, Fraction) else Fraction(value)
 
-
-RATIONAL: Field[Fraction] = Field("rational", _fraction, exact=True)
-FLOAT64: Field[float] = Field("float64", float, exact=False)
+RATIONAL: Field[Fraction] = _Rational()
+FLOAT64: Field[float] = _Float64()

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
-from reference.dag import PointedDAG
+from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, TooLargeError
 
 S = TypeVar("S", bound=Hashable)
@@ -98,6 +99,27 @@ class LiftedDAG(Generic[S]):
     projection: tuple[int, ...]
     base_edge: tuple[int, ...]
 
+    def above(self, trajectory: Trajectory) -> Trajectory:
+        """The one trajectory of the lift above a trajectory of the base DAG from `s_o`.
+
+        Lifted and base trajectories are in bijection, because the latents are functions of the
+        states.
+
+        Raises:
+            InputError: if it is not a trajectory of the base DAG.
+        """
+        node, path = 0, []
+        for edge in trajectory:
+            row = self.base.out_edges[self.projection[node]]
+            if edge not in row:
+                raise InputError(
+                    f"{trajectory} is not a trajectory of the base DAG: its edge {edge} does not "
+                    f"leave the state {self.base.labels[self.projection[node]]!r}"
+                )
+            path.append(self.dag.out_edges[node][edge - row.start])
+            node = self.dag.edges[path[-1]][1]
+        return tuple(path)
+
 
 def lift(
     base: PointedDAG[S], dynamics: Dynamics[S, Any], max_nodes: int = 2_000_000
@@ -106,10 +128,10 @@ def lift(
 
     Raises:
         TooLargeError: if the lift has more than `max_nodes` states.
-        InputError: if a latent is not hashable.
+        InputError: if a latent is not hashable, or holds a NaN.
     """
     latents: list[dict[Any, None]] = [{} for _ in base.labels]
-    latents[0][_hashable(dynamics.initial, base.labels[0])] = None
+    _add(latents[0], dynamics.initial, base.labels[0])
     out: dict[tuple[int, Any], tuple[tuple[int, Any], ...]] = {}
     count = len(base.terminals)
     # Base nodes come in topological order, so all latents of a node are known when it is reached.
@@ -126,7 +148,7 @@ def lift(
             for v in row:
                 if base.children[v]:
                     arrived = dynamics.advance(base.labels[v], latent)
-                    latents[v][_hashable(arrived, base.labels[v])] = None
+                    _add(latents[v], arrived, base.labels[v])
                     targets.append((v, arrived))
                 else:
                     targets.append((v, None))
@@ -151,12 +173,25 @@ def lift(
     )
 
 
-def _hashable(latent: Any, state: Any) -> Any:
+def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
+    """Adds a latent to those of a state, unless an equal one is there."""
     try:
-        hash(latent)
+        if latent in latents:
+            return
     except TypeError:
         raise InputError(
             f"the latent on arrival in state {state!r} is a {type(latent).__name__}, which is not "
             "hashable, so equal latents could not be merged: use a tuple or a frozen dataclass"
         ) from None
-    return latent
+    if _has_nan(latent):
+        raise InputError(
+            f"the latent on arrival in state {state!r} is {latent!r}: a NaN equals nothing, itself "
+            "included, so equal latents could not be merged; check phi for overflow or 0/0"
+        )
+    latents[latent] = None
+
+
+def _has_nan(latent: Any) -> bool:
+    if isinstance(latent, tuple | frozenset):
+        return any(_has_nan(part) for part in latent)
+    return isinstance(latent, Number) and bool(latent != latent)

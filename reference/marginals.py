@@ -1,15 +1,13 @@
 """The terminal law of a policy (eq:marginal), by dynamic programming and by enumeration."""
 
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG
+from reference.fields import T
 from reference.policies import BackwardKernel, ForwardPolicy
-
-T = TypeVar("T", Fraction, float)
 
 
 def path_sums(weights: BackwardKernel[T]) -> list[T]:
@@ -22,7 +20,7 @@ def path_sums(weights: BackwardKernel[T]) -> list[T]:
     sums = [field.zero] * len(dag.labels)
     sums[0] = field.one
     for (u, v), value in zip(dag.edges, weights.values, strict=True):
-        sums[v] += sums[u] * value
+        sums[v] = sums[v] + sums[u] * value
     return sums
 
 
@@ -41,7 +39,8 @@ def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) 
     dag = policy.dag
     total = dict.fromkeys(dag.terminals, policy.field.zero)
     for trajectory in dag.trajectories(limit):
-        total[dag.end(trajectory)] += policy.along(trajectory)
+        x = dag.end(trajectory)
+        total[x] = total[x] + policy.along(trajectory)
     return tuple(total.values())
 
 

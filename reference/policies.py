@@ -3,14 +3,12 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError
-from reference.fields import Field
+from reference.fields import Field, T
 from reference.lifted import LiftedDAG
-
-T = TypeVar("T", Fraction, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class BackwardKernel(Generic[T]):
                 "give one per edge, in the DAG's numbering"
             )
         for (u, v), value in zip(self.dag.edges, self.values, strict=True):
-            if not value >= 0:
+            if not self.field.nonnegative(value):
                 raise InputError(
                     f"{name}: the value on the edge {self.dag.labels[u]!r} -> "
                     f"{self.dag.labels[v]!r} is {value}, but must be a number >= 0"
@@ -64,7 +62,7 @@ class BackwardKernel(Generic[T]):
         values = list(given)
         for node, row in cls.rows(dag):
             total = field.sum(given[edge] for edge in row)
-            if not total > 0:
+            if not field.positive(total):
                 raise InputError(
                     f"{cls.__name__}: the weights at state {dag.labels[node]!r} sum to {total}, "
                     "so they cannot be normalised: give at least one a positive weight"
@@ -91,7 +89,7 @@ class BackwardKernel(Generic[T]):
         """The product of the values along a trajectory."""
         product = self.field.one
         for edge in trajectory:
-            product *= self.values[edge]
+            product = product * self.values[edge]
         return product
 
 

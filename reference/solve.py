@@ -1,41 +1,25 @@
-"""The forward policy that balance forces, from a backward policy or from a trajectory law."""
+"""The policies that balance forces: from a backward policy, a kernel or a law, and projections."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import TypeVar
+from typing import Any
 
-from reference.dag import Trajectory
+from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError
-from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.fields import Field, T
+from reference.lifted import LiftedDAG
+from reference.marginals import path_sums
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 
-T = TypeVar("T", Fraction, float)
 
-
-def flows(backward: BackwardPolicy[T], rewards: Sequence[T]) -> list[T]:
+def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     """The state flow `F` (def:flows) of a backward policy, per node.
 
     `F(x) = R(x)` and `F(s) = sum over children s' of p_B(s|s') F(s')`; `F(s_o) = Z = sum of R`.
-    """
-    dag = backward.dag
-    flow = [backward.field.zero] * len(dag.labels)
-    for x, reward in zip(dag.terminals, rewards, strict=True):
-        flow[x] = reward
-    for edge in range(len(dag.edges) - 1, -1, -1):
-        u, v = dag.edges[edge]
-        flow[u] += backward.values[edge] * flow[v]
-    return flow
-
-
-def forward_from_backward(
-    backward: BackwardPolicy[T], rewards: Sequence[T]
-) -> tuple[ForwardPolicy[T], T]:
-    """The `p_F` that a normalised `p_B` and `R` force, and `Z`.
-
-    `p_F(s'|s) = p_B(s|s') F(s') / F(s)`. Where `F(s) = 0` the state is never visited and the row
-    is free; it is set uniform.
+    For a kernel, `F(s)` sums `R(x) B` over the paths from `s` to every `x`, and `F(s_o)` is the
+    sum of `R(x) b(x)`.
 
     Raises:
-        InputError: if the rewards do not fit the terminals, or are all zero.
+        InputError: if the rewards do not fit the terminals, or one is not a number >= 0.
     """
     dag, field = backward.dag, backward.field
     if len(rewards) != len(dag.terminals):
@@ -43,16 +27,39 @@ def forward_from_backward(
             f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
             "terminal, in the order of dag.terminals"
         )
+    flow = [field.zero] * len(dag.labels)
+    for x, reward in zip(dag.terminals, rewards, strict=True):
+        if not field.nonnegative(reward):
+            raise InputError(
+                f"the reward of {dag.labels[x]!r} is {reward}, but must be a number >= 0: shift or "
+                "exponentiate it"
+            )
+        flow[x] = reward
+    for edge in range(len(dag.edges) - 1, -1, -1):
+        u, v = dag.edges[edge]
+        flow[u] = flow[u] + backward.values[edge] * flow[v]
+    return flow
+
+
+def forward_from_backward(
+    backward: BackwardKernel[T], rewards: Sequence[T]
+) -> tuple[ForwardPolicy[T], T]:
+    """The `p_F` that `p_B` and `R` force by trajectory balance (col:tb), and `Z`.
+
+    `p_F(s'|s) = p_B(s|s') F(s') / F(s)`. For a normalised policy its terminal law is `R / Z`; for a
+    kernel, such as an unlifted policy evaluated on a lift, its trajectory law is `R(x) B(tau) / Z`
+    (the reading in which prop:markovian holds). Where `F(s) = 0` the state is never visited and the
+    row is free; it is set uniform.
+
+    Raises:
+        InputError: if the rewards do not fit the terminals, or are all zero.
+    """
+    dag, field = backward.dag, backward.field
     flow = flows(backward, rewards)
-    if not flow[0] > 0:
+    if not field.positive(flow[0]):
         raise InputError("the rewards sum to zero, so there is no law to sample: make one positive")
-    values = [
-        backward.values[edge] * flow[v] / flow[u]
-        if flow[u] > 0
-        else field.one / field.convert(len(dag.children[u]))
-        for edge, (u, v) in enumerate(dag.edges)
-    ]
-    return ForwardPolicy(dag, field, values), flow[0]
+    through = [backward.values[edge] * flow[v] for edge, (_, v) in enumerate(dag.edges)]
+    return _normalized(dag, field, through), flow[0]
 
 
 def forward_from_law(
@@ -73,11 +80,71 @@ def forward_from_law(
     for tau in dag.trajectories():
         weight = law(tau)
         for edge in tau:
-            through[edge] += weight
-    values = list(policy_space.values)
+            through[edge] = through[edge] + weight
+    return _normalized(dag, field, through, policy_space.values)
+
+
+def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> ForwardPolicy[T]:
+    """The Markovian policy on the base DAG with the same edge flows, hence the same marginals.
+
+    `p~(s'|s) = sum_W u(s, W) p_F(s'|s, W) / sum_W u(s, W)`, with `u` the probability of visiting a
+    lifted state. Path dependence therefore adds nothing to the terminal laws that unrestricted
+    policies can reach. States that are never visited get a uniform row.
+
+    Raises:
+        InputError: if `forward` is not a policy on this lift.
+    """
+    if forward.dag is not lifted.dag:
+        raise InputError("the policy does not live on this lift: build it on `lifted.dag`")
+    base, field = lifted.base, forward.field
+    visits = path_sums(forward)
+    through = [field.zero] * len(base.edges)
+    for edge, (node, _) in enumerate(lifted.dag.edges):
+        below = lifted.base_edge[edge]
+        through[below] = through[below] + visits[node] * forward.values[edge]
+    return _normalized(base, field, through)
+
+
+def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> BackwardPolicy[T]:
+    """The normalised lifted backward policy with the trajectory law of an unlifted one.
+
+    `p_B*((u, V)|(s, W)) = p~_B(u|s) h(u, V) / h(s, W)`, where `h(s, W)` is the probability under
+    `p~_B` that the history of `s` leads to the latent `W`. Rows with `h(s, W) = 0` are never used
+    and set uniform.
+
+    Raises:
+        InputError: if `backward` is not a policy on the base of this lift.
+    """
+    if backward.dag is not lifted.base:
+        raise InputError("the backward policy does not live on the base of this lift")
+    field, dag = backward.field, lifted.dag
+    kernel = backward.on(lifted)
+    h = path_sums(kernel)
+    values = [
+        kernel.values[edge] * h[u] / h[v]
+        if field.positive(h[v])
+        else field.one / field.convert(len(dag.in_edges[v]))
+        for edge, (u, v) in enumerate(dag.edges)
+    ]
+    return BackwardPolicy(dag, field, values)
+
+
+def _normalized(
+    dag: PointedDAG[Any],
+    field: Field[T],
+    through: Sequence[T],
+    elsewhere: Sequence[T] | None = None,
+) -> ForwardPolicy[T]:
+    """Each edge's amount over its row's; rows without any are `elsewhere`'s, or uniform."""
+    values = list(through)
     for row in dag.out_edges:
         total = field.sum(through[edge] for edge in row)
-        if total > 0:
-            for edge in row:
+        some = field.positive(total) if row else False
+        for edge in row:
+            if some:
                 values[edge] = through[edge] / total
+            elif elsewhere is not None:
+                values[edge] = elsewhere[edge]
+            else:
+                values[edge] = field.one / field.convert(len(row))
     return ForwardPolicy(dag, field, values)

@@ -1,7 +1,7 @@
 """What some problems know without enumeration: their partition function, and exact samples."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -38,7 +38,7 @@ class ClosedForm(Protocol[S_co]):
         """`log Z = log sum of R(x)`, in nats."""
         ...
 
-    def sample(self, count: int, seed: int) -> list[S_co]:
+    def sample(self, count: int, seed: int) -> Sequence[S_co]:
         """Independent samples of `pi = R / Z`."""
         ...
 

@@ -1,0 +1,121 @@
+"""Samplers combined into one: aggregated (prop:apx:dist) and streaming (prop:apx:sm) balance.
+
+The condition compares complete trajectories of the *base* DAG, each lifted into every sampler's own
+lift: the samplers may differ in latents, dynamics and backward policies.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Generic
+
+from reference.balance import rewards_by_node
+from reference.dag import Trajectory
+from reference.errors import InputError
+from reference.fields import Field, T
+from reference.lifted import LiftedDAG
+from reference.policies import BackwardKernel, ForwardPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler(Generic[T]):
+    """A path-dependent sampler: a lift, and the two policies on it.
+
+    Attributes:
+        lifted: the lift of the base DAG.
+        forward: `p_F` on `lifted.dag`.
+        backward: `p_B`, a policy or a kernel, on `lifted.dag`.
+    """
+
+    lifted: LiftedDAG[Any]
+    forward: ForwardPolicy[T]
+    backward: BackwardKernel[T]
+
+    def __post_init__(self) -> None:
+        for name, policy in (("forward", self.forward), ("backward", self.backward)):
+            if policy.dag is not self.lifted.dag:
+                raise InputError(
+                    f"Sampler: the {name} policy does not live on this lift: build it on lifted.dag"
+                )
+
+    def along(self, trajectory: Trajectory) -> tuple[T, T]:
+        """`p_F(tau)` and `p_B(tau|x)` of a trajectory of the base DAG."""
+        above = self.lifted.above(trajectory)
+        return self.forward.along(above), self.backward.along(above)
+
+
+def aggregated_residuals(
+    combined: Sampler[T], clients: Sequence[Sampler[T]]
+) -> Iterator[tuple[Trajectory, Trajectory, T]]:
+    """Aggregating balance (eq:apx:dist), for every pair of complete base trajectories.
+
+    With `r(tau) = p_F(tau) / p_B(tau|x)` of the combined sampler and `r_t` of client `t`, the
+    condition `r(tau) prod r_t(tau') = r(tau') prod r_t(tau)`, multiplied by all denominators. It
+    makes `p_T` proportional to `prod R_t`, if each client is balanced with its `R_t` and no
+    `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.)
+
+    Raises:
+        InputError: if there is no client, or the samplers do not share the base DAG.
+    """
+    _same_base([combined, *clients])
+    if not clients:
+        raise InputError("aggregated_residuals: no client given, so there is nothing to combine")
+    field = combined.forward.field
+    sides = []
+    for tau in combined.lifted.base.trajectories():
+        p_f, p_b = combined.along(tau)
+        parts = [client.along(tau) for client in clients]
+        sides.append(
+            (
+                tau,
+                p_f * _product(field, (b for _, b in parts)),
+                p_b * _product(field, (f for f, _ in parts)),
+            )
+        )
+    for (tau, left, right), (tau2, left2, right2) in combinations(sides, 2):
+        yield tau, tau2, left * right2 - left2 * right
+
+
+def streaming_residuals(
+    current: Sampler[T], previous: Sampler[T], rewards: Sequence[T]
+) -> Iterator[tuple[Trajectory, Trajectory, T]]:
+    """Streaming balance (eq:apx:sm), for every pair of complete base trajectories.
+
+    `r_T(tau) R_T(x') r_{T-1}(tau') = r_T(tau') R_T(x) r_{T-1}(tau)` with `r = p_F / p_B`,
+    multiplied by all denominators: the current sampler then has `p_T` proportional to `R_T` times
+    the terminal law of the previous one, if no previous `p_B(tau|x)` is zero. (The paper prints
+    `p_B(tau'|x)` for `p_B(tau'|x')`.)
+
+    Args:
+        current: the sampler of step `T`.
+        previous: the sampler of step `T - 1`.
+        rewards: `R_T(x)`, one per terminal of the base DAG.
+
+    Raises:
+        InputError: if the samplers do not share the base DAG, or the rewards do not fit.
+    """
+    _same_base([current, previous])
+    base = current.lifted.base
+    reward = rewards_by_node(base, rewards)
+    sides = []
+    for tau in base.trajectories():
+        (p_f, p_b), (f, b) = current.along(tau), previous.along(tau)
+        sides.append((tau, p_f * b, p_b * reward[base.end(tau)] * f))
+    for (tau, left, right), (tau2, left2, right2) in combinations(sides, 2):
+        yield tau, tau2, left * right2 - left2 * right
+
+
+def _product(field: Field[T], values: Iterator[T]) -> T:
+    product = field.one
+    for value in values:
+        product = product * value
+    return product
+
+
+def _same_base(samplers: Sequence[Sampler[T]]) -> None:
+    for number, sampler in enumerate(samplers):
+        if sampler.lifted.base is not samplers[0].lifted.base:
+            raise InputError(
+                f"sampler number {number} lifts another base DAG than the first: lift one and the "
+                "same PointedDAG in every sampler"
+            )

@@ -1,0 +1,162 @@
+"""The expected losses of col:objectives and their gradients: what stochastic training estimates.
+
+No trajectory is enumerated. `delta(tau)` is a sum over the edges of `tau`, which is drawn from a
+Markov chain on the lifted DAG; with `m(s)` the mean of what follows `s`, it is the constant
+`log Z + m(s_o)` plus increments `gain + m(s') - m(s)` of mean zero given the past. Squares of such
+increments simply add up, and near an optimum all of them are small, so that nothing cancels.
+"""
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple
+
+from reference.balance import rewards_by_node
+from reference.errors import InputError
+from reference.fields import T
+from reference.marginals import path_sums
+from reference.policies import BackwardKernel, ForwardPolicy
+
+
+class Objective(NamedTuple, Generic[T]):
+    """An expected loss, and its gradient.
+
+    Attributes:
+        loss: in nats squared.
+        logits_gradient: per edge, the derivative by the logit of `p_F` on it, where `p_F` is the
+            soft-max of the logits of each row. The exploratory policy is held fixed.
+        log_z_gradient: the derivative by `log Z`; zero for the CB loss, which has none.
+    """
+
+    loss: T
+    logits_gradient: list[T]
+    log_z_gradient: T
+
+
+def tb_objective(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    rewards: Sequence[T],
+    log_z: T,
+    exploratory: ForwardPolicy[T],
+) -> Objective[T]:
+    """The TB loss (col:objectives 1), `E_{tau ~ p_E} delta(tau)^2`.
+
+    `delta(tau) = log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not, positive wherever `p_E` is.
+        backward: `p_B`, a policy or a kernel, on the same DAG, positive wherever `p_E` is.
+        rewards: `R(x)`, one per `dag.terminals`.
+        log_z: `log Z`, in nats.
+        exploratory: `p_E`, on the same DAG; `forward` itself for the on-policy loss.
+
+    Raises:
+        InputError: if the policies live on different DAGs, the rewards do not fit, a logarithm of
+            zero is needed, or the field has no logarithms (use FLOAT64 or BALL).
+    """
+    return _Increments(forward, backward, rewards, exploratory).objective(log_z)
+
+
+def cb_objective(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    rewards: Sequence[T],
+    exploratory: ForwardPolicy[T],
+) -> Objective[T]:
+    """The CB loss (col:objectives 2), the mean of `(delta(tau) - delta(tau'))^2`.
+
+    `tau` and `tau'` are independent draws from `p_E`, so it is twice the variance of `delta`, and
+    twice the TB loss at the best `log Z` (VarGrad; Richter et al., 2020). Arguments and errors are
+    those of `tb_objective`.
+    """
+    increments = _Increments(forward, backward, rewards, exploratory)
+    half = increments.objective(increments.best_log_z)
+    two = forward.field.convert(2)
+    return Objective(two * half.loss, [two * g for g in half.logits_gradient], forward.field.zero)
+
+
+def optimal_log_z(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    rewards: Sequence[T],
+    exploratory: ForwardPolicy[T],
+) -> T:
+    """The `log Z` that minimises the TB loss: `E_{p_E}[log R(x) + log p_B(tau|x) - log p_F(tau)]`.
+
+    Arguments and errors are those of `tb_objective`.
+    """
+    return _Increments(forward, backward, rewards, exploratory).best_log_z
+
+
+class _Increments(Generic[T]):
+    """`f(tau) = log p_F - log p_B - log R` as a sum of increments of conditional mean zero."""
+
+    def __init__(
+        self,
+        forward: ForwardPolicy[T],
+        backward: BackwardKernel[T],
+        rewards: Sequence[T],
+        exploratory: ForwardPolicy[T],
+    ) -> None:
+        if not forward.dag is backward.dag is exploratory.dag:
+            raise InputError(
+                "the forward, backward and exploratory policies live on different DAGs: put all "
+                "on the same one (a base policy is moved to a lift by `on(lifted)`)"
+            )
+        field, dag = forward.field, forward.dag
+        self.forward, self.exploratory = forward, exploratory
+        reward = rewards_by_node(dag, rewards)
+        self.visits = path_sums(exploratory)
+        self.increment = [field.zero] * len(dag.edges)
+        following = [field.zero] * len(dag.labels)
+        for u in range(len(dag.labels) - 1, -1, -1):
+            if not field.positive(self.visits[u]):
+                continue
+            taken = [e for e in dag.out_edges[u] if field.positive(exploratory.values[e])]
+            for edge in taken:
+                v = dag.edges[edge][1]
+                gain = _gain(forward, backward, reward, edge)
+                self.increment[edge] = gain + following[v]
+            following[u] = field.sum(exploratory.values[e] * self.increment[e] for e in taken)
+            for edge in taken:
+                self.increment[edge] = self.increment[edge] - following[u]
+        self.best_log_z = field.zero - following[0]
+
+    def objective(self, log_z: T) -> Objective[T]:
+        """The TB loss at `log_z`, and its gradient."""
+        dag, field, p_e = self.forward.dag, self.forward.field, self.exploratory.values
+        two, constant = field.convert(2), log_z - self.best_log_z
+        # E[(sum of the increments before s) 1(s is visited)], per node.
+        before = [field.zero] * len(dag.labels)
+        loss = constant * constant
+        delta = [field.zero] * len(dag.edges)  # E[delta(tau) 1(the edge is on tau)]
+        for edge, (u, v) in enumerate(dag.edges):
+            increment = self.increment[edge]
+            loss = loss + self.visits[u] * p_e[edge] * increment * increment
+            here = p_e[edge] * (before[u] + self.visits[u] * increment)
+            delta[edge] = here + constant * self.visits[u] * p_e[edge]
+            before[v] = before[v] + here
+        gradient = [field.zero] * len(dag.edges)
+        for row in dag.out_edges:
+            through = field.sum(delta[edge] for edge in row)
+            for edge in row:
+                gradient[edge] = two * (delta[edge] - self.forward.values[edge] * through)
+        return Objective(loss, gradient, two * constant)
+
+
+def _gain(
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], reward: dict[int, T], edge: int
+) -> T:
+    """The part of f on an edge; `log R(x)` counts on the edges into `x`."""
+    field, (u, v) = forward.field, forward.dag.edges[edge]
+    factors = [forward.values[edge], backward.values[edge]]
+    if v in reward:
+        factors.append(reward[v])
+    if not all(field.positive(factor) for factor in factors):
+        names = ", ".join(str(factor) for factor in factors)
+        raise InputError(
+            f"p_F, p_B and, at terminals, R are {names} on the edge {forward.dag.labels[u]!r} -> "
+            f"{forward.dag.labels[v]!r}, which the exploratory policy takes: the loss needs their "
+            "logarithms, so all must be positive"
+        )
+    p_f, *others = map(field.log, factors)
+    return p_f - field.sum(others)

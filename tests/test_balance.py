@@ -1,0 +1,331 @@
+"""Balance conditions, combined samplers and the policies that balance forces, in rationals."""
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from math import prod
+from typing import Any, NamedTuple
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    Forgetful,
+    ForwardPolicy,
+    History,
+    InputError,
+    LiftedDAG,
+    Sampler,
+    TooLargeError,
+    aggregated_residuals,
+    db_residuals,
+    flows,
+    fm_residuals,
+    forward_from_backward,
+    forward_from_law,
+    h_transform,
+    lift,
+    marginal,
+    markov_projection,
+    mass,
+    normalize,
+    path_sums,
+    pointed_dag,
+    streaming_residuals,
+    subtb_residuals,
+)
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+
+
+class Instance(NamedTuple):
+    """A lift, a random lifted `p_B`, random rewards, and more randomness."""
+
+    lifted: LiftedDAG[Any]
+    backward: BackwardPolicy[Fraction]
+    rewards: tuple[Fraction, ...]
+    rng: random.Random
+
+
+def weights(rng: random.Random, count: int) -> list[int]:
+    return rng.choices(range(1, 10), k=count)
+
+
+def instances(nodes: int = 5) -> Iterator[Instance]:
+    rng = random.Random(nodes)
+    for dag in pointed_dags(nodes):
+        for lifted in lifts(dag):
+            yield Instance(
+                lifted,
+                BackwardPolicy.from_weights(
+                    lifted.dag, RATIONAL, weights(rng, len(lifted.dag.edges))
+                ),
+                tuple(Fraction(w) for w in weights(rng, len(dag.terminals))),
+                rng,
+            )
+
+
+def nonzero(residuals: Iterator[tuple[Any, Fraction]]) -> list[Any]:
+    return [where for where, residual in residuals if residual != 0]
+
+
+def test_the_forced_policy_satisfies_flow_matching_detailed_and_subtrajectory_balance() -> None:
+    for lifted, backward, rewards, _ in instances():
+        p_f, _ = forward_from_backward(backward, rewards)
+        flow = flows(backward, rewards)
+        assert not nonzero(fm_residuals(p_f, flow, rewards))
+        assert not nonzero(db_residuals(p_f, backward, flow, rewards))
+        assert not nonzero(subtb_residuals(p_f, backward, flow, rewards))
+        assert path_sums(p_f) == [f / flow[0] for f in flow]
+        assert len(lifted.dag.labels) == len(flow)
+
+
+def test_control_one_changed_flow_breaks_each_condition() -> None:
+    for _, backward, rewards, rng in instances(4):
+        p_f, _ = forward_from_backward(backward, rewards)
+        flow = flows(backward, rewards)
+        inner = [u for u, row in enumerate(p_f.dag.children) if row]
+        flow[rng.choice(inner)] += 1
+        assert nonzero(fm_residuals(p_f, flow, rewards))
+        assert nonzero(db_residuals(p_f, backward, flow, rewards))
+        assert nonzero(subtb_residuals(p_f, backward, flow, rewards))
+
+
+def test_flow_values_at_terminals_are_those_of_the_rewards() -> None:
+    backward = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    rewards = (Fraction(1), Fraction(2))
+    p_f, _ = forward_from_backward(backward, rewards)
+    flow = [*flows(backward, rewards)[:-2], Fraction(77), Fraction(88)]
+    assert not nonzero(db_residuals(p_f, backward, flow, rewards))
+
+
+def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
+    p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    rewards = (Fraction(1), Fraction(2))
+    p_f, _ = forward_from_backward(p_b, rewards)
+    paths = [tau for tau, _ in subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards)]
+    # Of 1 edge: 6; of 2: o-a-c, o-b-c, a-c-x, a-c-y, b-c-x, b-c-y; of 3: the 4 trajectories.
+    assert sorted(map(len, paths)) == [1] * 6 + [2] * 6 + [3] * 4
+    assert len(set(paths)) == 16
+    with pytest.raises(TooLargeError, match="16 paths"):
+        next(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards, limit=15))
+
+
+def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
+    lifted = lift(DIAMOND, History())
+    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
+    rewards = (Fraction(1), Fraction(2))
+    p_f, z = forward_from_backward(kernel, rewards)
+    flow = flows(kernel, rewards)
+    assert not nonzero(subtb_residuals(p_f, kernel, flow, rewards))
+    assert marginal(p_f) == normalize(rewards)
+    visits = path_sums(p_f)
+    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    assert [(visits[v], flow[v] / z) for v in inside] == [(Fraction(1, 2), 1)] * 2
+
+
+def test_the_forced_policy_of_a_kernel_has_its_trajectory_law() -> None:
+    for lifted, _, rewards, rng in instances():
+        values = [Fraction(w) for w in weights(rng, len(lifted.dag.edges))]
+        kernel = BackwardKernel(lifted.dag, RATIONAL, values)
+        p_f, z = forward_from_backward(kernel, rewards)
+        reward = dict(zip(lifted.dag.terminals, rewards, strict=True))
+        law = {
+            tau: reward[lifted.dag.end(tau)] * kernel.along(tau) / z
+            for tau in lifted.dag.trajectories()
+        }
+        assert sum(law.values()) == 1
+        by_law = forward_from_law(ForwardPolicy.uniform(lifted.dag, RATIONAL), law.__getitem__)
+        assert list(by_law.values) == list(p_f.values)
+        masses = [r * b for r, b in zip(rewards, mass(kernel), strict=True)]
+        assert marginal(p_f) == normalize(masses)
+
+
+def test_the_markov_projection_keeps_edge_flows_and_terminal_law() -> None:
+    for lifted, _, _, rng in instances():
+        p_f = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights(rng, len(lifted.dag.edges)))
+        projected = markov_projection(lifted, p_f)
+        assert marginal(projected) == marginal(p_f)
+        visits, base_visits = path_sums(p_f), path_sums(projected)
+        for edge, (u, _) in enumerate(lifted.base.edges):
+            above = [
+                visits[lifted.dag.edges[e][0]] * p_f.values[e]
+                for e, below in enumerate(lifted.base_edge)
+                if below == edge
+            ]
+            assert sum(above) == base_visits[u] * projected.values[edge]
+
+
+def test_control_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
+    lifted = lift(DIAMOND, History())
+    rows: dict[Any, dict[Any, Fraction]] = {}
+    for u, label in enumerate(lifted.dag.labels):
+        children = [lifted.dag.labels[v] for v in lifted.dag.children[u]]
+        if children:
+            rows[label] = dict.fromkeys(children, Fraction(1, len(children)))
+    root = lifted.dag.labels[0]
+    after_a, after_b = rows[root]
+    rows[root] = {after_a: Fraction(1, 10), after_b: Fraction(9, 10)}
+    (c_after_a,), (c_after_b,) = rows[after_a], rows[after_b]
+    rows[c_after_a] = {"x": Fraction(1), "y": Fraction(0)}
+    rows[c_after_b] = {"x": Fraction(0), "y": Fraction(1)}
+    p_f = ForwardPolicy.from_rows(lifted.dag, RATIONAL, rows)
+    assert marginal(p_f)[0] == Fraction(1, 10)
+    assert marginal(markov_projection(lifted, p_f))[0] == Fraction(1, 10)
+    averaged = [Fraction(0)] * len(DIAMOND.edges)
+    lifts_of = [lifted.projection.count(u) for u in range(len(DIAMOND.labels))]
+    for e, below in enumerate(lifted.base_edge):
+        averaged[below] += p_f.values[e] / lifts_of[DIAMOND.edges[below][0]]
+    assert marginal(ForwardPolicy(DIAMOND, RATIONAL, averaged))[0] == Fraction(1, 2)
+
+
+def test_the_h_transform_normalises_a_base_policy_and_keeps_its_law() -> None:
+    for lifted, _, rewards, rng in instances():
+        base = BackwardPolicy.from_weights(
+            lifted.base, RATIONAL, weights(rng, len(lifted.base.edges))
+        )
+        kernel, transformed = base.on(lifted), h_transform(lifted, base)
+        assert all(transformed.along(t) == kernel.along(t) for t in lifted.dag.trajectories())
+        h = path_sums(kernel)
+        flow, base_flow = flows(transformed, rewards), flows(base, rewards)
+        for node, u in enumerate(lifted.projection):
+            assert flow[node] == base_flow[u] * h[node]
+        for u in range(len(lifted.base.labels)):
+            assert sum(h[v] for v, below in enumerate(lifted.projection) if below == u) == 1
+
+
+def test_the_h_transform_leaves_rows_that_are_never_used_uniform() -> None:
+    lifted = lift(DIAMOND, History())
+    base = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 0, 1, 1])
+    transformed = h_transform(lifted, base)
+    assert all(transformed.along(t) == base.on(lifted).along(t) for t in lifted.dag.trajectories())
+
+
+def test_policies_on_another_dag_are_refused() -> None:
+    lifted = lift(DIAMOND, History())
+    uniform = ForwardPolicy.uniform(DIAMOND, RATIONAL)
+    p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    rewards = (Fraction(1), Fraction(2))
+    with pytest.raises(InputError, match="not live on this lift"):
+        markov_projection(lifted, uniform)
+    with pytest.raises(InputError, match="base of this lift"):
+        h_transform(lifted, p_b)
+    with pytest.raises(InputError, match="not live on this lift"):
+        Sampler(lifted, uniform, p_b)
+    flow = [Fraction(1)] * len(DIAMOND.labels)
+    with pytest.raises(InputError, match="different DAGs"):
+        list(db_residuals(uniform, p_b, flow, rewards))
+    with pytest.raises(InputError, match="5 flows for a DAG of 6 nodes"):
+        list(fm_residuals(uniform, flow[1:], rewards))
+    with pytest.raises(InputError, match="3 rewards for 2 terminal"):
+        list(fm_residuals(uniform, flow, (*rewards, Fraction(1))))
+    with pytest.raises(InputError, match="reward of 'x' is -1"):
+        flows(BackwardPolicy.uniform(DIAMOND, RATIONAL), (Fraction(-1), Fraction(2)))
+
+
+def balanced(lifted: LiftedDAG[Any], rewards: Any, rng: random.Random) -> Sampler[Fraction]:
+    backward = BackwardPolicy.from_weights(
+        lifted.dag, RATIONAL, weights(rng, len(lifted.dag.edges))
+    )
+    return Sampler(lifted, forward_from_backward(backward, rewards)[0], backward)
+
+
+def different_lifts(dag: Any, rng: random.Random) -> list[LiftedDAG[Any]]:
+    return [lift(dag, History()), *rng.choices(list(lifts(dag)), k=2)]
+
+
+def random_dags(count: int) -> Iterator[tuple[Any, random.Random]]:
+    rng = random.Random(7)
+    dags = list(pointed_dags(5))
+    for _ in range(count):
+        yield rng.choice(dags), rng
+
+
+def test_aggregating_balance_gives_the_product_whatever_each_client_remembers() -> None:
+    for dag, rng in random_dags(40):
+        rewards = [tuple(map(Fraction, weights(rng, len(dag.terminals)))) for _ in range(3)]
+        lifted = different_lifts(dag, rng)
+        clients = [balanced(u, r, rng) for u, r in zip(lifted, rewards, strict=True)]
+        product = tuple(prod(parts) for parts in zip(*rewards, strict=True))
+        combined = balanced(rng.choice(lifted), product, rng)
+        assert all(residual == 0 for *_, residual in aggregated_residuals(combined, clients))
+        assert marginal(combined.forward) == normalize(product)
+
+
+def test_control_a_combined_sampler_of_another_product_is_not_balanced() -> None:
+    rng = random.Random(3)
+    clients = [balanced(lift(DIAMOND, History()), (Fraction(1), Fraction(w)), rng) for w in (2, 3)]
+    wrong = balanced(lift(DIAMOND, History()), (Fraction(1), Fraction(5)), rng)
+    assert any(residual != 0 for *_, residual in aggregated_residuals(wrong, clients))
+    with pytest.raises(InputError, match="no client"):
+        list(aggregated_residuals(wrong, []))
+
+
+def test_control_a_client_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
+    dag = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c", "y"], "c": ["x"], "x": [], "y": []})
+    lifted = lift(dag, Forgetful())
+    b_to_c = dag.edges.index((dag.index["b"], dag.index["c"]))
+    uniform_target = (Fraction(1), Fraction(1))
+    without = BackwardPolicy.from_weights(
+        lifted.dag, RATIONAL, [int(e != b_to_c) for e in range(len(dag.edges))]
+    )
+    client = Sampler(lifted, forward_from_backward(without, uniform_target)[0], without)
+    # The trajectory through the excluded edge appears in no constraint (0 = 0): its law is free.
+    uniform = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    p_f = forward_from_law(
+        ForwardPolicy.uniform(lifted.dag, RATIONAL),
+        lambda tau: uniform.along(tau) * (7 if b_to_c in tau else 1) / 5,
+    )
+    combined = Sampler(lifted, p_f, uniform)
+    assert all(residual == 0 for *_, residual in aggregated_residuals(combined, [client]))
+    x_y = [dag.labels[v] for v in dag.terminals]
+    assert dict(zip(x_y, marginal(p_f), strict=True)) == {"x": Fraction(4, 5), "y": Fraction(1, 5)}
+
+
+def test_streaming_balance_carries_the_previous_law_into_the_next() -> None:
+    for dag, rng in random_dags(40):
+        first, second = (tuple(map(Fraction, weights(rng, len(dag.terminals)))) for _ in range(2))
+        lifted = different_lifts(dag, rng)
+        previous = balanced(lifted[0], first, rng)
+        product = tuple(a * b for a, b in zip(first, second, strict=True))
+        current = balanced(lifted[1], product, rng)
+        assert all(r == 0 for *_, r in streaming_residuals(current, previous, second))
+        assert marginal(current.forward) == normalize(product)
+        if len(dag.terminals) > 1:
+            wrong = (second[0] + 1, *second[1:])
+            assert any(r != 0 for *_, r in streaming_residuals(current, previous, wrong))
+
+
+def test_samplers_over_different_base_dags_are_refused() -> None:
+    rng = random.Random(0)
+    one = (Fraction(1), Fraction(1))
+    twin = pointed_dag({u: list(row) for u, row in enumerate(DIAMOND.children)})
+    samplers = [balanced(lift(dag, History()), one, rng) for dag in (DIAMOND, twin)]
+    with pytest.raises(InputError, match="another base DAG"):
+        list(aggregated_residuals(samplers[0], samplers[1:]))
+    with pytest.raises(InputError, match="another base DAG"):
+        list(streaming_residuals(samplers[0], samplers[1], one))
+
+
+def test_trajectories_lift_and_project_back() -> None:
+    for lifted, *_ in instances(5):
+        lifted_ones = {lifted.above(tau) for tau in lifted.base.trajectories()}
+        assert lifted_ones == set(lifted.dag.trajectories())
+        for tau in lifted.base.trajectories():
+            assert tuple(lifted.base_edge[e] for e in lifted.above(tau)) == tau
+    with pytest.raises(InputError, match="does not leave the state 'o'"):
+        lift(DIAMOND, History()).above((5,))
+
+
+def test_latents_that_are_or_hold_nan_are_refused() -> None:
+    class Broken:
+        initial = 0.0
+
+        def advance(self, state: str, latent: Any) -> Any:
+            return (latent, float("nan"))
+
+    with pytest.raises(InputError, match=r"nan\): a NaN equals nothing"):
+        lift(DIAMOND, Broken())

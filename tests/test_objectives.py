@@ -1,0 +1,224 @@
+"""Expected losses and gradients by edge sums, against sums over trajectories and differences."""
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+
+from reference import (
+    BALL,
+    FLOAT64,
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    InputError,
+    PointedDAG,
+    cb_objective,
+    forward_from_backward,
+    lift,
+    log_tb_residuals,
+    optimal_log_z,
+    pointed_dag,
+    tb_objective,
+)
+from reference.balls import enclose, precision
+from reference.problems import Grid
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+LOG_Z = 0.7
+
+
+class Instance(NamedTuple):
+    """Random policies and rewards on a lift, in float64."""
+
+    forward: ForwardPolicy[float]
+    backward: BackwardPolicy[float]
+    rewards: list[float]
+    exploratory: ForwardPolicy[float]
+
+    @property
+    def dag(self) -> PointedDAG[Any]:
+        return self.forward.dag
+
+    def law(self) -> Iterator[tuple[float, float]]:
+        """`p_E(tau)` and `delta(tau)` of each trajectory."""
+        for tau, delta in log_tb_residuals(self.forward, self.backward, self.rewards, LOG_Z):
+            yield self.exploratory.along(tau), delta
+
+
+def make_instance(dag: PointedDAG[Any], seed: int, field: Any = FLOAT64) -> Instance:
+    rng = random.Random(seed)
+
+    def policy(kind: Any) -> Any:
+        return kind.from_weights(dag, field, rng.choices(range(1, 10), k=len(dag.edges)))
+
+    return Instance(
+        policy(ForwardPolicy),
+        policy(BackwardPolicy),
+        [field.convert(rng.randint(1, 9)) for _ in dag.terminals],
+        policy(ForwardPolicy),
+    )
+
+
+def instances() -> Iterator[Instance]:
+    for seed, dag in enumerate(pointed_dags(5)):
+        yield make_instance(random.Random(seed).choice(list(lifts(dag))).dag, seed)
+
+
+def test_the_losses_equal_their_sums_over_trajectories() -> None:
+    for instance in instances():
+        pairs = list(instance.law())
+        tb = sum(p * d * d for p, d in pairs)
+        cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
+        mean_of_minus_f = -sum(p * (d - LOG_Z) for p, d in pairs)
+        assert tb_objective(*instance[:3], LOG_Z, instance.exploratory).loss == pytest.approx(
+            tb, rel=1e-12, abs=1e-25
+        )
+        assert cb_objective(*instance).loss == pytest.approx(cb, rel=1e-11, abs=1e-25)
+        assert optimal_log_z(*instance) == pytest.approx(mean_of_minus_f, rel=1e-12, abs=1e-12)
+
+
+def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z() -> None:
+    for instance in instances():
+        best = optimal_log_z(*instance)
+        tb, cb = tb_objective(*instance[:3], best, instance.exploratory), cb_objective(*instance)
+        assert cb.loss == 2 * tb.loss
+        assert tb.log_z_gradient == 0.0
+        for log_z in (best - 0.1, best + 0.1):
+            elsewhere = tb_objective(*instance[:3], log_z, instance.exploratory)
+            assert elsewhere.loss == pytest.approx(tb.loss + 0.01, rel=1e-9)
+
+
+def perturbed(forward: ForwardPolicy[float], edge: int, step: float) -> ForwardPolicy[float]:
+    weights = list(forward.values)
+    weights[edge] *= math.exp(step)
+    return ForwardPolicy.from_weights(forward.dag, FLOAT64, weights)
+
+
+def test_the_gradients_equal_central_differences() -> None:
+    step = 1e-5
+    for instance in list(instances())[::20]:
+        forward, backward, rewards, explore = instance
+        tb = tb_objective(*instance[:3], LOG_Z, explore)
+        cb = cb_objective(*instance)
+        up, down = (tb_objective(*instance[:3], LOG_Z + h, explore).loss for h in (step, -step))
+        assert tb.log_z_gradient == pytest.approx((up - down) / (2 * step), rel=1e-6, abs=1e-8)
+        for edge in range(len(instance.dag.edges)):
+            sides = [perturbed(forward, edge, h) for h in (step, -step)]
+            tb_up, tb_down = (
+                tb_objective(p, backward, rewards, LOG_Z, explore).loss for p in sides
+            )
+            cb_up, cb_down = (cb_objective(p, backward, rewards, explore).loss for p in sides)
+            # The error of a central difference is step^2 times a third derivative of order 10.
+            assert tb.logits_gradient[edge] == pytest.approx(
+                (tb_up - tb_down) / (2 * step), abs=1e-6
+            )
+            assert cb.logits_gradient[edge] == pytest.approx(
+                (cb_up - cb_down) / (2 * step), abs=1e-6
+            )
+
+
+def test_the_gradient_of_each_row_sums_to_zero() -> None:
+    for instance in instances():
+        gradient = tb_objective(*instance[:3], LOG_Z, instance.exploratory).logits_gradient
+        for row in instance.dag.out_edges:
+            assert sum(gradient[edge] for edge in row) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None:
+    dag = lift(DIAMOND, History()).dag
+    rewards = [1.0, 2.0]
+    backward = BackwardPolicy.from_weights(dag, FLOAT64, [1, 2, 3, 4, 5, 6, 7, 8][: len(dag.edges)])
+    forward, _ = forward_from_backward(backward, rewards)
+    uniform = ForwardPolicy.uniform(dag, FLOAT64)
+    optimum = tb_objective(forward, backward, rewards, math.log(3), uniform)
+    assert optimum.loss < 1e-30
+    assert max(map(abs, optimum.logits_gradient)) < 1e-14
+    other = tb_objective(uniform, backward, rewards, math.log(3), uniform)
+    assert other.loss > 0.01
+    assert max(map(abs, other.logits_gradient)) > 0.01
+
+
+def test_no_cancellation_spoils_a_loss_near_its_optimum() -> None:
+    dag = lift(DIAMOND, History()).dag
+    rewards = [Fraction(1), Fraction(2)]
+    backward = BackwardPolicy.uniform(dag, RATIONAL)
+    forward, _ = forward_from_backward(backward, rewards)
+    (x_edge,) = (e for e, (u, v) in enumerate(dag.edges) if u == 0 and v == dag.edges[0][1])
+    weights = [
+        v * (1 + Fraction(1, 10**6)) if e == x_edge else v for e, v in enumerate(forward.values)
+    ]
+    off = ForwardPolicy.from_weights(dag, RATIONAL, weights)
+
+    def loss(field: Any) -> Any:
+        near = ForwardPolicy(dag, field, [field.convert(v) for v in off.values])
+        p_b = BackwardPolicy(dag, field, [field.convert(v) for v in backward.values])
+        return cb_objective(near, p_b, [field.convert(r) for r in rewards], near).loss
+
+    with precision(200):
+        exact = float(enclose(loss(BALL))[0])
+    # The loss is about 1e-12 and its terms enter with relative errors of 1e-16 / 1e-6.
+    assert 1e-14 < exact < 1e-12
+    assert loss(FLOAT64) == pytest.approx(exact, rel=1e-8)
+
+
+def test_balls_enclose_the_float_losses() -> None:
+    for seed, dag in enumerate(list(pointed_dags(5))[::30]):
+        floats, balls = make_instance(dag, seed), make_instance(dag, seed, BALL)
+        with precision(100):
+            ball = tb_objective(*balls[:3], BALL.convert(LOG_Z), balls.exploratory).loss
+            lower, upper = enclose(ball)
+        loss = tb_objective(*floats[:3], LOG_Z, floats.exploratory).loss
+        assert float(lower) == pytest.approx(loss, rel=1e-11)
+        assert upper - lower < Fraction(1, 10**12)
+
+
+def test_a_policy_with_zeros_that_exploration_never_meets_is_allowed() -> None:
+    forward = ForwardPolicy.from_rows(
+        DIAMOND, FLOAT64, {"o": {"a": 1}, "a": {"c": 1}, "b": {"c": 1}, "c": {"x": 0.5, "y": 0.5}}
+    )
+    backward = BackwardPolicy.from_weights(DIAMOND, FLOAT64, [1, 1, 1, 0, 1, 1])
+    assert cb_objective(forward, backward, [1.0, 1.0], forward).loss == 0.0
+    with pytest.raises(InputError, match="'b' -> 'c', which the exploratory policy takes"):
+        cb_objective(forward, backward, [1.0, 1.0], ForwardPolicy.uniform(DIAMOND, FLOAT64))
+
+
+def test_on_policy_losses_can_vanish_while_the_law_is_wrong() -> None:
+    dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+    backward = BackwardPolicy.uniform(dag, FLOAT64)
+    for eta in (1e-2, 1e-4, 1e-8):
+        forward = ForwardPolicy.from_weights(dag, FLOAT64, [1 - eta, eta])
+        on_policy = cb_objective(forward, backward, [1.0, 1.0], forward).loss
+        expected = 2 * eta * (1 - eta) * math.log((1 - eta) / eta) ** 2
+        assert on_policy == pytest.approx(expected, rel=1e-7)
+    assert on_policy < 1e-5
+    explored = cb_objective(forward, backward, [1.0, 1.0], ForwardPolicy.uniform(dag, FLOAT64)).loss
+    assert explored > 100
+
+
+def test_rational_losses_are_refused_with_the_fields_that_have_logarithms() -> None:
+    uniform = ForwardPolicy.uniform(DIAMOND, RATIONAL)
+    p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    with pytest.raises(InputError, match="use FLOAT64, or BALL"):
+        cb_objective(uniform, p_b, [Fraction(1), Fraction(1)], uniform)
+    lifted = lift(DIAMOND, History())
+    with pytest.raises(InputError, match="different DAGs"):
+        cb_objective(uniform, p_b, [Fraction(1)] * 2, ForwardPolicy.uniform(lifted.dag, RATIONAL))
+
+
+@pytest.mark.parametrize("side", [8])
+def test_losses_of_a_grid_with_millions_of_trajectories_take_one_pass(side: int) -> None:
+    from reference import enumerate_dag, enumerate_rewards
+
+    problem = Grid(side, 2)
+    dag = enumerate_dag(problem)
+    rewards = [float(r) for r in enumerate_rewards(problem, dag)]
+    backward = BackwardPolicy.uniform(dag, FLOAT64)
+    forward, z = forward_from_backward(backward, rewards)
+    assert cb_objective(forward, backward, rewards, forward).loss < 1e-28
+    assert optimal_log_z(forward, backward, rewards, forward) == pytest.approx(math.log(z))
