@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -104,6 +104,39 @@ class PlotRuns:
 
 
 @dataclass(frozen=True)
+class Inspect:
+    """Enumerate a problem, print what it is and every number that it has, and draw its graph.
+
+    No training and no JAX: `pdai inspect reference.problems:Grid.minimal`.
+    """
+
+    problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
+    """Where the problem is; a class or function is called without arguments."""
+    draw: tyro.conf.DisallowNone[Path | None] = None
+    """Write a picture of the state graph here (up to 400 states)."""
+    colour: Literal["reward", "flow"] = "reward"
+    """What the colours of the picture show."""
+    max_nodes: int = 2_000_000
+    """Enumerate at most this many states."""
+
+    def run(self) -> None:
+        """Inspects, and prints a table to stdout."""
+        from rich.table import Table
+
+        from reference.drawing import draw
+        from reference.inspection import inspect_problem, load_problem
+
+        inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
+        table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
+        for name, value in inspection.rows().items():
+            table.add_row(name, value)
+        _show(table)
+        if self.draw is not None:
+            draw(inspection, self.draw, self.colour)
+            print(f"picture: {self.draw}")
+
+
+@dataclass(frozen=True)
 class Verify:
     """Run the checks of the paper's claims, and print the ledger."""
 
@@ -122,6 +155,7 @@ Command = (
     | Annotated[AuditRun, tyro.conf.subcommand("audit")]
     | Annotated[SampleRun, tyro.conf.subcommand("sample")]
     | Annotated[PlotRuns, tyro.conf.subcommand("plot")]
+    | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
 )
 

@@ -1,0 +1,144 @@
+"""What a problem is, in numbers: its graph, its lift by the full history, and its target."""
+
+import importlib
+import math
+import sys
+from collections.abc import Hashable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from reference.balance import log_float
+from reference.dag import PointedDAG
+from reference.errors import InputError
+from reference.fields import FLOAT64
+from reference.policies import BackwardPolicy
+from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
+from reference.solve import flows
+
+S = TypeVar("S", bound=Hashable)
+
+
+class Inspection(NamedTuple, Generic[S]):
+    """A problem, enumerated.
+
+    Attributes:
+        name: the problem's class.
+        dag: its states and edges.
+        rewards: `R(x)`, one per `dag.terminals`.
+        depth: the number of edges of a longest trajectory.
+        history_states: the number of states of the lift by the full history.
+        z: `Z`, the sum of the rewards.
+        entropy: that of the target `R / Z`, in nats.
+    """
+
+    name: str
+    dag: PointedDAG[S]
+    rewards: tuple[Fraction, ...]
+    depth: int
+    history_states: int
+    z: Fraction
+    entropy: float
+
+    def rows(self) -> dict[str, str]:
+        """Name and value of every figure, as text."""
+        return {
+            "states": f"{len(self.dag.labels):,}",
+            "edges": f"{len(self.dag.edges):,}",
+            "terminals": f"{len(self.dag.terminals):,}",
+            "depth (longest trajectory, in edges)": f"{self.depth:,}",
+            "complete trajectories": f"{self.dag.trajectory_count:,}",
+            "states of the lift by the full history": f"{self.history_states:,}",
+            "Z, the sum of the rewards": _text(self.z),
+            "log Z, nats": f"{log_float(self.z):.12g}",
+            "least reward": _text(min(self.rewards)),
+            "largest reward": _text(max(self.rewards)),
+            "entropy of the target, nats": (
+                f"{self.entropy:.6f} (uniform: {math.log(len(self.rewards)):.6f})"
+            ),
+        }
+
+    def flow(self) -> list[float]:
+        """The state flow under the uniform backward policy, per node."""
+        backward = BackwardPolicy.uniform(self.dag, FLOAT64)
+        return flows(backward, [FLOAT64.convert(reward) for reward in self.rewards])
+
+
+def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspection[S]:
+    """Enumerates a problem and describes it.
+
+    Raises:
+        TooLargeError: if it has more than `max_nodes` states.
+        InputError: at the first rule that it breaks.
+    """
+    dag = enumerate_dag(problem, max_nodes)
+    rewards = enumerate_rewards(problem, dag)
+    z = sum(rewards, Fraction(0))
+    depth, paths = [0] * len(dag.labels), [1] + [0] * (len(dag.labels) - 1)
+    for u, v in dag.edges:
+        depth[v] = max(depth[v], depth[u] + 1)
+        paths[v] += paths[u]
+    inner = sum(count for count, row in zip(paths, dag.children, strict=True) if row)
+    return Inspection(
+        name=type(problem).__name__,
+        dag=dag,
+        rewards=rewards,
+        depth=max(depth),
+        history_states=inner + len(dag.terminals),
+        z=z,
+        entropy=log_float(z) - math.fsum(float(r / z) * log_float(r) for r in rewards),
+    )
+
+
+def load_problem(spec: str) -> Any:
+    """The problem that `module:Name` names; a class or function is called without arguments.
+
+    `Name` may have dots, as in `reference.problems:Grid.minimal`. Modules of the working directory
+    are found.
+
+    Raises:
+        InputError: if there is no such module or name, it cannot be called without arguments, or
+            the result lacks a member of `Problem`.
+    """
+    module_name, colon, path = spec.partition(":")
+    if not (module_name and colon and path):
+        raise InputError(
+            f"{spec!r} does not name a problem: write module:Name, such as "
+            "reference.problems:Grid.minimal, or my_module:MyProblem"
+        )
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise InputError(
+            f"the module {module_name!r} cannot be imported ({error}): run from the folder that "
+            "holds it, and check its imports"
+        ) from None
+    finally:
+        sys.path.pop(0)
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}: check the spelling")
+        found = getattr(found, name)
+    if callable(found):
+        try:
+            found = found()
+        except TypeError as error:
+            raise InputError(
+                f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
+                "Grid.minimal, or a function that returns the instance"
+            ) from None
+    for member in ("initial", "children", "reward"):
+        if not hasattr(found, member):
+            raise InputError(
+                f"{spec!r} is a {type(found).__name__} without the member {member!r}: a problem "
+                "has initial, children(state) and reward(terminal)"
+            )
+    return found
+
+
+def _text(value: Fraction) -> str:
+    """The fraction itself if it is short, else its logarithm: it may be beyond float range."""
+    if value.numerator.bit_length() + value.denominator.bit_length() <= 64:
+        return f"{value}" if value.denominator == 1 else f"{value} = {float(value):.6g}"
+    return f"exp({log_float(value):.12g})"
