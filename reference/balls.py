@@ -61,6 +61,9 @@ class _Ball(Field[arb]):
             return arb(value)
         raise InputError(f"{value!r} is not a real number: give an int, a Fraction or a float")
 
+    def contains(self, value: object) -> bool:
+        return isinstance(value, arb)
+
     def positive(self, value: arb) -> bool:
         if value > 0:
             return True

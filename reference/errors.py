@@ -1,4 +1,7 @@
-"""Errors that a user's input can cause."""
+"""Errors that a user's input can cause, and the checks of types that raise them."""
+
+from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -7,3 +10,48 @@ class InputError(ValueError):
 
 class TooLargeError(InputError):
     """An instance that exact enumeration cannot hold; the message says how large it got."""
+
+
+def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ...]) -> None:
+    """Checks the type of an argument.
+
+    Raises:
+        InputError: if it is not an instance of `kind`.
+    """
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(k.__name__ for k in kinds)
+        raise InputError(
+            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a "
+            f"{expected}"
+        )
+
+
+def check_integer(owner: str, name: str, value: object, least: int) -> None:
+    """Checks that an argument is an integer (no bool) of at least `least`.
+
+    Raises:
+        InputError: if it is not.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(
+            f"{owner}: {name} is {_shown(value)}, but must be an integer of at least {least}"
+        )
+
+
+def check_list(owner: str, name: str, value: object) -> list[Any]:
+    """The entries of an argument that must be a finite sequence.
+
+    Raises:
+        InputError: if it cannot be iterated over, or is a string.
+    """
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise InputError(
+            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a sequence"
+        )
+    return list(value)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -53,6 +53,10 @@ class Field(ABC, Generic[T]):
         """The number as an element of this field (a float is the dyadic rational it is)."""
 
     @abstractmethod
+    def contains(self, value: object) -> bool:
+        """Whether the value is a number of this field, in the form its algorithms compute with."""
+
+    @abstractmethod
     def positive(self, value: T) -> bool:
         """Whether `value > 0`."""
 
@@ -82,6 +86,19 @@ class Field(ABC, Generic[T]):
         """The neutral element of multiplication."""
         return self.convert(1)
 
+    def check(self, values: Iterable[object], what: str) -> None:
+        """Checks that numbers belong to this field: an int among fractions divides into a float.
+
+        Raises:
+            InputError: at the first that does not.
+        """
+        for position, value in enumerate(values):
+            if not self.contains(value):
+                raise InputError(
+                    f"{what} number {position} is {value!r}, a {type(value).__name__}, which the "
+                    f"field {self.name} does not compute with: pass it through `field.convert`"
+                )
+
     def sum(self, values: Iterable[T]) -> T:
         """The sum, starting from this field's zero."""
         total = self.zero
@@ -101,6 +118,9 @@ class _Rational(Field[Fraction]):
             raise InputError(
                 f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
             ) from None
+
+    def contains(self, value: object) -> bool:
+        return isinstance(value, Fraction)
 
     def positive(self, value: Fraction) -> bool:
         return value > 0
@@ -129,6 +149,9 @@ class _Float64(Field[float]):
             raise InputError(
                 f"{value!r} is not a float64 number: give a real number of magnitude below 1.8e308"
             ) from None
+
+    def contains(self, value: object) -> bool:
+        return isinstance(value, float)
 
     def positive(self, value: float) -> bool:
         return value > 0

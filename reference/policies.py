@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError
+from reference.errors import InputError, check_list, check_type
 from reference.fields import Field, T
 from reference.lifted import LiftedDAG
 
@@ -33,11 +33,15 @@ class BackwardKernel(Generic[T]):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
+        check_type(name, "dag", self.dag, PointedDAG)
+        check_type(name, "field", self.field, Field)
+        check_list(name, "values", self.values)
         if len(self.values) != len(self.dag.edges):
             raise InputError(
                 f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; "
                 "give one per edge, in the DAG's numbering"
             )
+        self.field.check(self.values, f"{name}: the value of edge")
         for (u, v), value in zip(self.dag.edges, self.values, strict=True):
             if not self.field.nonnegative(value):
                 raise InputError(
@@ -53,7 +57,9 @@ class BackwardKernel(Generic[T]):
 
         Integer weights give exact rationals (float probabilities rarely sum to one exactly).
         """
-        given = [field.convert(w) for w in weights]
+        check_type(cls.__name__, "dag", dag, PointedDAG)
+        check_type(cls.__name__, "field", field, Field)
+        given = [field.convert(w) for w in check_list(cls.__name__, "weights", weights)]
         if len(given) != len(dag.edges):
             raise InputError(
                 f"{cls.__name__}: {len(given)} weights for a DAG of {len(dag.edges)} edges; give "
@@ -74,6 +80,7 @@ class BackwardKernel(Generic[T]):
     @classmethod
     def uniform(cls, dag: PointedDAG[Any], field: Field[T]) -> Self:
         """The policy that chooses uniformly in every row."""
+        check_type(cls.__name__, "dag", dag, PointedDAG)
         return cls.from_weights(dag, field, [1] * len(dag.edges))
 
     @classmethod
@@ -138,11 +145,15 @@ class ForwardPolicy(_Policy[T]):
         Raises:
             InputError: a missing row, a child that is not one, a row that does not sum to one.
         """
+        check_type(cls.__name__, "dag", dag, PointedDAG)
+        check_type(cls.__name__, "field", field, Field)
+        check_type(cls.__name__, "rows", rows, Mapping)
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):
             state: Hashable = dag.labels[u]
             if state not in rows:
                 raise InputError(f"ForwardPolicy: no row for the state {state!r}: add one")
+            check_type(cls.__name__, f"the row of {state!r}", rows[state], Mapping)
             edge_to = {dag.labels[dag.edges[edge][1]]: edge for edge in row}
             for child, value in rows[state].items():
                 if child not in edge_to:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError
+from reference.errors import InputError, check_list, check_type
 from reference.fields import Field, T
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
@@ -21,7 +21,10 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     Raises:
         InputError: if the rewards do not fit the terminals, or one is not a number >= 0.
     """
+    check_type("flows", "backward", backward, BackwardKernel)
     dag, field = backward.dag, backward.field
+    check_list("flows", "rewards", rewards)
+    field.check(rewards, "reward")
     if len(rewards) != len(dag.terminals):
         raise InputError(
             f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
@@ -54,8 +57,8 @@ def forward_from_backward(
     Raises:
         InputError: if the rewards do not fit the terminals, or are all zero.
     """
-    dag, field = backward.dag, backward.field
     flow = flows(backward, rewards)
+    dag, field = backward.dag, backward.field
     if not field.positive(flow[0]):
         raise InputError("the rewards sum to zero, so there is no law to sample: make one positive")
     through = [backward.values[edge] * flow[v] for edge, (_, v) in enumerate(dag.edges)]

@@ -62,13 +62,12 @@ class Symbolic(Field[Any]):
 
     def convert(self, value: int | Fraction | float) -> Any:
         """A constant function; elements of this field are passed through."""
-        if isinstance(value, FracElement):
-            if value.field is not self._field:
-                raise InputError(
-                    f"{value} belongs to another symbolic field: create all parameters in one "
-                    "Symbolic"
-                )
+        if self.contains(value):
             return value
+        if isinstance(value, FracElement):
+            raise InputError(
+                f"{value} belongs to another symbolic field: create all parameters in one Symbolic"
+            )
         try:
             fraction = Fraction(value)
         except (ValueError, OverflowError, TypeError):
@@ -76,6 +75,10 @@ class Symbolic(Field[Any]):
                 f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
             ) from None
         return self._field(fraction.numerator) / self._field(fraction.denominator)
+
+    def contains(self, value: object) -> bool:
+        """Whether it is a rational function of exactly these parameters."""
+        return isinstance(value, FracElement) and value.field is self._field
 
     def positive(self, value: Any) -> bool:
         """Whether it is not the zero function."""

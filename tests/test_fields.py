@@ -5,6 +5,7 @@ import random
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb
 
@@ -30,6 +31,7 @@ from reference.balls import PrecisionError, enclose, precision
 from reference.symbolic import generic
 from verify.small_scope import lifts, pointed_dags
 
+CHAIN = pointed_dag({"o": ["x"], "x": []})
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
@@ -197,4 +199,17 @@ def test_visits_of_the_diamond_agree_in_all_fields() -> None:
     weights = [1, 2, 1, 1, 3, 1]
     exact = path_sums(ForwardPolicy.from_weights(DIAMOND, RATIONAL, weights))
     assert exact == [1, Fraction(1, 3), Fraction(2, 3), 1, Fraction(3, 4), Fraction(1, 4)]
-    assert path_sums(ForwardPolicy.from_weights(DIAMOND, Symbolic("p"), weights)) == exact
+    field = Symbolic("p")
+    symbolic = path_sums(ForwardPolicy.from_weights(DIAMOND, field, weights))
+    assert symbolic == [field.convert(value) for value in exact]
+
+
+def test_numbers_of_another_kind_than_the_field_are_refused() -> None:
+    # An int among fractions divides into a float, silently.
+    for field, value in ((RATIONAL, 1), (RATIONAL, 1.0), (FLOAT64, np.float32(1)), (BALL, 1.0)):
+        with pytest.raises(InputError, match=r"edge number 0 .* does not compute with"):
+            ForwardPolicy(CHAIN, field, [value])  # type: ignore[type-var]
+    assert ForwardPolicy(CHAIN, FLOAT64, np.ones(1)).values[0] == 1  # float64 is a float
+    p_b = BackwardPolicy.uniform(CHAIN, FLOAT64)
+    with pytest.raises(InputError, match=r"reward number 0 .* a float32"):
+        forward_from_backward(p_b, np.ones(1, np.float32))  # type: ignore[arg-type]
