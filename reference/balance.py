@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError
-from reference.fields import T
+from reference.errors import InputError, TooLargeError, check_list, check_type
+from reference.fields import FLOAT64, T
 from reference.policies import BackwardKernel, ForwardPolicy
 
 
@@ -29,7 +29,7 @@ def fm_residuals(
         InputError: if the flows or the rewards do not fit the DAG.
     """
     dag = forward.dag
-    state_flow = _state_flow(dag, flow, rewards)
+    state_flow = _state_flow(forward, flow, rewards)
     inflow = [forward.field.zero] * len(dag.labels)
     for (u, v), value in zip(dag.edges, forward.values, strict=True):
         inflow[v] = inflow[v] + state_flow[u] * value
@@ -57,7 +57,7 @@ def db_residuals(
         InputError: if the policies live on different DAGs, or flows or rewards do not fit.
     """
     _same_dag(forward, backward)
-    state_flow = _state_flow(forward.dag, flow, rewards)
+    state_flow = _state_flow(forward, flow, rewards)
     for edge, (u, v) in enumerate(forward.dag.edges):
         yield (
             edge,
@@ -89,7 +89,7 @@ def subtb_residuals(
     """
     _same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
-    state_flow = _state_flow(dag, flow, rewards)
+    state_flow = _state_flow(forward, flow, rewards)
     _check_path_count(dag, limit)
     for start in range(len(dag.labels)):
         stack: list[tuple[int, Trajectory, T, T]] = [(start, (), one, one)]
@@ -123,7 +123,8 @@ def tb_residuals(
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     _same_dag(forward, backward)
-    reward = rewards_by_node(forward.dag, rewards)
+    reward = rewards_by_node(forward, rewards)
+    forward.field.check([z], "Z")
     for tau in forward.dag.trajectories():
         yield tau, z * forward.along(tau) - reward[forward.dag.end(tau)] * backward.along(tau)
 
@@ -139,7 +140,8 @@ def log_tb_residuals(
         InputError: if a probability or a reward is zero, where the logarithm does not exist.
     """
     _same_dag(forward, backward)
-    reward = rewards_by_node(forward.dag, rewards)
+    reward = rewards_by_node(forward, rewards)
+    FLOAT64.check([log_z], "log Z")
     for tau in forward.dag.trajectories():
         x = forward.dag.end(tau)
         p_f, p_b = forward.along(tau), backward.along(tau)
@@ -174,7 +176,7 @@ def cb_residuals(
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     _same_dag(forward, backward)
-    reward = rewards_by_node(forward.dag, rewards)
+    reward = rewards_by_node(forward, rewards)
     sides = [
         (tau, forward.along(tau), backward.along(tau) * reward[forward.dag.end(tau)])
         for tau in forward.dag.trajectories()
@@ -184,12 +186,14 @@ def cb_residuals(
             yield tau, tau2, p * w2 - p2 * w
 
 
-def rewards_by_node(dag: PointedDAG[Any], rewards: Sequence[T]) -> dict[int, T]:
-    """`R(x)` by terminal node.
+def rewards_by_node(policy: BackwardKernel[T], rewards: Sequence[T]) -> dict[int, T]:
+    """`R(x)` by terminal node of the policy's DAG.
 
     Raises:
-        InputError: if there is not one reward per terminal.
+        InputError: if there is not one number of the policy's field per terminal.
     """
+    dag = policy.dag
+    policy.field.check(check_list("rewards", "the list", rewards), "reward")
     if len(rewards) != len(dag.terminals):
         raise InputError(
             f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
@@ -210,15 +214,17 @@ def log_float(value: Any) -> float:
     )
 
 
-def _state_flow(dag: PointedDAG[Any], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
+def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
     """`F` with `F(x) = R(x)`, as def:flows has it."""
+    dag = policy.dag
+    policy.field.check(check_list("flow", "the list", flow), "flow")
     if len(flow) != len(dag.labels):
         raise InputError(
             f"{len(flow)} flows for a DAG of {len(dag.labels)} nodes: give one per node, in the "
             "DAG's numbering"
         )
     state_flow = list(flow)
-    for x, reward in rewards_by_node(dag, rewards).items():
+    for x, reward in rewards_by_node(policy, rewards).items():
         state_flow[x] = reward
     return state_flow
 
@@ -236,6 +242,8 @@ def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
 
 
 def _same_dag(forward: ForwardPolicy[T], backward: BackwardKernel[T]) -> None:
+    check_type("balance", "forward", forward, ForwardPolicy)
+    check_type("balance", "backward", backward, BackwardKernel)
     if forward.dag is not backward.dag:
         raise InputError(
             "the forward and the backward policy live on different DAGs: put both on the same one "

@@ -11,7 +11,7 @@ from typing import Any, Generic
 
 from reference.balance import rewards_by_node
 from reference.dag import Trajectory
-from reference.errors import InputError
+from reference.errors import InputError, check_type
 from reference.fields import Field, T
 from reference.lifted import LiftedDAG
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -32,6 +32,9 @@ class Sampler(Generic[T]):
     backward: BackwardKernel[T]
 
     def __post_init__(self) -> None:
+        check_type("Sampler", "lifted", self.lifted, LiftedDAG)
+        check_type("Sampler", "forward", self.forward, ForwardPolicy)
+        check_type("Sampler", "backward", self.backward, BackwardKernel)
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
                 raise InputError(
@@ -96,7 +99,10 @@ def streaming_residuals(
     """
     _same_base([current, previous])
     base = current.lifted.base
-    reward = rewards_by_node(base, rewards)
+    # A lift has the terminals of its base, in the same order.
+    reward = dict(
+        zip(base.terminals, rewards_by_node(current.forward, rewards).values(), strict=True)
+    )
     sides = []
     for tau in base.trajectories():
         (p_f, p_b), (f, b) = current.along(tau), previous.along(tau)

@@ -3,9 +3,10 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Generic, TypeVar
 
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, check_hashable, check_list, check_type
 
 S = TypeVar("S", bound=Hashable)
 
@@ -31,6 +32,23 @@ class PointedDAG(Generic[S]):
 
     labels: tuple[S, ...]
     children: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        check_type("PointedDAG", "labels", self.labels, tuple)
+        check_type("PointedDAG", "children", self.children, tuple)
+        rows, nodes = self.children, len(self.labels)
+        sound = (
+            0 < nodes == len(rows)
+            and {*map(type, rows)} == {tuple}
+            and {*map(type, chain.from_iterable(rows))} == {int}
+            and {*chain.from_iterable(rows)} == {*range(1, nodes)}
+            and all(u < min(row) and len({*row}) == len(row) for u, row in enumerate(rows) if row)
+        )
+        if not sound:
+            raise InputError(
+                "PointedDAG: the children must be one tuple of distinct, larger node numbers per "
+                "label, in which every node but the first occurs: build DAGs with `pointed_dag`"
+            )
 
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:
@@ -61,8 +79,18 @@ class PointedDAG(Generic[S]):
 
     @cached_property
     def index(self) -> dict[S, int]:
-        """The node of each state."""
-        return {label: node for node, label in enumerate(self.labels)}
+        """The node of each state.
+
+        Raises:
+            InputError: if two nodes have the same label.
+        """
+        index = {label: node for node, label in enumerate(self.labels)}
+        if len(index) != len(self.labels):
+            raise InputError(
+                f"PointedDAG: {len(self.labels)} nodes share {len(index)} labels, so a label does "
+                "not name a node: give each its own"
+            )
+        return index
 
     @cached_property
     def trajectory_count(self) -> int:
@@ -117,37 +145,63 @@ def pointed_dag(
         InputError: a child that is not a state, a repeated edge, a cycle, several sources, an
             unreachable state, a terminal with children, a non-terminal without.
     """
-    _check_edges(children)
-    if terminals is not None:
-        _check_terminals(children, terminals)
-    order = _topological_order(children)
-    _check_source(children, initial)
-    node = {label: i for i, label in enumerate(order)}
-    return PointedDAG(
-        labels=tuple(order),
-        children=tuple(tuple(node[child] for child in children[label]) for label in order),
-    )
-
-
-def _check_edges(children: Mapping[S, Sequence[S]]) -> None:
+    check_type("pointed_dag", "children", children, Mapping)
+    number = {state: i for i, state in enumerate(children)}
+    rows: list[tuple[int, ...]] = []
     for state, row in children.items():
-        for child in row:
-            if child not in children:
+        for child in check_list("pointed_dag", f"the children of {state!r}", row):
+            check_hashable(f"a child of {state!r}", child)
+            if child not in number:
                 raise InputError(
                     f"state {state!r} has the child {child!r}, which is not a state of the DAG: "
                     "give every child an entry of its own, () if it is terminal"
                 )
+        rows.append(tuple(map(number.__getitem__, row)))
+    if terminals is not None:
+        _check_terminals(children, terminals)
+    return numbered_dag(list(children), rows, initial)
+
+
+def numbered_dag(
+    states: Sequence[S], rows: Sequence[tuple[int, ...]], initial: S | None = None
+) -> PointedDAG[S]:
+    """Orders a graph of numbered states topologically, and checks that it is a pointed DAG.
+
+    Numbers that already rise along every edge stay as they are.
+
+    Args:
+        states: the states, in the order of their numbers.
+        rows: for each state, the numbers of its children.
+        initial: if given, the state that must be `s_o`.
+
+    Raises:
+        InputError: a repeated edge, a cycle, several sources, an unreachable state, an initial
+            state without children.
+    """
+    for state, row in zip(states, rows, strict=True):
         if len(set(row)) != len(row):
-            twice = next(child for child in row if list(row).count(child) > 1)
+            twice = states[next(v for v in row if row.count(v) > 1)]
             raise InputError(
                 f"state {state!r} lists the child {twice!r} twice, but between two states of a "
                 "pointed DAG there is at most one edge: list it once"
             )
+    order = _topological_order(states, rows)
+    _check_source(states, rows, initial)
+    if order == range(len(states)):
+        return PointedDAG(tuple(states), tuple(rows))
+    position = [0] * len(states)
+    for i, u in enumerate(order):
+        position[u] = i
+    return PointedDAG(
+        labels=tuple(states[u] for u in order),
+        children=tuple(tuple(position[v] for v in rows[u]) for u in order),
+    )
 
 
 def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) -> None:
-    declared = set(terminals)
+    declared = check_list("pointed_dag", "terminals", terminals)
     for state in declared:
+        check_hashable("a terminal", state)
         if state not in children:
             raise InputError(f"terminal {state!r} is not a state of the DAG: add it, with ()")
         if children[state]:
@@ -163,40 +217,49 @@ def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) 
             )
 
 
-def _topological_order(children: Mapping[S, Sequence[S]]) -> list[S]:
+def _topological_order(states: Sequence[S], rows: Sequence[tuple[int, ...]]) -> Sequence[int]:
     """Depth-first: every state before its children; a state met while still open is a cycle.
 
     Backwards through states and children, so that siblings keep the order in which they were given.
     """
-    done: set[S] = set()
-    postorder: list[S] = []
-    for root in reversed(list(children)):
-        if root in done:
+    # From the last state back, no child is then left to visit: the order is that of the numbers.
+    if all(u < min(row) for u, row in enumerate(rows) if row):
+        return range(len(rows))
+    unseen, is_open, done = 0, 1, 2
+    status = bytearray(len(rows))
+    postorder: list[int] = []
+    for root in reversed(range(len(rows))):
+        if status[root] == done:
             continue
-        path: dict[S, Iterator[S]] = {root: reversed(children[root])}
+        status[root] = is_open
+        path, unvisited = [root], [reversed(rows[root])]
         while path:
-            state = next(reversed(path))
-            for child in path[state]:
-                if child in path:
-                    start = list(path).index(child)
-                    cycle = " -> ".join(repr(s) for s in [*list(path)[start:], child])
+            for child in unvisited[-1]:
+                if status[child] == is_open:
+                    around = [*path[path.index(child) :], child]
+                    cycle = " -> ".join(repr(states[u]) for u in around)
                     raise InputError(
                         f"the state graph has the cycle {cycle}, and a pointed DAG has none: "
                         "remove one of these edges, or add the time step to the state"
                     )
-                if child not in done:
-                    path[child] = reversed(children[child])
+                if status[child] == unseen:
+                    status[child] = is_open
+                    path.append(child)
+                    unvisited.append(reversed(rows[child]))
                     break
             else:
-                path.popitem()
-                done.add(state)
-                postorder.append(state)
+                unvisited.pop()
+                status[path[-1]] = done
+                postorder.append(path.pop())
     return postorder[::-1]
 
 
-def _check_source(children: Mapping[S, Sequence[S]], initial: S | None) -> None:
-    entered = {child for row in children.values() for child in row}
-    sources = [state for state in children if state not in entered]
+def _check_source(states: Sequence[S], rows: Sequence[tuple[int, ...]], initial: S | None) -> None:
+    entered = bytearray(len(rows))
+    for v in chain.from_iterable(rows):
+        entered[v] = True
+    numbers = [v for v, has_parent in enumerate(entered) if not has_parent]
+    sources = [states[v] for v in numbers]
     if initial is not None and initial not in sources:
         raise InputError(
             f"the initial state {initial!r} is not a state without incoming edges: remove the "
@@ -214,7 +277,7 @@ def _check_source(children: Mapping[S, Sequence[S]], initial: S | None) -> None:
             f"a pointed DAG has exactly one state without incoming edges, this one has "
             f"{len(sources)}: {names}; connect them from one initial state, or remove the others"
         )
-    if not children[sources[0]]:
+    if not rows[numbers[0]]:
         raise InputError(
             f"the initial state {sources[0]!r} has no children, so there is no trajectory: "
             "give it at least one"

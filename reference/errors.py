@@ -52,6 +52,21 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
     return list(value)
 
 
+def check_hashable(what: str, value: object) -> None:
+    """Checks that a state or a latent can be a key, so that equal ones are recognised.
+
+    Raises:
+        InputError: if it is not hashable.
+    """
+    try:
+        hash(value)
+    except TypeError:
+        raise InputError(
+            f"{what} is {_shown(value)}, a {type(value).__name__} that is not hashable, so equal "
+            "ones could not be recognised: use a tuple or a frozen dataclass"
+        ) from None
+
+
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

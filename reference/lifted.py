@@ -6,7 +6,14 @@ from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_hashable,
+    check_integer,
+    check_list,
+    check_type,
+)
 
 S = TypeVar("S", bound=Hashable)
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
@@ -38,8 +45,19 @@ class Additive(Generic[S]):
     initial: Any = 0
 
     def advance(self, state: S, latent: Any) -> Any:
-        """`W + phi(s, W)`."""
-        return latent + self.phi(state, latent)
+        """`W + phi(s, W)`.
+
+        Raises:
+            InputError: if the two cannot be added.
+        """
+        step = self.phi(state, latent)
+        try:
+            return latent + step
+        except TypeError as error:
+            raise InputError(
+                f"Additive: phi({state!r}, {latent!r}) is {step!r}, which cannot be added to the "
+                f"latent ({error}): return a value of the latent's type"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -73,8 +91,20 @@ class Table(Generic[S, W]):
     transitions: Mapping[tuple[S, W], W]
     initial: W
 
+    def __post_init__(self) -> None:
+        check_type("Table", "transitions", self.transitions, Mapping)
+
     def advance(self, state: S, latent: W) -> W:
-        """The tabulated latent."""
+        """The tabulated latent.
+
+        Raises:
+            InputError: if the table lacks the pair.
+        """
+        if (state, latent) not in self.transitions:
+            raise InputError(
+                f"Table: no latent is given on arrival in {state!r} with {latent!r}: add the entry "
+                f"({state!r}, {latent!r})"
+            )
         return self.transitions[state, latent]
 
 
@@ -98,6 +128,30 @@ class LiftedDAG(Generic[S]):
     dag: PointedDAG[Any]
     projection: tuple[int, ...]
     base_edge: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_type("LiftedDAG", "base", self.base, PointedDAG)
+        check_type("LiftedDAG", "dag", self.dag, PointedDAG)
+        projection = check_list("LiftedDAG", "projection", self.projection)
+        below = check_list("LiftedDAG", "base_edge", self.base_edge)
+        inside = range(len(self.base.labels))
+        expected = [
+            self.base.out_edges[u] if isinstance(u, int) and u in inside else () for u in projection
+        ]
+        covers = (
+            len(projection) == len(self.dag.labels)
+            and below == [edge for row in expected for edge in row]
+            and [len(row) for row in expected] == [len(row) for row in self.dag.children]
+            and all(
+                self.base.edges[e] == (projection[u], projection[v])
+                for e, (u, v) in zip(below, self.dag.edges, strict=True)
+            )
+        )
+        if not covers:
+            raise InputError(
+                "LiftedDAG: the projection does not map the edges out of each lifted state one to "
+                "one, in order, onto those out of its base state: build lifts with `lift`"
+            )
 
     def above(self, trajectory: Trajectory) -> Trajectory:
         """The one trajectory of the lift above a trajectory of the base DAG from `s_o`.
@@ -130,6 +184,14 @@ def lift(
         TooLargeError: if the lift has more than `max_nodes` states.
         InputError: if a latent is not hashable, or holds a NaN.
     """
+    check_type("lift", "base", base, PointedDAG)
+    check_integer("lift", "max_nodes", max_nodes, 1)
+    for member in ("initial", "advance"):
+        if not hasattr(dynamics, member):
+            raise InputError(
+                f"lift: the dynamics {dynamics!r} lacks {member!r}: give an object with `initial` "
+                "and `advance(state, latent)`, such as History()"
+            )
     latents: list[dict[Any, None]] = [{} for _ in base.labels]
     _add(latents[0], dynamics.initial, base.labels[0])
     out: dict[tuple[int, Any], tuple[tuple[int, Any], ...]] = {}
@@ -175,14 +237,9 @@ def lift(
 
 def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
     """Adds a latent to those of a state, unless an equal one is there."""
-    try:
-        if latent in latents:
-            return
-    except TypeError:
-        raise InputError(
-            f"the latent on arrival in state {state!r} is a {type(latent).__name__}, which is not "
-            "hashable, so equal latents could not be merged: use a tuple or a frozen dataclass"
-        ) from None
+    check_hashable(f"the latent on arrival in state {state!r}", latent)
+    if latent in latents:
+        return
     if _has_nan(latent):
         raise InputError(
             f"the latent on arrival in state {state!r} is {latent!r}: a NaN equals nothing, itself "

@@ -104,7 +104,7 @@ class _Increments(Generic[T]):
             )
         field, dag = forward.field, forward.dag
         self.forward, self.exploratory = forward, exploratory
-        reward = rewards_by_node(dag, rewards)
+        reward = rewards_by_node(forward, rewards)
         self.visits = path_sums(exploratory)
         self.increment = [field.zero] * len(dag.edges)
         following = [field.zero] * len(dag.labels)
@@ -124,6 +124,7 @@ class _Increments(Generic[T]):
     def objective(self, log_z: T) -> Objective[T]:
         """The TB loss at `log_z`, and its gradient."""
         dag, field, p_e = self.forward.dag, self.forward.field, self.exploratory.values
+        field.check([log_z], "log Z")
         two, constant = field.convert(2), log_z - self.best_log_z
         # E[(sum of the increments before s) 1(s is visited)], per node.
         before = [field.zero] * len(dag.labels)

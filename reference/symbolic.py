@@ -20,7 +20,7 @@ from sympy.polys.fields import FracElement
 from sympy.polys.fields import field as fraction_field
 
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, check_type
 from reference.fields import Field
 from reference.policies import BackwardPolicy
 
@@ -46,11 +46,15 @@ class Symbolic(Field[Any]):
     exact = True
 
     def __init__(self, names: str, max_parameters: int = MAX_PARAMETERS) -> None:
+        check_type("Symbolic", "names", names, str)
         listed = names.replace(",", " ").split()
         if not listed or len(set(listed)) != len(listed):
             raise InputError(
                 f"the parameters are {names!r}, but must be one or more distinct names"
             )
+        for name in listed:
+            if not name.isidentifier():
+                raise InputError(f"the parameter {name!r} is no name: use letters and digits")
         if len(listed) > max_parameters:
             raise TooLargeError(
                 f"{len(listed)} parameters are asked for, and at most {max_parameters} are "

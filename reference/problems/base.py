@@ -1,12 +1,15 @@
 """What a sampling problem is, and how it becomes a pointed DAG with rewards."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import Any, Protocol, TypeVar
 
-from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError
+import numpy as np
+
+from reference.dag import PointedDAG, numbered_dag
+from reference.errors import InputError, TooLargeError, check_hashable, check_integer
 
 S = TypeVar("S", bound=Hashable)
 
@@ -40,22 +43,41 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         TooLargeError: if there are more than `max_nodes` states.
         InputError: if the states do not form a pointed DAG.
     """
-    children: dict[S, tuple[S, ...]] = {}
-    layer, depth = [problem.initial], 0
-    while layer:
-        following: dict[S, None] = {}
-        for state in layer:
-            children[state] = tuple(problem.children(state))
-            following.update(dict.fromkeys(children[state]))
-            if len(children) > max_nodes:
+    check_integer("enumerate_dag", "max_nodes", max_nodes, 1)
+    for member in ("initial", "children"):
+        if not hasattr(problem, member):
+            raise InputError(
+                f"{problem!r} is a {type(problem).__name__} without the member {member!r}: a "
+                "problem has initial, children(state) and reward(terminal)"
+            )
+    check_hashable("the initial state", problem.initial)
+    states, number = [problem.initial], {problem.initial: 0}
+    rows: list[tuple[int, ...]] = []
+    depth = 0
+    while len(rows) < len(states):
+        depth += 1
+        for state in states[len(rows) :]:
+            row = []
+            children = problem.children(state)
+            if not isinstance(children, Collection) or isinstance(children, str | bytes):
+                raise InputError(
+                    f"{type(problem).__name__}: children({state!r}) is {children!r}, but must be a "
+                    "tuple of states, () if and only if the state is terminal"
+                )
+            for child in children:
+                check_hashable(f"a child of {state!r}", child)
+                v = number.setdefault(child, len(states))
+                if v == len(states):
+                    states.append(child)
+                row.append(v)
+            rows.append(tuple(row))
+            if len(states) > max_nodes:
                 raise TooLargeError(
                     f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
                     f"depth {depth}), too many to enumerate: use a smaller instance, or raise "
                     "`max_nodes`"
                 )
-        layer = [state for state in following if state not in children]
-        depth += 1
-    return pointed_dag(children, initial=problem.initial)
+    return numbered_dag(states, rows, initial=problem.initial)
 
 
 def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction, ...]:
@@ -75,7 +97,12 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
     Raises:
         InputError: if it is negative, zero, NaN or infinite.
     """
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f"the reward of {terminal!r} is {value!r}, a {type(value).__name__}, but must be a "
+            "number: return a Fraction, an int or a float"
+        )
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
         raise InputError(
             f"the reward of {terminal!r} is {value}, but must be a finite number: check the "
             "computation, or cap it"
@@ -90,7 +117,7 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
             f"the reward of {terminal!r} is 0, where the balance losses need log R: give it a "
             "small positive floor such as 1/1000, or remove the state"
         )
-    return Fraction(value)
+    return Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:
