@@ -7,24 +7,34 @@ from reference.problems.base import (
     enumerate_rewards,
     positive_reward,
 )
+from reference.problems.bits import BitSequences
+from reference.problems.closed_form import ClosedForm, Enclosure, closed_form
 from reference.problems.grid import Cell, Grid
+from reference.problems.ising import Ising
 from reference.problems.lines import Lines
-from reference.problems.sequences import (
-    Build,
-    Sequences,
-    SyntheticSequences,
-    TableSequences,
-)
+from reference.problems.preference import Preference
+from reference.problems.random_walk import LazyRandomWalk
+from reference.problems.sequences import Build, Sequences, SyntheticSequences
+from reference.problems.sets import Sets
+from reference.problems.tables import TableSequences
 
 __all__ = [
+    "BitSequences",
     "Build",
     "Cell",
+    "ClosedForm",
+    "Enclosure",
     "Grid",
+    "Ising",
+    "LazyRandomWalk",
     "Lines",
+    "Preference",
     "Problem",
     "Sequences",
+    "Sets",
     "SyntheticSequences",
     "TableSequences",
+    "closed_form",
     "dyadic",
     "enumerate_dag",
     "enumerate_rewards",

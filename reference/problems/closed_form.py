@@ -1,13 +1,17 @@
 """What some problems know without enumeration: their partition function, and exact samples."""
 
 import math
-from collections.abc import Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from itertools import accumulate
+from random import Random
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
 from reference.fields import gamma
 
+S = TypeVar("S", bound=Hashable)
 S_co = TypeVar("S_co", bound=Hashable, covariant=True)
 
 
@@ -55,3 +59,53 @@ def closed_form(problem: object) -> ClosedForm[Hashable]:
             "small instance instead (reference.enumerate_dag, reference.enumerate_rewards)"
         )
     return problem
+
+
+class FiniteLaw(Generic[S]):
+    """A law given by rational weights, and exact samples from it.
+
+    Samples are drawn with integers alone, so that their law is the given one, not one rounded to
+    floats.
+
+    Args:
+        states: what is sampled.
+        numerators: a non-negative integer per state, proportional to its weight; not all zero.
+        denominator: the weights are the numerators over this.
+    """
+
+    def __init__(
+        self, states: Sequence[S], numerators: Iterable[int], denominator: int = 1
+    ) -> None:
+        self.states = states
+        self._denominator = denominator
+        self._sums = list(accumulate(numerators))
+
+    @classmethod
+    def of(cls, weights: Mapping[S, Fraction]) -> "FiniteLaw[S]":
+        """The law with these weights."""
+        denominator = math.lcm(*(weight.denominator for weight in weights.values()))
+        numerators = (w.numerator * (denominator // w.denominator) for w in weights.values())
+        return cls(tuple(weights), numerators, denominator)
+
+    def z(self) -> Fraction:
+        """The sum of the weights."""
+        return Fraction(self._sums[-1], self._denominator)
+
+    def sample(self, count: int, seed: int) -> list[S]:
+        """`count` independent states, each with probability proportional to its weight."""
+        rng = Random(seed)
+        return [self.draw(rng) for _ in range(check_count(count))]
+
+    def draw(self, rng: Random) -> S:
+        """One state."""
+        return self.states[bisect_right(self._sums, rng.randrange(self._sums[-1]))]
+
+
+def check_count(count: int) -> int:
+    """The number of samples asked for.
+
+    Raises:
+        InputError: if it is not an integer of at least 0.
+    """
+    check_integer("sample", "count", count, 0)
+    return count

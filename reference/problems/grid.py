@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import cached_property
+from itertools import product
+from random import Random
+from typing import Literal, NamedTuple, Self, get_args
 
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
+
+Landscape = Literal["standard", "printed", "sparse"]
 
 
 class Cell(NamedTuple):
@@ -17,28 +23,55 @@ class Cell(NamedTuple):
         return " ".join(map(str, self.coordinates)) + (" stop" if self.stopped else "")
 
 
+FLOOR = Fraction(1, 1000)
+
+
 @dataclass(frozen=True)
 class Grid:
-    """The hypergrid `{0, ..., H-1}^d` with the standard reward (Bengio et al., 2021).
+    """The hypergrid `{0, ..., H-1}^d`; every cell can be stopped at (Bengio et al., 2021).
 
-    `R(x) = R_0 + R_1 prod_i [1/2 < n_i] + R_2 prod_i [3/5 < n_i < 4/5]`, `n_i = |2 x_i/(H-1) - 1|`
-    and `(R_0, R_1, R_2) = (1/1000, 1/2, 2)`, compared in integers: in float64, `n(12)` at `H = 16`
-    exceeds 3/5 by rounding. The paper prints `[n > 0.6][n > 0.8]` for the last factor and `x` for
-    `n(x)` in the one before, which are misprints.
+    Landscapes, with `n_i = |2 x_i / (H-1) - 1|`, compared in integers: in float64, `n(12)` at
+    `H = 16` exceeds 3/5 by rounding.
+
+    - "standard": `1/1000 + 1/2 prod_i [1/2 < n_i] + 2 prod_i [3/5 < n_i < 4/5]`;
+    - "printed": the paper's `1/1000 + 1/2 prod_i [1 <= x_i] + 2 prod_i [4/5 < n_i]`, where
+      `[x > 0.5]` stands for `[n(x) > 0.5]` and `[n > 0.6][n > 0.8]` for `[n > 0.6][n < 0.8]`;
+    - "sparse": 1 at the cells whose coordinates are all 1 or `H-2`, except that the one with all
+      1 moves to all 2, and 1/1000 elsewhere (the paper's own figure is lost).
 
     Attributes:
-        side: `H`, at least 2.
-        dimension: `d`.
+        side: `H`, at least 2; at least 5 if sparse.
+        dimension: `d`, at least 1.
+        landscape: the reward.
     """
 
     side: int = 16
     dimension: int = 2
+    landscape: Landscape = "standard"
 
     def __post_init__(self) -> None:
-        if self.side < 2:
-            raise InputError(f"Grid has side H = {self.side}, but H must be at least 2")
-        if self.dimension < 1:
-            raise InputError(f"Grid has dimension {self.dimension}, but it must be at least 1")
+        check_integer("Grid", "side", self.side, 2)
+        check_integer("Grid", "dimension", self.dimension, 1)
+        if self.landscape not in get_args(Landscape):
+            raise InputError(
+                f"Grid: the landscape is {self.landscape!r}, but must be one of "
+                f"{', '.join(get_args(Landscape))}"
+            )
+        if self.landscape == "sparse" and self.side < 5:
+            raise InputError(
+                f"Grid: on a side of {self.side} the peaks of the sparse landscape would touch: "
+                "give a side of at least 5"
+            )
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """A 4 x 4 grid: 16 terminal states, 82 trajectories."""
+        return cls(4, 2)
+
+    @classmethod
+    def paper(cls, landscape: Landscape = "standard") -> Self:
+        """The 16 x 16 grid."""
+        return cls(16, 2, landscape)
 
     @property
     def initial(self) -> Cell:
@@ -60,12 +93,66 @@ class Grid:
         )
 
     def reward(self, terminal: Cell) -> Fraction:
-        """The standard reward, exactly."""
-        side = self.side - 1
-        n = [abs(2 * x - side) for x in terminal.coordinates]
-        value = Fraction(1, 1000)
-        if all(2 * m > side for m in n):
-            value += Fraction(1, 2)
-        if all(3 * side < 5 * m < 4 * side for m in n):
-            value += 2
+        """The landscape at the cell, exactly."""
+        if self.landscape == "sparse":
+            return Fraction(1) if terminal.coordinates in self.peaks else FLOOR
+        value = FLOOR
+        for height, inside in self._boxes:
+            if all(x in inside for x in terminal.coordinates):
+                value += height
         return value
+
+    @cached_property
+    def peaks(self) -> tuple[tuple[int, ...], ...]:
+        """The cells with reward 1 of the sparse landscape."""
+        corners = product((1, self.side - 2), repeat=self.dimension)
+        origin = (1,) * self.dimension
+        return ((2,) * self.dimension, *(cell for cell in corners if cell != origin))
+
+    @cached_property
+    def _boxes(self) -> tuple[tuple[Fraction, frozenset[int]], ...]:
+        """The products of indicators: a height, and the coordinates at which each factor is 1."""
+        last = self.side - 1
+        n = {x: abs(2 * x - last) for x in range(self.side)}
+        if self.landscape == "standard":
+            outer = frozenset(x for x in n if 2 * n[x] > last)
+            band = frozenset(x for x in n if 3 * last < 5 * n[x] < 4 * last)
+        else:
+            outer = frozenset(x for x in n if x >= 1)
+            band = frozenset(x for x in n if 5 * n[x] > 4 * last)
+        return (Fraction(1, 2), outer), (Fraction(2), band)
+
+    def z(self) -> Fraction:
+        """`Z`, by counting the cells of each box."""
+        cells: int = self.side**self.dimension
+        if self.landscape == "sparse":
+            return FLOOR * (cells - len(self.peaks)) + len(self.peaks)
+        z = FLOOR * cells
+        for height, inside in self._boxes:
+            size: int = len(inside) ** self.dimension
+            z += height * size
+        return z
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def sample(self, count: int, seed: int) -> list[Cell]:
+        """Independent samples of the target: a term of the reward, then a cell of its box."""
+        rng, everywhere = Random(seed), frozenset(range(self.side))
+        if self.landscape == "sparse":
+            # A peak is 1/1000 like every cell, and the rest on top.
+            parts = [(FLOOR, everywhere)] + [(1 - FLOOR, peak) for peak in self.peaks]
+            weights = [FLOOR * self.side**self.dimension, *[1 - FLOOR] * len(self.peaks)]
+        else:
+            parts = [(FLOOR, everywhere), *self._boxes]
+            weights = [height * len(inside) ** self.dimension for height, inside in parts]
+        law = FiniteLaw.of(dict(enumerate(weights)))
+        samples = []
+        for _ in range(check_count(count)):
+            box = parts[law.draw(rng)][1]
+            if isinstance(box, frozenset):
+                axis = sorted(box)
+                box = tuple(rng.choice(axis) for _ in range(self.dimension))
+            samples.append(Cell(box, stopped=True))
+        return samples

@@ -7,8 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from reference.errors import InputError
+from reference.errors import InputError, check_integer, check_list
 from reference.problems.base import dyadic, positive_reward
+from reference.problems.closed_form import Enclosure, FiniteLaw
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,9 @@ class Lines:
     step: int = 2
 
     def __post_init__(self) -> None:
-        if len(self.rewards) < 2:
+        if len(check_list("Lines", "rewards", self.rewards)) < 2:
             raise InputError(f"Lines has length N = {self.length}, but N must be at least 1")
-        if self.step < 1:
-            raise InputError(f"Lines has step M = {self.step}, but M must be at least 1")
+        check_integer("Lines", "the step M", self.step, 1)
         for i, value in enumerate(self.rewards):
             positive_reward(value, f"q{i}")
 
@@ -46,8 +46,7 @@ class Lines:
         `k_j` uniform on 1..N and `w` uniform on the simplex, drawn with `seed`. Rewards are
         rounded to 24 bits, so that they are exact rationals and exact float32 numbers at once.
         """
-        if length < 1:
-            raise InputError(f"Lines has length N = {length}, but N must be at least 1")
+        check_integer("Lines", "the length N", length, 1)
         rng = np.random.default_rng(seed)
         centres = rng.integers(1, length, size=4, endpoint=True).tolist()
         weights = rng.dirichlet(np.ones(4)).tolist()
@@ -64,9 +63,21 @@ class Lines:
         )
 
     @classmethod
+    def minimal(cls) -> Self:
+        """`N = 5`, `M = 2`, a Laplace mixture."""
+        return cls.laplaces(5, 2)
+
+    @classmethod
+    def paper(cls) -> Self:
+        """`N = 16`, `M = 1`, a Laplace mixture; the other target is `sparse()`."""
+        return cls.laplaces(16, 1)
+
+    @classmethod
     def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = (2, 20)) -> Self:
         """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere."""
+        check_integer("Lines", "the length N", length, 1)
         for peak in peaks:
+            check_integer("Lines.sparse", "a peak", peak, 0)
             if not 0 <= peak <= length:
                 raise InputError(
                     f"the peak {peak} lies outside 0..{length}: choose a length of at least "
@@ -91,3 +102,19 @@ class Lines:
     def reward(self, terminal: str) -> Fraction:
         """`R(q_i)`."""
         return self.rewards[int(terminal[1:])]
+
+    def law(self) -> FiniteLaw[str]:
+        """The target."""
+        return FiniteLaw.of({f"q{i}": Fraction(r) for i, r in enumerate(self.rewards)})
+
+    def z(self) -> Fraction:
+        """`Z`, the sum of the rewards."""
+        return self.law().z()
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        """Independent samples of the target."""
+        return self.law().sample(count, seed)

@@ -1,21 +1,20 @@
-"""Sequence design: strings of a fixed length, with synthetic or measured rewards."""
+"""Sequence design: strings of a fixed length, built letter by letter; the synthetic reward."""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
+from random import Random
 from typing import Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from reference.errors import InputError
+from reference.errors import InputError, check_integer, check_type
 from reference.problems.base import dyadic
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
 
 Build = Literal["append", "prepend-append"]
-
-DATA = Path(__file__).parent / "data"
+RewardForm = Literal["product", "sum"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +37,10 @@ class Sequences:
     build: Build = "prepend-append"
 
     def __post_init__(self) -> None:
+        check_type("Sequences", "alphabet", self.alphabet, str)
         if len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
             raise InputError(f"the alphabet {self.alphabet!r} must be one or more distinct letters")
-        if self.length < 1:
-            raise InputError(f"the length is {self.length}, but must be at least 1")
+        check_integer("Sequences", "the length", self.length, 1)
         if self.build not in ("append", "prepend-append"):
             raise InputError(f"build is {self.build!r}, but must be 'append' or 'prepend-append'")
 
@@ -64,16 +63,19 @@ class Sequences:
 class SyntheticSequences(Sequences):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
 
-    The paper prints `R(s)` for this sum; read so, an untrained sampler beats the trained Markovian
-    one of its table (`proofs_notes/errata.md`). Rewards are rounded to 24 bits.
+    `R` is the exact product of the letter weights `exp(u(i) v(a))`, each rounded to 24 bits. The
+    paper prints `R(s)` for the sum, `form="sum"`: read so, an untrained sampler beats the trained
+    Markovian one of its table (`proofs_notes/errata.md`).
 
     Attributes:
         u: one utility per position.
         v: one utility per letter.
+        form: whether `R` is the product of letter weights or the sum of `u(i) v(s_i)`.
     """
 
     u: tuple[float, ...] = ()
     v: tuple[float, ...] = ()
+    form: RewardForm = "product"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,117 +88,90 @@ class SyntheticSequences(Sequences):
                     f"SyntheticSequences: {name} has {len(values)} values {values}, but must be "
                     f"{size} finite numbers, one per {'position' if name == 'u' else 'letter'}"
                 )
+        if self.form not in ("product", "sum"):
+            raise InputError(
+                f"SyntheticSequences: the form is {self.form!r}, but must be 'product' or 'sum'"
+            )
+        if self.form == "sum" and not sum(map(min, self.terms)) > 0:
+            raise InputError(
+                "SyntheticSequences: the least sum of u(i) v(s_i) is not positive, so it is no "
+                "reward: give positive utilities, or form='product'"
+            )
 
     @classmethod
     def random(
-        cls, length: int = 8, letters: int = 6, build: Build = "append", seed: int = 0
+        cls,
+        length: int = 8,
+        letters: int = 6,
+        build: Build = "append",
+        seed: int = 0,
+        form: RewardForm = "product",
     ) -> Self:
         """Utilities uniform on (0, 1), rounded to 24 bits; letters "a", "b", ..."""
-        if not 1 <= letters <= 26:
+        check_integer("SyntheticSequences.random", "the length", length, 1)
+        check_integer("SyntheticSequences.random", "the number of letters", letters, 1)
+        if letters > 26:
             raise InputError(f"the number of letters is {letters}, but must lie between 1 and 26")
         rng = np.random.default_rng(seed)
         u, v = (
             tuple(float(dyadic(value)) for value in rng.uniform(size=n).tolist())
-            for n in (max(length, 0), letters)
+            for n in (length, letters)
         )
-        return cls("abcdefghijklmnopqrstuvwxyz"[:letters], length, build, u, v)
-
-    def reward(self, terminal: str) -> Fraction:
-        """`exp(sum_i u(i) v(s_i))`, rounded to 24 bits."""
-        log_reward = math.fsum(
-            u * self.v[self.alphabet.index(a)] for u, a in zip(self.u, terminal, strict=True)
-        )
-        return dyadic(math.exp(log_reward))
-
-
-@dataclass(frozen=True, eq=False)
-class TableSequences(Sequences):
-    """Design against a table of measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
-
-    `y` is the score, scaled to [0, 1] by its least and its largest value.
-
-    Attributes:
-        scores: float32, one per string; string number i has the base-A digits of i as letters,
-            most significant first. Higher is better.
-        exponent: how sharply the target prefers high scores.
-    """
-
-    scores: npt.NDArray[np.float32] = None  # type: ignore[assignment]
-    exponent: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_scores(self.scores, self.alphabet, self.length)
-        if self.exponent < 1 or int(self.exponent) != self.exponent:
-            raise InputError(f"the exponent is {self.exponent}, but must be a positive integer")
+        return cls("abcdefghijklmnopqrstuvwxyz"[:letters], length, build, u, v, form)
 
     @classmethod
-    def load(cls, path: Path, build: Build = "prepend-append", exponent: int = 3) -> Self:
-        """A table from a NumPy archive with the arrays `score`, `alphabet` and `length`.
-
-        Raises:
-            InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
-        """
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                alphabet, length = str(archive["alphabet"]), int(archive["length"])
-                scores = archive["score"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"the table {str(path)!r} cannot be read ({error}): give a NumPy .npz archive with "
-                "the arrays score (float32), alphabet (a string) and length (an integer)"
-            ) from None
-        return cls(alphabet, length, build, scores, exponent)
+    def minimal(cls) -> Self:
+        """Three letters out of two, put on at either end."""
+        return cls.random(3, 2, "prepend-append")
 
     @classmethod
-    def six6(cls, build: Build = "prepend-append", exponent: int = 3) -> Self:
-        """SIX6: binding to all 65,536 DNA 8-mers (Barrera et al., 2016; see data/NOTICE.md)."""
-        return cls.load(DATA / "six6_8mer.npz", build, exponent)
-
-    def number(self, terminal: str) -> int:
-        """The row of a string in the table."""
-        row = 0
-        for a in terminal:
-            row = row * len(self.alphabet) + self.alphabet.index(a)
-        return row
+    def paper(cls, length: int = 8, build: Build = "append", seed: int = 0) -> Self:
+        """Six letters; lengths 8, 16 and 32."""
+        return cls.random(length, 6, build, seed)
 
     @cached_property
-    def _range(self) -> tuple[Fraction, Fraction]:
-        return Fraction(float(self.scores.min())), Fraction(float(self.scores.max()))
+    def terms(self) -> tuple[tuple[Fraction, ...], ...]:
+        """What position i contributes with each letter: a factor of `R`, or a term."""
+        if self.form == "sum":
+            return tuple(tuple(Fraction(u) * Fraction(v) for v in self.v) for u in self.u)
+        return tuple(tuple(dyadic(math.exp(u * v)) for v in self.v) for u in self.u)
 
     def reward(self, terminal: str) -> Fraction:
-        """`max(10 y^exponent, 1/1000)`."""
-        least, largest = self._range
-        y = (Fraction(float(self.scores[self.number(terminal)])) - least) / (largest - least)
-        return max(10 * y**self.exponent, Fraction(1, 1000))
+        """The product, or the sum, of the letters' terms."""
+        terms = [row[self.alphabet.index(a)] for row, a in zip(self.terms, terminal, strict=True)]
+        if self.form == "sum":
+            return sum(terms, Fraction(0))
+        return math.prod(terms, start=Fraction(1))
 
+    def flow(self, prefix: str) -> Fraction:
+        """The sum of the rewards of the strings that begin with `prefix`.
 
-def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:
-    """Checks a score table.
+        With `build="append"` this is the state flow: the state graph is a tree.
+        """
+        rest = self.terms[len(prefix) :]
+        terms = [row[self.alphabet.index(a)] for row, a in zip(self.terms, prefix, strict=False)]
+        if self.form == "product":
+            return math.prod([*terms, *(sum(row, Fraction(0)) for row in rest)], start=Fraction(1))
+        letters = len(self.alphabet)
+        strings: int = letters ** len(rest)
+        mean = sum((sum(row, Fraction(0)) / letters for row in rest), Fraction(0))
+        return strings * (sum(terms, Fraction(0)) + mean)
 
-    Raises:
-        InputError: wrong dtype, wrong length, values that are not finite or all equal.
-    """
-    if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
-        found = getattr(scores, "dtype", type(scores).__name__)
-        raise InputError(
-            f"the table's scores have dtype {found}, but must be float32: convert them with "
-            "astype('float32')"
-        )
-    rows = len(alphabet) ** length
-    if scores.shape != (rows,):
-        raise InputError(
-            f"the table's scores have shape {scores.shape}, but {length} letters of the alphabet "
-            f"{alphabet!r} need ({rows},): give one score per string, in the order of its digits"
-        )
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(
-            f"the table's score number {row} is {scores[row]}, but all must be finite: remove or "
-            "replace it"
-        )
-    if scores.min() == scores.max():
-        raise InputError(
-            f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: check "
-            "the table"
-        )
+    def z(self) -> Fraction:
+        """`Z`: the product of the rows' sums, or `A^(L-1)` times the sum of all terms."""
+        return self.flow("")
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        """Independent samples of the target: letter by letter, in proportion to the flow."""
+        rng = Random(seed)
+        return [self._draw(rng) for _ in range(check_count(count))]
+
+    def _draw(self, rng: Random) -> str:
+        word = ""
+        while len(word) < self.length:
+            word = FiniteLaw.of({word + a: self.flow(word + a) for a in self.alphabet}).draw(rng)
+        return word

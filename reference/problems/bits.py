@@ -1,0 +1,125 @@
+"""Bit sequences: strings of bits near a hidden set of modes."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from random import Random
+from typing import Self
+
+from reference.errors import InputError, check_integer, check_list
+from reference.problems.base import dyadic
+from reference.problems.sequences import Build
+
+# The words of which modes are made (Malkin et al., 2022).
+WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
+
+
+@dataclass(frozen=True)
+class BitSequences:
+    """Strings of n bits, built k bits at a time: `log R(x) = -c min over modes y of d(x, y) / n`.
+
+    `d` is the Hamming distance; rewards are rounded to 24 bits. There is no closed form: the sum
+    over strings at each distance from a set of modes needs the whole set of strings, or of sets.
+
+    Attributes:
+        modes: strings of n zeros and ones.
+        word: k, the bits added per step; it divides n.
+        build: where words are added.
+        exponent: c, at least 1; 3 in gfnx, 20 in Particle GFlowNets.
+    """
+
+    modes: tuple[str, ...]
+    word: int = 1
+    build: Build = "append"
+    exponent: int = 3
+
+    def __post_init__(self) -> None:
+        modes = check_list("BitSequences", "modes", self.modes)
+        if not modes:
+            raise InputError("BitSequences: no mode is given: give at least one string of bits")
+        for mode in modes:
+            if not isinstance(mode, str) or not mode or set(mode) - {"0", "1"}:
+                raise InputError(
+                    f"BitSequences: the mode {mode!r} must be a string of zeros and ones"
+                )
+            if len(mode) != len(modes[0]):
+                raise InputError(
+                    f"BitSequences: the mode {mode!r} has {len(mode)} bits, but the first has "
+                    f"{len(modes[0])}: give all the same length"
+                )
+        check_integer("BitSequences", "the word length", self.word, 1)
+        check_integer("BitSequences", "the exponent", self.exponent, 1)
+        if self.length % self.word:
+            raise InputError(
+                f"BitSequences: words of {self.word} bits do not make up {self.length}: choose a "
+                "divisor"
+            )
+        if self.build not in ("append", "prepend-append"):
+            raise InputError(f"build is {self.build!r}, but must be 'append' or 'prepend-append'")
+
+    @classmethod
+    def random(
+        cls,
+        length: int,
+        word: int = 1,
+        build: Build = "append",
+        exponent: int = 3,
+        draws: int = 60,
+        seed: int = 0,
+    ) -> Self:
+        """Modes of `length / 8` random words each, without the repetitions among `draws`.
+
+        Raises:
+            InputError: if `length` is not a multiple of 8.
+        """
+        check_integer("BitSequences.random", "the length", length, 8)
+        check_integer("BitSequences.random", "draws", draws, 1)
+        if length % 8:
+            raise InputError(f"the length is {length}, but modes are made of words of 8 bits")
+        rng = Random(seed)
+        drawn = ["".join(rng.choices(WORDS, k=length // 8)) for _ in range(draws)]
+        return cls(tuple(dict.fromkeys(drawn)), word, build, exponent)
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """Four bits, two modes, put on at either end."""
+        return cls(("0000", "0110"), 1, "prepend-append")
+
+    @classmethod
+    def paper(cls, length: int = 16, word: int = 1, exponent: int = 3, seed: int = 0) -> Self:
+        """16, 32 or 64 bits, appended."""
+        return cls.random(length, word, "append", exponent, seed=seed)
+
+    @property
+    def length(self) -> int:
+        """n, the number of bits."""
+        return len(self.modes[0])
+
+    @property
+    def initial(self) -> str:
+        """The empty string."""
+        return ""
+
+    def children(self, state: str) -> tuple[str, ...]:
+        """The strings with one word more."""
+        if len(state) == self.length:
+            return ()
+        longer = [state + word for word in self.words]
+        if self.build == "prepend-append":
+            longer += [word + state for word in self.words]
+        return tuple(dict.fromkeys(longer))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The `2^k` words, in increasing order."""
+        return tuple("".join(bits) for bits in product("01", repeat=self.word))
+
+    def distance(self, terminal: str) -> int:
+        """The Hamming distance to the nearest mode."""
+        return min(sum(a != b for a, b in zip(terminal, mode, strict=True)) for mode in self.modes)
+
+    def reward(self, terminal: str) -> Fraction:
+        """`exp(-c d / n)`, rounded to 24 bits."""
+        return dyadic(math.exp(-self.exponent * self.distance(terminal) / self.length))

@@ -1,0 +1,204 @@
+"""Set generation: subsets of a fixed size, built item by item."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from random import Random
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+
+from reference.errors import InputError, check_integer, check_list
+from reference.problems.base import dyadic
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
+
+RewardForm = Literal["product", "sum"]
+
+
+class Items(NamedTuple):
+    """A state: the numbers of its items, in increasing order."""
+
+    members: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "{" + ",".join(map(str, self.members)) + "}"
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Subsets of `size` out of S items with weights `w`, one item added per step.
+
+    `R(g)` is the product of the weights of its items, `log R(g) = sum of u(i)` with `w = exp(u)`.
+    The paper prints their sum, `form="sum"`, for which a uniform sampler already does as well as
+    the trained Markovian one of its table (`proofs_notes/errata.md`).
+
+    Attributes:
+        weights: `w(i) > 0`, one rational per item.
+        size: K, the number of items of a terminal set.
+        form: whether the reward is the product or the sum of weights.
+    """
+
+    weights: tuple[Fraction, ...]
+    size: int
+    form: RewardForm = "product"
+
+    def __post_init__(self) -> None:
+        for i, weight in enumerate(check_list("Sets", "weights", self.weights)):
+            if not isinstance(weight, Fraction) or not weight > 0:
+                raise InputError(
+                    f"Sets: the weight of item {i} is {weight!r}, but must be a positive Fraction: "
+                    "use `dyadic(math.exp(u))` for a log utility u"
+                )
+        check_integer("Sets", "size", self.size, 1)
+        if self.size > len(self.weights):
+            raise InputError(
+                f"Sets: subsets of {self.size} of {len(self.weights)} items do not exist: lower "
+                "the size"
+            )
+        if self.form not in ("product", "sum"):
+            raise InputError(f"Sets: the form is {self.form!r}, but must be 'product' or 'sum'")
+
+    @classmethod
+    def random(cls, items: int, size: int, form: RewardForm = "product", seed: int = 0) -> Self:
+        """Log utilities `u` from a standard normal law; `exp(u)` is rounded to 24 bits."""
+        check_integer("Sets.random", "items", items, 1)
+        utilities = np.random.default_rng(seed).normal(size=items).tolist()
+        return cls(tuple(dyadic(math.exp(u)) for u in utilities), size, form)
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """Three out of five items."""
+        return cls.random(5, 3)
+
+    @classmethod
+    def paper(cls, size: int = 16, form: RewardForm = "product", seed: int = 0) -> Self:
+        """Out of 64 items; the paper's text has the sizes 16 and 32, its table 16 and 24."""
+        return cls.random(64, size, form, seed)
+
+    @property
+    def initial(self) -> Items:
+        """The empty set."""
+        return Items(())
+
+    def children(self, state: Items) -> tuple[Items, ...]:
+        """The sets with one item more."""
+        if len(state.members) == self.size:
+            return ()
+        return tuple(
+            Items(tuple(sorted((*state.members, i))))
+            for i in range(len(self.weights))
+            if i not in state.members
+        )
+
+    def reward(self, terminal: Items) -> Fraction:
+        """The product, or the sum, of its items' weights."""
+        chosen = [self.weights[i] for i in terminal.members]
+        if self.form == "sum":
+            return sum(chosen, Fraction(0))
+        return math.prod(chosen, start=Fraction(1))
+
+    def z(self) -> Fraction:
+        """`Z`: the elementary symmetric polynomial `e_K(w)`, or `C(S-1, K-1) sum of w`."""
+        if self.form == "sum":
+            return math.comb(len(self.weights) - 1, self.size - 1) * sum(self.weights, Fraction(0))
+        return elementary_symmetric(self.weights, self.size)[self.size]
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def inclusion_probabilities(self) -> tuple[Fraction, ...]:
+        """For each item, the probability under `pi` that a set contains it."""
+        z, items, size = self.z(), len(self.weights), self.size
+        if self.form == "product":
+            return tuple(
+                w * elementary_symmetric(self._without((i,)), size - 1)[size - 1] / z
+                for i, w in enumerate(self.weights)
+            )
+        total = sum(self.weights, Fraction(0))
+        # The sets with item i hold w(i) each, and each other item in C(S-2, K-2) of them.
+        each = math.comb(items - 1, size - 1)
+        pairs = math.comb(items - 2, size - 2) if size > 1 else 0
+        return tuple((each * w + pairs * (total - w)) / z for w in self.weights)
+
+    def flow(self, state: Items) -> Fraction:
+        """The state flow `F(s)` under the uniform backward policy.
+
+        The sum of `R(x)` over the terminal sets above `s`, over the `C(K, |s|)` sets of `|s|` items
+        below each: all orders of adding are equally likely.
+        """
+        chosen, missing = state.members, self.size - len(state.members)
+        rest = self._without(chosen)
+        if self.form == "product":
+            above = math.prod((self.weights[i] for i in chosen), start=Fraction(1))
+            above *= elementary_symmetric(rest, missing)[missing]
+        else:
+            held = sum((self.weights[i] for i in chosen), Fraction(0))
+            above = math.comb(len(rest), missing) * held
+            if missing:
+                above += math.comb(len(rest) - 1, missing - 1) * sum(rest, Fraction(0))
+        return above / math.comb(self.size, len(chosen))
+
+    def optimal_policy(self, state: Items) -> dict[Items, Fraction]:
+        """The Markovian `p_F(.|s)` that balances the uniform backward policy."""
+        here = self.flow(state)
+        backward = Fraction(1, len(state.members) + 1)
+        return {child: backward * self.flow(child) / here for child in self.children(state)}
+
+    def sample(self, count: int, seed: int) -> list[Items]:
+        """Independent samples of the target, drawn with integers alone.
+
+        Items are decided from last to first: item i belongs to a set of k among the first i + 1
+        with the probability of that share of their `Z`.
+        """
+        rng = Random(seed)
+        if self.form == "sum":
+            first = FiniteLaw.of(dict(enumerate(self.weights)))
+            # R is a sum over items: one item by weight, the others uniformly.
+            return [self._around(first.draw(rng), rng) for _ in range(check_count(count))]
+        return [self._by_item(rng) for _ in range(check_count(count))]
+
+    def _around(self, item: int, rng: Random) -> Items:
+        others = [i for i in range(len(self.weights)) if i != item]
+        return Items(tuple(sorted((item, *rng.sample(others, self.size - 1)))))
+
+    def _by_item(self, rng: Random) -> Items:
+        members, k = [], self.size
+        for i in range(len(self.weights) - 1, -1, -1):
+            if not k:
+                break
+            inside, total = self._integers[i] * self._sums[i][k - 1], self._sums[i + 1][k]
+            if rng.randrange(total) < inside:
+                members.append(i)
+                k -= 1
+        return Items(tuple(reversed(members)))
+
+    @cached_property
+    def _integers(self) -> tuple[int, ...]:
+        """The weights over their common denominator."""
+        scale = math.lcm(*(w.denominator for w in self.weights))
+        return tuple(w.numerator * (scale // w.denominator) for w in self.weights)
+
+    @cached_property
+    def _sums(self) -> list[list[int]]:
+        """`e_0, ..., e_K` of the first 0, 1, ..., S integer weights."""
+        rows = [[1] + [0] * self.size]
+        for w in self._integers:
+            last = rows[-1]
+            rows.append([1, *(last[k] + w * last[k - 1] for k in range(1, self.size + 1))])
+        return rows
+
+    def _without(self, items: tuple[int, ...]) -> list[Fraction]:
+        return [w for i, w in enumerate(self.weights) if i not in items]
+
+
+def elementary_symmetric(
+    values: "list[Fraction] | tuple[Fraction, ...]", degree: int
+) -> list[Fraction]:
+    """`e_0, ..., e_degree` of the values: sums over all subsets of a size of their products."""
+    sums = [Fraction(1)] + [Fraction(0)] * degree
+    for value in values:
+        for k in range(degree, 0, -1):
+            sums[k] += value * sums[k - 1]
+    return sums

@@ -1,0 +1,173 @@
+"""Sequence design against a table of measurements: SIX6 and PHO4."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Self, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError, check_integer
+from reference.problems.closed_form import Enclosure, FiniteLaw
+from reference.problems.sequences import Build, Sequences
+
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, eq=False)
+class TableSequences(Sequences):
+    """Design against a table of measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
+
+    `y` is the score, scaled to [0, 1] by its least and its largest value.
+
+    Attributes:
+        scores: float32, one per string; string number i has the base-A digits of i as letters,
+            most significant first. Higher is better.
+        exponent: how sharply the target prefers high scores.
+    """
+
+    scores: npt.NDArray[np.float32] = None  # type: ignore[assignment]
+    exponent: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_scores(self.scores, self.alphabet, self.length)
+        check_integer("TableSequences", "the exponent", self.exponent, 1)
+
+    @classmethod
+    def load(cls, path: Path, build: Build = "prepend-append", exponent: int = 3) -> Self:
+        """A table from a NumPy archive with the arrays `score`, `alphabet` and `length`.
+
+        Raises:
+            InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                alphabet, length = str(archive["alphabet"]), int(archive["length"])
+                scores = archive["score"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"the table {str(path)!r} cannot be read ({error}): give a NumPy .npz archive with "
+                "the arrays score (float32), alphabet (a string) and length (an integer)"
+            ) from None
+        return cls(alphabet, length, build, scores, exponent)
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """A table of random scores for the eight strings of three letters."""
+        scores = np.random.default_rng(0).normal(size=8).astype(np.float32)
+        return cls("AC", 3, "prepend-append", scores)
+
+    @classmethod
+    def six6(cls, build: Build = "prepend-append", exponent: int = 3) -> Self:
+        """SIX6: binding to all 65,536 DNA 8-mers (Barrera et al., 2016; see data/NOTICE.md)."""
+        return cls.load(DATA / "six6_8mer.npz", build, exponent)
+
+    @classmethod
+    def pho4(cls, path: Path, build: Build = "append", exponent: int = 3) -> Self:
+        """PHO4: predicted binding free energies of all 1,048,576 DNA 10-mers (Le et al., 2018).
+
+        The table is not redistributed here, for want of a licence: `path` is a NumPy archive of
+        your own, as for `load`, whose `score` is the free energy. Lower is stronger binding, so
+        its sign is reversed.
+        """
+        energies = cls.load(path, build, exponent)
+        return cls(energies.alphabet, energies.length, build, -energies.scores, exponent)
+
+    def number(self, terminal: str) -> int:
+        """The row of a string in the table."""
+        row = 0
+        for a in terminal:
+            row = row * len(self.alphabet) + self.alphabet.index(a)
+        return row
+
+    @cached_property
+    def _range(self) -> tuple[Fraction, Fraction]:
+        return Fraction(float(self.scores.min())), Fraction(float(self.scores.max()))
+
+    def reward(self, terminal: str) -> Fraction:
+        """`max(10 y^exponent, 1/1000)`."""
+        least, largest = self._range
+        y = (Fraction(float(self.scores[self.number(terminal)])) - least) / (largest - least)
+        return max(10 * y**self.exponent, Fraction(1, 1000))
+
+    def law(self) -> FiniteLaw[str]:
+        """The target: the rewards of the whole table, over one denominator."""
+        # Scores are float32, so that some power of two times each is an integer.
+        exponents = np.frexp(self.scores[self.scores != 0])[1]
+        scaled = np.ldexp(self.scores.astype(np.float64), 24 - int(exponents.min())).tolist()
+        integers = [int(score) for score in scaled]
+        least, largest = min(integers), max(integers)
+        floor = (largest - least) ** self.exponent
+        numerators = (max(10_000 * (n - least) ** self.exponent, floor) for n in integers)
+        return FiniteLaw(_Strings(self.alphabet, self.length), numerators, 1000 * floor)
+
+    def z(self) -> Fraction:
+        """`Z`, the sum over the table."""
+        return self.law().z()
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        """Independent samples of the target."""
+        return self.law().sample(count, seed)
+
+
+class _Strings(Sequence[str]):
+    """All strings of a length, in the order of their digits, without storing them."""
+
+    def __init__(self, alphabet: str, length: int) -> None:
+        self.alphabet, self.length = alphabet, length
+
+    def __len__(self) -> int:
+        size: int = len(self.alphabet) ** self.length
+        return size
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        letters = []
+        for _ in range(self.length):
+            number, digit = divmod(number, len(self.alphabet))
+            letters.append(self.alphabet[digit])
+        return "".join(reversed(letters))
+
+
+def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:
+    """Checks a score table.
+
+    Raises:
+        InputError: wrong dtype, wrong length, values that are not finite or all equal.
+    """
+    if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
+        found = getattr(scores, "dtype", type(scores).__name__)
+        raise InputError(
+            f"the table's scores have dtype {found}, but must be float32: convert them with "
+            "astype('float32')"
+        )
+    rows = len(alphabet) ** length
+    if scores.shape != (rows,):
+        raise InputError(
+            f"the table's scores have shape {scores.shape}, but {length} letters of the alphabet "
+            f"{alphabet!r} need ({rows},): give one score per string, in the order of its digits"
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise InputError(
+            f"the table's score number {row} is {scores[row]}, but all must be finite: remove or "
+            "replace it"
+        )
+    if scores.min() == scores.max():
+        raise InputError(
+            f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: check "
+            "the table"
+        )
