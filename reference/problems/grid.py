@@ -50,8 +50,8 @@ class Grid:
     landscape: Landscape = "standard"
 
     def __post_init__(self) -> None:
-        check_integer("Grid", "side", self.side, 2)
-        check_integer("Grid", "dimension", self.dimension, 1)
+        check_integer("Grid", "the side H", self.side, 2)
+        check_integer("Grid", "the dimension", self.dimension, 1)
         if self.landscape not in get_args(Landscape):
             raise InputError(
                 f"Grid: the landscape is {self.landscape!r}, but must be one of "

@@ -92,10 +92,13 @@ class SyntheticSequences(Sequences):
             raise InputError(
                 f"SyntheticSequences: the form is {self.form!r}, but must be 'product' or 'sum'"
             )
-        if self.form == "sum" and not sum(map(min, self.terms)) > 0:
+        if self.form == "sum" and not (
+            min(map(min, self.terms)) >= 0 and sum(map(min, self.terms)) > 0
+        ):
             raise InputError(
-                "SyntheticSequences: the least sum of u(i) v(s_i) is not positive, so it is no "
-                "reward: give positive utilities, or form='product'"
+                "SyntheticSequences: with form='sum' every u(i) v(a) must be at least 0, and some "
+                "u(i) v(a) > 0 for all letters a, or a reward is not positive: give positive "
+                "utilities, or form='product'"
             )
 
     @classmethod
@@ -166,12 +169,22 @@ class SyntheticSequences(Sequences):
         return Enclosure.log_of(self.z())
 
     def sample(self, count: int, seed: int) -> list[str]:
-        """Independent samples of the target: letter by letter, in proportion to the flow."""
-        rng = Random(seed)
-        return [self._draw(rng) for _ in range(check_count(count))]
-
-    def _draw(self, rng: Random) -> str:
-        word = ""
-        while len(word) < self.length:
-            word = FiniteLaw.of({word + a: self.flow(word + a) for a in self.alphabet}).draw(rng)
-        return word
+        """Independent samples of the target: of its factors, or of a term and the rest."""
+        rng, count = Random(seed), check_count(count)
+        if self.form == "product":
+            rows = [FiniteLaw.of(dict(zip(self.alphabet, row, strict=True))) for row in self.terms]
+            return ["".join(row.draw(rng) for row in rows) for _ in range(count)]
+        law = FiniteLaw.of(
+            {
+                (i, a): term
+                for i, row in enumerate(self.terms)
+                for a, term in zip(self.alphabet, row, strict=True)
+            }
+        )
+        words = []
+        for _ in range(count):
+            word = rng.choices(self.alphabet, k=self.length)
+            i, a = law.draw(rng)
+            word[i] = a
+            words.append("".join(word))
+        return words

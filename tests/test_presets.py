@@ -1,0 +1,166 @@
+"""Every task on its minimal preset: exact optimum, enclosures, float bounds, closed forms."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import pytest
+from scipy.stats import chi2
+
+from reference import (
+    BALL,
+    FLOAT64,
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    InputError,
+    LiftedDAG,
+    enumerate_dag,
+    enumerate_rewards,
+    flows,
+    forward_from_backward,
+    gamma,
+    lift,
+    marginal,
+    normalize,
+    subtb_residuals,
+    tb_residuals,
+)
+from reference.balls import enclose
+from reference.problems import closed_form
+from reference.problems.presets import MINIMAL, PAPER
+
+WITHOUT_CLOSED_FORM = {"bits", "preference"}
+SAMPLES = 20_000
+
+
+class Instance(NamedTuple):
+    """A minimal preset, enumerated and lifted by the full history."""
+
+    problem: Any
+    lifted: LiftedDAG[Any]
+    rewards: tuple[Fraction, ...]
+
+
+@cache
+def instance(name: str) -> Instance:
+    problem = MINIMAL[name]()
+    dag = enumerate_dag(problem)
+    return Instance(problem, lift(dag, History()), enumerate_rewards(problem, dag))
+
+
+@pytest.fixture(params=MINIMAL)
+def preset(request: pytest.FixtureRequest) -> Instance:
+    return instance(request.param)
+
+
+@pytest.mark.parametrize("name", MINIMAL)
+def test_minimal_presets_are_small(name: str) -> None:
+    assert len(instance(name).lifted.dag.labels) <= 3000
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_paper_presets_have_an_initial_state_with_children(name: str) -> None:
+    problem = PAPER[name]()
+    assert problem.children(problem.initial)
+
+
+def test_the_optimum_has_every_residual_zero_and_the_target_as_its_law(preset: Instance) -> None:
+    lifted, rewards = preset.lifted, preset.rewards
+    p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    p_f, z = forward_from_backward(p_b, rewards)
+    assert z == sum(rewards)
+    assert sum(marginal(p_f)) == 1
+    assert marginal(p_f) == normalize(rewards)
+    assert all(residual == 0 for _, residual in tb_residuals(p_f, p_b, rewards, z))
+    flow = flows(p_b, rewards)
+    assert all(residual == 0 for _, residual in subtb_residuals(p_f, p_b, flow, rewards))
+
+
+def test_balls_enclose_and_floats_are_within_their_roundings(preset: Instance) -> None:
+    dag = preset.lifted.dag
+    exact = marginal(ForwardPolicy.uniform(dag, RATIONAL))
+    assert sum(exact) == 1
+    balls = marginal(ForwardPolicy.uniform(dag, BALL))
+    floats = marginal(ForwardPolicy.uniform(dag, FLOAT64))
+    depth = max(map(len, preset.lifted.base.trajectories()))
+    # Per step a row of the uniform policy (2 roundings), a product and the sums at the next node.
+    bound = Fraction(gamma(depth * (3 + max(map(len, dag.in_edges)))))
+    for value, ball, number in zip(exact, balls, floats, strict=True):
+        lower, upper = enclose(ball)
+        assert lower <= value <= upper
+        assert abs(Fraction(number) - value) <= bound * value
+
+
+def test_every_terminal_is_reached_and_the_reward_is_positive(preset: Instance) -> None:
+    assert all(reward > 0 for reward in preset.rewards)
+    labels = [preset.lifted.base.labels[x] for x in preset.lifted.base.terminals]
+    assert len({str(label) for label in labels}) == len(labels)
+
+
+@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
+def test_the_closed_form_is_the_enumerated_sum(name: str) -> None:
+    problem, _, rewards = instance(name)
+    total = sum(rewards, Fraction(0))
+    log_z = closed_form(problem).log_z()
+    assert log_z.contains(math.log(total))
+    assert log_z.error < 1e-6
+    if hasattr(problem, "z"):
+        assert problem.z() == total
+
+
+@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
+def test_control_the_closed_form_of_another_target_is_told_apart(name: str) -> None:
+    problem, _, rewards = instance(name)
+    wrong = sum(rewards, Fraction(0)) + min(rewards) / 1000
+    assert not problem.log_z().contains(math.log(wrong))
+
+
+@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
+def test_samples_follow_the_target(name: str) -> None:
+    problem, lifted, rewards = instance(name)
+    base = lifted.base
+    target = dict(zip((base.labels[x] for x in base.terminals), normalize(rewards), strict=True))
+    counts = Counter(problem.sample(SAMPLES, seed=0))
+    assert set(counts) <= set(target)
+    assert _p_value(counts, target) > 1e-4
+    if len(set(rewards)) > 1:
+        # Control: the same samples are not those of the uniform law.
+        uniform = dict.fromkeys(target, Fraction(1, len(target)))
+        assert _p_value(counts, uniform) < 1e-4
+    assert problem.sample(5, seed=1) == problem.sample(5, seed=1)
+    assert problem.sample(0, seed=1) == []
+    with pytest.raises(InputError, match="count is -1"):
+        problem.sample(-1, seed=0)
+
+
+def _p_value(counts: Counter[Any], law: dict[Any, Fraction]) -> float:
+    """Pearson's test; states expected less than five times are taken together."""
+    rare, statistic, cells = [0, 0.0], 0.0, 0
+    for state, probability in law.items():
+        expected = SAMPLES * float(probability)
+        if expected < 5:
+            rare = [rare[0] + counts[state], rare[1] + expected]
+        else:
+            statistic += (counts[state] - expected) ** 2 / expected
+            cells += 1
+    if rare[1] >= 1:
+        statistic += (rare[0] - rare[1]) ** 2 / rare[1]
+        cells += 1
+    return float(chi2.sf(statistic, cells - 1))
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_CLOSED_FORM))
+def test_a_problem_without_a_closed_form_says_so(name: str) -> None:
+    with pytest.raises(InputError, match="has no closed form"):
+        closed_form(MINIMAL[name]())
+
+
+def test_closed_forms_work_at_full_size() -> None:
+    for name in ("sets-32", "synthetic-32", "six6", "grid-sparse", "random-walk", "ising-64"):
+        problem = PAPER[name]()
+        assert math.isfinite(problem.log_z().value)
+        assert len(problem.sample(10, seed=0)) == 10

@@ -1,0 +1,315 @@
+"""The tasks against numbers worked out by hand, published, or computed another way."""
+
+import math
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    InputError,
+    TooLargeError,
+    enumerate_dag,
+    enumerate_rewards,
+    flows,
+    forward_from_backward,
+    normalize,
+    total_variation,
+)
+from reference.problems import (
+    BitSequences,
+    Cell,
+    Grid,
+    Ising,
+    LazyRandomWalk,
+    Preference,
+    Sets,
+    SyntheticSequences,
+    TableSequences,
+)
+from reference.problems.ising import Spins
+from reference.problems.preference import Weights
+from reference.problems.random_walk import Walker
+from reference.problems.sets import Items, elementary_symmetric
+
+
+def fractions(*values: Any) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, values))
+
+
+@pytest.mark.parametrize("form", ["product", "sum"])
+def test_flow_inclusion_and_optimal_policy_of_sets_are_those_enumerated(form: Any) -> None:
+    problem = Sets.random(6, 3, form)
+    dag = enumerate_dag(problem)
+    rewards = enumerate_rewards(problem, dag)
+    p_b = BackwardPolicy.uniform(dag, RATIONAL)
+    assert [problem.flow(state) for state in dag.labels] == flows(p_b, rewards)
+    p_f, z = forward_from_backward(p_b, rewards)
+    for u, row in enumerate(dag.out_edges):
+        policy = problem.optimal_policy(dag.labels[u])
+        assert [policy[dag.labels[dag.edges[e][1]]] for e in row] == [p_f.values[e] for e in row]
+    sets = [dag.labels[x].members for x in dag.terminals]
+    for item, probability in enumerate(problem.inclusion_probabilities()):
+        held = sum(r for g, r in zip(sets, rewards, strict=True) if item in g)
+        assert probability == held / z
+
+
+def test_elementary_symmetric_polynomials_sum_products_over_subsets() -> None:
+    values = fractions(2, 3, "1/2", 7)
+    for degree, value in enumerate(elementary_symmetric(values, 4)):
+        assert value == sum(math.prod(c) for c in combinations(values, degree))
+
+
+def test_the_full_sets_have_as_many_terminals_as_published() -> None:
+    for size, count in ((16, 4.885e14), (24, 2.506e17), (32, 1.833e18)):
+        problem = Sets.paper(size)
+        assert math.comb(len(problem.weights), problem.size) == pytest.approx(count, rel=1e-3)
+        assert sum(problem.inclusion_probabilities()) == size
+
+
+@pytest.mark.parametrize(
+    ("landscape", "z"),
+    [("standard", "40.256"), ("printed", "144.756"), ("sparse", "4.252")],
+)
+def test_grids_have_the_partition_function_counted_by_hand(landscape: Any, z: str) -> None:
+    assert Grid.paper(landscape).z() == Fraction(z)
+
+
+def test_the_printed_grid_is_another_target() -> None:
+    laws = []
+    for landscape in ("standard", "printed"):
+        problem = Grid(16, 2, landscape)  # type: ignore[arg-type]
+        laws.append(normalize(enumerate_rewards(problem, enumerate_dag(problem))))
+    assert float(total_variation(*laws)) == pytest.approx(0.658, abs=5e-4)
+
+
+def test_the_sparse_grid_has_its_peaks_in_any_dimension() -> None:
+    assert set(Grid(16, 2, "sparse").peaks) == {(2, 2), (1, 14), (14, 1), (14, 14)}
+    cube = Grid(6, 3, "sparse")
+    assert len(set(cube.peaks)) == 8
+    assert cube.reward(Cell((1, 1, 1), True)) == Fraction(1, 1000)
+
+
+def test_synthetic_flow_on_the_tree_is_that_of_the_balanced_policy() -> None:
+    for form in ("product", "sum"):
+        problem = SyntheticSequences.random(3, 3, "append", seed=5, form=form)  # type: ignore[arg-type]
+        dag = enumerate_dag(problem)
+        rewards = enumerate_rewards(problem, dag)
+        flow = flows(BackwardPolicy.uniform(dag, RATIONAL), rewards)
+        assert [problem.flow(prefix) for prefix in dag.labels] == flow
+
+
+def test_synthetic_weights_are_the_exponentials_of_the_utilities() -> None:
+    problem = SyntheticSequences.random(4, 3, seed=1)
+    for word in map("".join, product(problem.alphabet, repeat=4)):
+        log_reward = sum(
+            u * problem.v[problem.alphabet.index(a)] for u, a in zip(problem.u, word, strict=True)
+        )
+        # Four factors, each rounded to 24 bits.
+        assert math.log(problem.reward(word)) == pytest.approx(log_reward, abs=4 * 2.0**-24)
+
+
+def test_tables_in_integers_sum_to_what_fractions_do() -> None:
+    for exponent in (1, 2, 3):
+        scores = np.random.default_rng(exponent).normal(size=27).astype(np.float32)
+        problem = TableSequences("abc", 3, "append", scores, exponent)
+        words = map("".join, product("abc", repeat=3))
+        assert problem.z() == sum(map(problem.reward, words))
+
+
+def test_pho4_prefers_low_energies_and_comes_from_the_users_file(tmp_path: Path) -> None:
+    energies = np.array([0.5, -0.25, 0.125, 0.0], np.float32)
+    path = tmp_path / "table.npz"
+    np.savez(path, score=energies, alphabet="AC", length=2)
+    problem = TableSequences.pho4(path)
+    assert max(["AA", "AC", "CA", "CC"], key=problem.reward) == "AC"
+    assert problem.reward("AC") == 10
+    assert problem.reward("AA") == Fraction(1, 1000)
+    with pytest.raises(InputError, match="cannot be read"):
+        TableSequences.pho4(tmp_path / "nothing.npz")
+    np.savez(path, score=energies[:3], alphabet="AC", length=2)
+    with pytest.raises(InputError, match=r"shape \(3,\)"):
+        TableSequences.pho4(path)
+
+
+def test_bits_measure_the_distance_to_the_nearest_mode() -> None:
+    problem = BitSequences(("0000", "1110"), 2)
+    assert [problem.distance(x) for x in ("0000", "0001", "1111", "1100", "0110")] == [
+        0,
+        1,
+        1,
+        1,
+        1,
+    ]
+    assert problem.children("") == ("00", "01", "10", "11")
+    assert problem.children("0011") == ()
+    assert problem.reward("0001") == Fraction(float(np.float32(math.exp(-3 / 4))))
+    both = BitSequences(("0000",), 2, "prepend-append")
+    assert both.children("01") == ("0100", "0101", "0110", "0111", "0001", "1001", "1101")
+
+
+def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
+    modes = BitSequences.paper(16).modes
+    assert len(modes) == len(set(modes)) <= 25
+    assert all(len(mode) == 16 for mode in modes)
+    assert BitSequences.paper(16) == BitSequences.paper(16)
+    assert BitSequences.paper(16) != BitSequences.paper(16, seed=1)
+
+
+def test_preference_rewards_multiply_the_likelihoods_of_the_comparisons() -> None:
+    problem = Preference(((1, 0), (1, -1), (-1, 0)), bound=2)
+    w = (2, -1)
+    sigmoid = [1 / (1 + math.exp(-n)) for n in (2, 3, -2)]
+    expected = math.prod(sigmoid)
+    assert float(problem.reward(Weights(w))) == pytest.approx(expected, rel=2e-7)
+    assert len(enumerate_dag(problem).terminals) == 25
+    # A tree with the fixed order, none with any.
+    assert enumerate_dag(problem).trajectory_count == 25
+    either = Preference(problem.differences, 2, "any")
+    assert enumerate_dag(either).trajectory_count == 50
+
+
+def test_preference_sums_enclose_the_enumerated_one() -> None:
+    for seed in range(3):
+        problem = Preference.random(40, 3, 2, seed=seed)
+        rewards = enumerate_rewards(problem, enumerate_dag(problem))
+        assert problem.log_z().contains(math.log(sum(rewards)))
+        assert not problem.log_z().contains(math.log(sum(rewards) * (1 + Fraction(1, 10**9))))
+    long = Preference.random(150, 8, 1, seed=1)
+    assert math.isfinite(long.log_z().value)
+    with pytest.raises(TooLargeError, match="282,429,536,481"):
+        Preference.random(5, 12, 4).log_z()
+
+
+def test_fewer_comparisons_are_a_prefix_of_more() -> None:
+    few, many = Preference.paper(50), Preference.paper(150)
+    assert many.differences[:50] == few.differences
+    assert (few.dimension, few.bound) == (8, 4)
+
+
+@pytest.mark.parametrize(
+    ("landscape", "distance"), [("rings", 0.129), ("sharp-rings", 0.663), ("sinusoidal", 0.337)]
+)
+def test_random_walk_targets_are_as_far_from_uniform_as_published(
+    landscape: Any, distance: float
+) -> None:
+    law = LazyRandomWalk.paper(landscape).law()
+    problem = LazyRandomWalk.paper(landscape)
+    target = normalize([problem.reward(state) for state in law.states])
+    uniform = [Fraction(1, 1089)] * 1089
+    assert float(total_variation(target, uniform)) == pytest.approx(distance, abs=5e-4)
+
+
+def test_every_cell_is_reached_by_the_repaired_walk_and_few_by_the_printed_one() -> None:
+    problem = LazyRandomWalk(2, 5, 2)
+    assert len(enumerate_dag(problem).terminals) == 25
+
+    class Printed(LazyRandomWalk):
+        def children(self, state: Walker) -> tuple[Walker, ...]:
+            here = state.position
+            return tuple(
+                child
+                for child in super().children(state)
+                if all(a >= b for a, b in zip(child.position, here, strict=True))
+            )
+
+    assert len(enumerate_dag(Printed(2, 5, 2)).terminals) == 9
+    with pytest.raises(InputError, match=r"3 steps do not reach .* at least 4"):
+        LazyRandomWalk(2, 3, 2)
+
+
+def test_the_printed_cosine_is_negative_and_the_repaired_one_positive() -> None:
+    assert [k for k in range(5) if math.cos(k) < 0] == [2, 3, 4]
+    problem = LazyRandomWalk.paper("sinusoidal")
+    heights = [problem.reward(Walker((0, k), 32)) for k in range(-16, 17)]
+    assert min(heights) > Fraction(1, 101)
+
+
+def test_ising_rewards_are_those_of_the_coupling_matrix() -> None:
+    problem = Ising.random(5, seed=2)
+    h, v = (np.array([float(x) for x in data]) for data in (problem.fields, problem.direction))
+    couplings = np.outer(v, v) - np.diag(v**2)
+    for x in product((-1, 1), repeat=5):
+        log_reward = h @ x + x @ couplings @ x / 2
+        assert float(problem.log_reward(Spins(x))) == pytest.approx(log_reward, abs=1e-14)
+        assert float(problem.reward(Spins(x))) == pytest.approx(math.exp(log_reward), rel=7e-8)
+
+
+def test_the_ising_partition_function_is_that_of_gauss_hermite_quadrature() -> None:
+    for spins in (36, 64):
+        problem = Ising.paper(spins)
+        h, v = (np.array([float(x) for x in data]) for data in (problem.fields, problem.direction))
+        nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+        terms = np.prod(2 * np.cosh(h + nodes[:, None] * v), axis=1)
+        log_z = math.log(weights @ terms / weights.sum()) - v @ v / 2
+        assert problem.log_z().value == pytest.approx(log_z, abs=1e-12)
+
+
+def test_ising_with_directions_of_both_signs_is_not_ferromagnetic() -> None:
+    problem = Ising(fractions(0, 0), fractions("3/5", "-4/5"))
+    assert problem.direction[0] * problem.direction[1] == Fraction(-12, 25)
+    assert problem.reward(Spins((1, -1))) > problem.reward(Spins((1, 1)))
+
+
+def test_ising_orders_give_a_tree_or_all_orders() -> None:
+    assert enumerate_dag(Ising.random(3, "fixed")).trajectory_count == 8
+    assert enumerate_dag(Ising.random(3, "any")).trajectory_count == 48
+
+
+def test_states_print_readably() -> None:
+    states = [Items((0, 3)), Spins((-1, 0, 1)), Walker((1, -2), 3), Weights((1, None, -2))]
+    assert [*map(str, states)] == ["{0,3}", "-?+", "1 -2 @3", "+1 ? -2"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sets(fractions(1, 2), 3), "subsets of 3 of 2 items do not exist"),
+        (lambda: Sets(fractions(1, 0), 1), "weight of item 1 is .* positive Fraction"),
+        (lambda: Sets((1.0,), 1), "weight of item 0 is 1.0"),  # type: ignore[arg-type]
+        (lambda: Sets(fractions(1), 0), "size is 0"),
+        (lambda: Sets(fractions(1), 1, "mean"), "form is 'mean'"),  # type: ignore[arg-type]
+        (lambda: BitSequences(()), "no mode is given"),
+        (lambda: BitSequences(("01", "011")), "has 3 bits, but the first has 2"),
+        (lambda: BitSequences(("012",)), "zeros and ones"),
+        (lambda: BitSequences(("0101",), 3), "words of 3 bits do not make up 4"),
+        (lambda: BitSequences.random(12), "made of words of 8 bits"),
+        (lambda: BitSequences(("01",), exponent=0), "exponent is 0"),
+        (lambda: Preference(()), "no comparison"),
+        (lambda: Preference(((1, 0), (1,))), "difference 1 has 1 entries"),
+        (lambda: Preference(((2, 0),)), "entry 2"),
+        (lambda: Preference(((1, 0),), bound=True), "bound is True"),
+        (lambda: Preference(((1, 0),), order="random"), "order is 'random'"),  # type: ignore[arg-type]
+        (lambda: LazyRandomWalk(landscape="cosine"), "landscape is 'cosine'"),  # type: ignore[arg-type]
+        (lambda: LazyRandomWalk(radius=1.5), "radius is 1.5"),  # type: ignore[arg-type]
+        (lambda: Ising(fractions(1), ()), "1 fields and 0 directions"),
+        (lambda: Ising((1.0,), (1.0,)), r"fields\[0\] is 1.0"),  # type: ignore[arg-type]
+        (lambda: Ising(fractions(800), fractions(0)), "log R can reach 800"),
+        (lambda: Ising.random(0), "0 spins"),
+        (lambda: Grid(16, 2, "flat"), "landscape is 'flat'"),  # type: ignore[arg-type]
+        (lambda: Grid(4, 2, "sparse"), "at least 5"),
+        (lambda: Grid(16.0), "the side H is 16.0"),  # type: ignore[arg-type]
+        (lambda: SyntheticSequences.random(2, 2, form="mean"), "form is 'mean'"),  # type: ignore[arg-type]
+        (
+            lambda: SyntheticSequences("ab", 2, "append", (1.0, -1.0), (1.0, 0.5), "sum"),
+            "every u.* at least 0",
+        ),
+    ],
+)
+def test_parameters_that_make_no_problem_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_lines_and_strings_grow_step_by_step() -> None:
+    for problem in (BitSequences.minimal(), SyntheticSequences.minimal()):
+        dag = enumerate_dag(problem)
+        for u, v in dag.edges:
+            assert len(dag.labels[v]) == len(dag.labels[u]) + 1
+        depths = sorted({len(label) for label in dag.labels})
+        assert all(b == a + 1 for a, b in pairwise(depths))
