@@ -1,17 +1,18 @@
 """Distances between laws on the terminal states."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError
+from reference.errors import InputError, check_integer, check_list, check_type
 
+# Distances need an order, which rationals and floats have.
 T = TypeVar("T", Fraction, float)
 Floats = npt.NDArray[np.float64]
 
@@ -20,8 +21,9 @@ def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
     """The target law `pi(x) = R(x) / sum of R`.
 
     Raises:
-        InputError: if the rewards sum to zero.
+        InputError: if there is none, an entry is no number >= 0, or all are zero.
     """
+    _check_law("rewards", rewards)
     total = sum(rewards[1:], start=rewards[0])
     if not total > 0:
         raise InputError("the rewards sum to zero, so there is no target law: make one positive")
@@ -30,21 +32,33 @@ def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
 
 def total_variation(p: Sequence[T], q: Sequence[T]) -> T:
     """`TV(p, q) = (1/2) sum |p(x) - q(x)|`, exact on exact numbers."""
-    _same_length(p, q)
+    _check_pair(p, q)
     differences = [abs(a - b) for a, b in zip(p, q, strict=True)]
     return sum(differences[1:], start=differences[0]) / 2
 
 
 def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
-    """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks."""
-    _same_length(p, q)
-    terms = []
+    """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks.
+
+    Summed as `sum of (p log(p/q) - p + q)`, plus the difference of the totals: no term is negative,
+    so nothing cancels however close the laws are.
+    """
+    _check_pair(p, q)
+    terms: list[float] = []
     for a, b in zip(p, q, strict=True):
         if a > 0 and not b > 0:
             return math.inf
-        if a > 0:
-            terms.append(float(a) * math.log(a / b))
-    return math.fsum(terms)
+        if b > 0:
+            terms.append(_divergence(a, b))
+    gap = sum(p[1:], start=p[0]) - sum(q[1:], start=q[0])
+    return math.fsum([*terms, float(gap)])
+
+
+def jensen_shannon(p: Sequence[T], q: Sequence[T]) -> float:
+    """`(KL(p || m) + KL(q || m)) / 2` with `m = (p + q) / 2`, in nats; at most log 2."""
+    _check_pair(p, q)
+    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
+    return (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2
 
 
 def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
@@ -57,18 +71,44 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
         InputError: if a batch has probability zero under `p` or `q`, so that conditioning on it
             is undefined, or if `batch_size` does not lie between 1 and the number of terminals.
     """
-    _same_length(p, q)
-    if not 1 <= batch_size <= len(p):
+    _check_pair(p, q)
+    check_integer("fcs", "batch_size", batch_size, 1)
+    if batch_size > len(p):
         raise InputError(f"batch_size is {batch_size}, but must lie between 1 and {len(p)}")
-    values = []
-    for batch in combinations(range(len(p)), batch_size):
-        part_p, part_q = [p[i] for i in batch], [q[i] for i in batch]
-        if not (sum(part_p) > 0 and sum(part_q) > 0):
-            raise InputError(
-                f"the batch {batch} has probability zero, so FCS is undefined: use larger batches"
-            )
-        values.append(total_variation(normalize(part_p), normalize(part_q)))
+    values = [_on_batch(p, q, batch) for batch in combinations(range(len(p)), batch_size)]
     return sum(values[1:], start=values[0]) / len(values)
+
+
+def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
+    """FCS (eq:fcsa) under any law of batches, exact: `sum of r(B) TV(p|B, q|B)`.
+
+    Args:
+        p: probabilities, per terminal.
+        q: probabilities, per terminal.
+        batches: `r(B)` for each batch, a tuple of distinct terminals; sums to one.
+
+    Raises:
+        InputError: if a batch repeats a terminal or has probability zero under `p` or `q`, or the
+            probabilities of the batches do not sum to one.
+    """
+    _check_pair(p, q)
+    check_type("fcs_under", "batches", batches, Mapping)
+    weights = list(batches.values())
+    _check_law("the law of batches", weights)
+    total = sum(weights[1:], start=weights[0])
+    if total != 1 and not abs(total - 1) <= len(weights) * 2.0**-53:
+        raise InputError(f"the law of batches sums to {total}, not to 1: normalise it")
+    values = []
+    for batch, weight in batches.items():
+        members = check_list("fcs_under", "a batch", batch)
+        for x in members:
+            check_integer("fcs_under", "a terminal of a batch", x, 0)
+        if len(set(members)) != len(members) or not members or max(members) >= len(p):
+            raise InputError(
+                f"fcs_under: the batch {batch} must be distinct numbers of terminals below {len(p)}"
+            )
+        values.append(weight * _on_batch(p, q, batch))
+    return sum(values[1:], start=values[0])
 
 
 @dataclass(frozen=True)
@@ -109,9 +149,54 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     return Estimate(float(values.mean()), float(error))
 
 
-def _same_length(p: Sequence[object], q: Sequence[object]) -> None:
-    if len(p) != len(q) or not len(p):
+def _divergence(a: T, b: T) -> float:
+    """`a log(a/b) - a + b` for `b > 0`, without cancellation."""
+    excess = float((a - b) / b) if a <= 2 * b else math.inf
+    if a == 0:
+        return float(b)
+    if abs(excess) < 1e-3:
+        # (1 + r) log(1 + r) - r = sum over k >= 2 of (-r)^k / (k (k - 1)); eight terms suffice.
+        return float(b) * math.fsum((-excess) ** k / (k * (k - 1)) for k in range(2, 10))
+    return float(a) * (_log(a) - _log(b)) - float(a - b)
+
+
+def _log(value: Fraction | float) -> float:
+    """Of a fraction of any size."""
+    if isinstance(value, Fraction):
+        return math.log(value.numerator) - math.log(value.denominator)
+    return math.log(value)
+
+
+def _on_batch(p: Sequence[T], q: Sequence[T], batch: tuple[int, ...]) -> T:
+    part_p, part_q = [p[i] for i in batch], [q[i] for i in batch]
+    if not (sum(part_p) > 0 and sum(part_q) > 0):
+        raise InputError(
+            f"the batch {batch} has probability zero, so FCS is undefined: use larger batches"
+        )
+    return total_variation(normalize(part_p), normalize(part_q))
+
+
+def _check_pair(p: Sequence[Any], q: Sequence[Any]) -> None:
+    _check_law("p", p)
+    _check_law("q", q)
+    if len(p) != len(q):
         raise InputError(
             f"laws on {len(p)} and {len(q)} states cannot be compared: give both on the same, "
             "non-empty list of states"
         )
+
+
+def _check_law(name: str, law: Sequence[Any]) -> None:
+    """Checks for numbers >= 0, all rational or all float: mixed they would silently be floats."""
+    values = check_list("a law", name, law)
+    if not values:
+        raise InputError(f"{name} is empty: give a number per state")
+    kind = Fraction if isinstance(values[0], Fraction) else float
+    for x, value in enumerate(values):
+        if not isinstance(value, kind):
+            raise InputError(
+                f"{name}[{x}] is {value!r}, a {type(value).__name__}, but a law is all Fractions "
+                "or all floats: convert it"
+            )
+        if not 0 <= value < math.inf:
+            raise InputError(f"{name}[{x}] is {value}, but must be a finite number >= 0")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from fast.environments.base import AbstractEnvironment, Encoding
-from reference.problems import Build, SyntheticSequences, TableSequences
+from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
 
 class SequenceState(NamedTuple):
@@ -28,6 +28,7 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         log_reward_table: `log R` by string number; of size 0 if the reward is synthetic.
         position_utilities: `u` of the synthetic reward, else empty.
         letter_utilities: `v` of the synthetic reward, with a leading 0 for the empty place.
+        form: whether the sum of `u v` is `log R` ("product") or, as printed, `R` ("sum").
     """
 
     log_reward_table: Float[Array, " strings"]
@@ -36,6 +37,7 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
     alphabet: str = eqx.field(static=True)
     length: int = eqx.field(static=True)
     build: Build = eqx.field(static=True)
+    form: RewardForm = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
@@ -64,6 +66,7 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
             alphabet=problem.alphabet,
             length=problem.length,
             build=problem.build,
+            form=problem.form if isinstance(problem, SyntheticSequences) else "product",
             encoding=encoding,
             horizon=problem.length,
             actions=ends * letters,
@@ -122,7 +125,8 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         if self.log_reward_table.size:
             powers = len(self.alphabet) ** jnp.arange(self.length - 1, -1, -1)
             return self.log_reward_table[jnp.sum((state.tokens - 1) * powers)]
-        return jnp.sum(self.position_utilities * self.letter_utilities[state.tokens])
+        total = jnp.sum(self.position_utilities * self.letter_utilities[state.tokens])
+        return total if self.form == "product" else jnp.log(total)
 
     def encode(self, label: str) -> SequenceState:
         tokens = np.zeros(self.length, np.int32)

@@ -2,6 +2,7 @@
 
 from reference.problems.base import (
     Problem,
+    RewardForm,
     dyadic,
     enumerate_dag,
     enumerate_rewards,
@@ -30,6 +31,7 @@ __all__ = [
     "Lines",
     "Preference",
     "Problem",
+    "RewardForm",
     "Sequences",
     "Sets",
     "SyntheticSequences",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Hashable
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from reference.dag import PointedDAG, numbered_dag
 from reference.errors import InputError, TooLargeError, check_hashable, check_integer
 
 S = TypeVar("S", bound=Hashable)
+
+# Whether a reward multiplies positive weights, or adds them up.
+RewardForm = Literal["product", "sum"]
 
 MAX_NODES = 2_000_000
 

@@ -10,11 +10,10 @@ from typing import Literal, Self
 import numpy as np
 
 from reference.errors import InputError, check_integer, check_type
-from reference.problems.base import dyadic
+from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
 
 Build = Literal["append", "prepend-append"]
-RewardForm = Literal["product", "sum"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from random import Random
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from reference.errors import InputError, check_integer, check_list
-from reference.problems.base import dyadic
+from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
-
-RewardForm = Literal["product", "sum"]
 
 
 class Items(NamedTuple):

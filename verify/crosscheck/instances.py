@@ -22,6 +22,7 @@ PROBLEMS: dict[str, AnyProblem] = {
     "grid, 3 axes": Grid(3, 3),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
+    "synthetic, printed sum": SyntheticSequences.random(3, 2, "append", seed=6, form="sum"),
     "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
 }

@@ -1,0 +1,171 @@
+"""Certificates: from balance residuals to the distance between sampler and target.
+
+`delta(tau) = log(Z p_F(tau) / (R(x) p_B(tau|x)))` are the log residuals of trajectory balance, and
+`mu(tau) = R(x) p_B(tau|x) / sum of R` is the law that `p_F` should have on trajectories. `p_B` must
+have mass 1 at every terminal (`reference.marginals.mass`). All floats returned are upper bounds:
+they are rounded up.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reference.balance import log_float, rewards_by_node
+from reference.dag import PointedDAG
+from reference.errors import InputError
+from reference.fields import FLOAT64, T, gamma
+from reference.marginals import longest_path
+from reference.policies import BackwardKernel, ForwardPolicy
+
+
+class Spread(NamedTuple):
+    """The least and the largest log residual, in nats, each rounded outwards."""
+
+    least: float
+    largest: float
+
+    @property
+    def oscillation(self) -> float:
+        """Their difference, which does not depend on `Z`; rounded up."""
+        return math.nextafter(self.largest - self.least, math.inf)
+
+
+def residual_spread(
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], log_z: float = 0.0
+) -> Spread:
+    """The range of the log residuals over all trajectories, without enumerating them.
+
+    A longest and a shortest path with `log p_F - log p_B` on edges and `-log R` at terminals.
+
+    Raises:
+        InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
+            numbers is zero, where there is no logarithm.
+    """
+    if forward.dag is not backward.dag:
+        raise InputError(
+            "the forward and the backward policy live on different DAGs: put both on the same one"
+        )
+    dag = forward.dag
+    reward = rewards_by_node(forward, rewards)
+    FLOAT64.check([log_z], "log Z")
+    steps, sizes = np.empty(len(dag.edges)), np.empty(len(dag.edges))
+    for edge, (_, v) in enumerate(dag.edges):
+        factors = [
+            forward.values[edge],
+            backward.values[edge],
+            *([reward[v]] if v in reward else []),
+        ]
+        if not all(forward.field.positive(factor) for factor in factors):
+            names = ", ".join(str(factor) for factor in factors)
+            raise InputError(
+                f"p_F, p_B and, at terminals, R are {names} on edge {edge}, but log residuals need "
+                "all positive: raise the zero to a small number"
+            )
+        p_f, *others = map(log_float, factors)
+        steps[edge], sizes[edge] = p_f - sum(others), abs(p_f) + sum(map(abs, others))
+    terminals = list(dag.terminals)
+    largest = float(longest_path(dag, steps)[terminals].max()) + log_z
+    least = -float(longest_path(dag, -steps)[terminals].max()) + log_z
+    # Each edge: three logarithms of at most four roundings, and two sums; then one per step.
+    scale = float(longest_path(dag, sizes)[terminals].max()) + abs(log_z)
+    error = gamma(8 + max(depths(dag))) * scale
+    return Spread(least - error, largest + error)
+
+
+def tv_bound(oscillation: float) -> float:
+    """N5: `TV(p_T, R/Z) <= TV(p_F, mu) <= tanh(Delta / 4)`, `Delta` the residuals' oscillation.
+
+    Sharp: equality for a two-valued residual whose upper value has mass `1 / (1 + sqrt(rho))`,
+    `rho = exp(Delta)`. If all residuals are within `eps` of zero, `Delta <= 2 eps`.
+    """
+    return min(_up(math.tanh(_nonnegative(oscillation) / 4)), 1.0)
+
+
+def tv_within(tv: Fraction, rho: Fraction) -> bool:
+    """N5 decided exactly, for a rational `rho = exp(Delta)`: `((1 + TV) / (1 - TV))^2 <= rho`."""
+    return (1 + tv) ** 2 <= rho * (1 - tv) ** 2
+
+
+def combined_tv_bound(oscillations: Sequence[float]) -> float:
+    """N6: residuals of clients, or of steps of a stream, add: `TV <= tanh(sum of Delta / 4)`.
+
+    The oscillations are those of every client (or earlier step) and of the combiner.
+    """
+    return tv_bound(_up(math.fsum(map(_nonnegative, oscillations))))
+
+
+def kl_bound(oscillation: float) -> float:
+    """N5: `KL(p_F || mu) <= Delta^2 / 8`, in nats (Hoeffding's lemma)."""
+    return _up(_nonnegative(oscillation) ** 2 / 8)
+
+
+def one_sided_tv_bound(
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
+) -> T:
+    """N5': `TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
+
+    By enumeration of trajectories, in the field of the policies, which must be ordered.
+
+    Raises:
+        TooLargeError: if there are too many trajectories.
+    """
+    field, dag = forward.field, forward.dag
+    reward = rewards_by_node(forward, rewards)
+    field.check([z], "Z")
+    total = field.sum(rewards)
+    below, above = field.zero, field.zero
+    for tau in dag.trajectories():
+        p, mu = forward.along(tau), reward[dag.end(tau)] * backward.along(tau) / total
+        short, long = mu - z / total * p, p - total / z * mu
+        below = below + (short if field.positive(short) else field.zero)
+        above = above + (long if field.positive(long) else field.zero)
+    return below if field.positive(below - above) else above
+
+
+def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
+    """N5'': `TV <= sqrt(L_CB / (2 c)) / 2` if `p_E >= c (p_F + mu) / 2` on every trajectory.
+
+    On policy (`p_E = p_F`) there is no such `c`, and no bound: the loss can vanish while the
+    distance does not.
+
+    Raises:
+        InputError: if the loss is negative or the coverage is not in (0, 2].
+    """
+    if not 0 < coverage <= 2:
+        raise InputError(f"the coverage c is {coverage}, but must lie in (0, 2]")
+    return min(_up(math.sqrt(_nonnegative(cb_loss) / (2 * coverage)) / 2), 1.0)
+
+
+def depths(dag: PointedDAG[Any]) -> list[int]:
+    """For each node, the number of edges of a longest path from `s_o` to it."""
+    depth = [0] * len(dag.labels)
+    for u, v in dag.edges:
+        depth[v] = max(depth[v], depth[u] + 1)
+    return depth
+
+
+def roundings(dag: PointedDAG[Any]) -> int:
+    """How many float64 roundings a path sum undergoes: a marginal is exact within `gamma` of it.
+
+    Twice the depth, for products and first terms, and at each depth the largest number of in-edges.
+    All terms are non-negative, so nothing cancels. The rounding of the policy itself is not in it.
+    """
+    depth = depths(dag)
+    widest = [0] * (max(depth) + 1)
+    for level, row in zip(depth, dag.in_edges, strict=True):
+        widest[level] = max(widest[level], len(row))
+    return 2 * max(depth) + sum(widest)
+
+
+def _nonnegative(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise InputError(f"the bound needs a number >= 0, but was given {value!r}")
+    return value
+
+
+def _up(value: float) -> float:
+    """Above the exact value: the functions used here are good to two units in the last place."""
+    return value * (1 + 2.0**-50)

@@ -1,0 +1,211 @@
+"""Distances between laws, and between the rows of a policy, against numbers worked out by hand."""
+
+import math
+import random
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from reference import (
+    FLOAT64,
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    Forgetful,
+    ForwardPolicy,
+    History,
+    InputError,
+    enumerate_dag,
+    enumerate_rewards,
+    fcs,
+    forward_from_backward,
+    kl_divergence,
+    lift,
+    marginal,
+    markov_projection,
+    pointed_dag,
+    total_variation,
+)
+from reference.memory import aliasing_kl, memory_kl, price_of_forgetting
+from reference.metrics import fcs_under, jensen_shannon
+from reference.problems import Lines
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+
+
+def law(*hundredths: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(h, 100) for h in hundredths)
+
+
+def test_divergences_of_close_laws_do_not_cancel() -> None:
+    for power in (3, 6, 9, 12, 40):
+        eps = Fraction(1, 10**power)
+        p, q = (Fraction(1, 2) + eps, Fraction(1, 2) - eps), (Fraction(1, 2),) * 2
+        # KL = 2 eps^2 + (4/3) eps^4 + ...
+        expected = float(2 * eps**2 + Fraction(4, 3) * eps**4)
+        assert kl_divergence(p, q) == pytest.approx(expected, rel=1e-11 if power > 3 else 1e-10)
+        assert jensen_shannon(p, q) == pytest.approx(float(eps**2 / 2), rel=1e-5)
+
+
+def test_divergences_of_far_laws_are_those_of_the_definition() -> None:
+    rng = random.Random(0)
+    for _ in range(200):
+        weights = [[rng.randint(1, 10**6) for _ in range(5)] for _ in range(2)]
+        p, q = ([Fraction(w, sum(row)) for w in row] for row in weights)
+        direct = sum(float(a) * math.log(a / b) for a, b in zip(p, q, strict=True))
+        assert kl_divergence(p, q) == pytest.approx(direct, rel=1e-9, abs=1e-15)
+        floats = [float(a) for a in p], [float(b) for b in q]
+        assert kl_divergence(*floats) == pytest.approx(direct, rel=1e-9, abs=1e-14)
+
+
+def test_divergences_at_zeros() -> None:
+    assert kl_divergence(law(100, 0), law(50, 50)) == pytest.approx(math.log(2))
+    assert kl_divergence(law(50, 50), law(100, 0)) == math.inf
+    assert jensen_shannon(law(100, 0), law(0, 100)) == pytest.approx(math.log(2))
+    assert kl_divergence(law(20, 80), law(20, 80)) == 0 == jensen_shannon(law(1, 99), law(1, 99))
+    tiny = Fraction(1, 10**400)
+    assert kl_divergence((tiny, 1 - tiny), (Fraction(1, 2),) * 2) == pytest.approx(math.log(2))
+
+
+def test_fcs_is_neither_above_nor_below_total_variation() -> None:
+    p, q = law(98, 1, 1), law(98, 2, 0)
+    batches = [(0, 1), (0, 2), (1, 2)]
+    value = fcs_under(p, q, dict.fromkeys(batches, Fraction(1, 3)))
+    assert value == fcs(p, q, 2) == Fraction(13, 75)
+    assert total_variation(p, q) == Fraction(1, 100)
+    p, q = law(49, 49, 1, 1), law(1, 1, 49, 49)
+    assert fcs(p, q, 2) == Fraction(64, 100)
+    assert total_variation(p, q) == Fraction(96, 100)
+
+
+def test_fcs_is_at_most_total_variation_over_the_batch_mass() -> None:
+    rng = random.Random(2)
+    for _ in range(200):
+        p, q = (
+            [Fraction(w, sum(row)) for w in row]
+            for row in ([rng.randint(1, 20) for _ in range(4)] for _ in range(2))
+        )
+        weights = [rng.randint(0, 5) for _ in range(6)]
+        weights[0] += 1
+        batches = list(combinations(range(4), 2))
+        r = {b: Fraction(w, sum(weights)) for b, w in zip(batches, weights, strict=True)}
+        factor = sum(w / max(sum(p[i] for i in b), sum(q[i] for i in b)) for b, w in r.items())
+        assert fcs_under(p, q, r) <= total_variation(p, q) * factor
+    assert fcs(p, q, 4) == total_variation(p, q)
+
+
+def test_control_batches_that_miss_a_state_do_not_see_it() -> None:
+    p, q = law(25, 25, 50), law(50, 50, 0)
+    assert fcs_under(p, q, {(0, 1): Fraction(1)}) == 0
+    assert total_variation(p, q) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        ({(2,): Fraction(1)}, "probability zero"),
+        ({(0, 0): Fraction(1)}, "distinct"),
+        ({(0, 7): Fraction(1)}, "below 3"),
+        ({(0, 1): Fraction(1, 2)}, "sums to 1/2"),
+        ({}, "is empty"),
+        ({(0, 1): Fraction(3, 2), (0, 2): Fraction(-1, 2)}, "is -1/2"),
+    ],
+)
+def test_laws_of_batches_that_are_none_are_refused(batches: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fcs_under(law(50, 50, 0), law(40, 60, 0), batches)
+
+
+def test_laws_of_ints_or_of_mixed_numbers_are_refused() -> None:
+    for p in ((1, 0), (Fraction(1, 2), 0.5), (True, False)):
+        with pytest.raises(InputError, match="all Fractions or all floats"):
+            total_variation(p, (Fraction(1, 2),) * 2)  # type: ignore[type-var]
+
+
+def lines_actions(length: int, step: int) -> dict[Any, Any]:
+    stop = {(f"p{i}", f"q{i}"): "stop" for i in range(length + 1)}
+    move = {
+        (f"p{i}", f"p{i + k}"): k
+        for i, k in product(range(length), range(1, step + 1))
+        if i + k <= length
+    }
+    return stop | move
+
+
+def test_optimal_actions_at_neighbours_of_sparse_lines_differ_as_published() -> None:
+    problem = Lines.sparse(25, 2)
+    dag = enumerate_dag(problem)
+    lifted = lift(dag, Forgetful())
+    p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    p_f, _ = forward_from_backward(p_b, enumerate_rewards(problem, dag))
+    rows = {
+        state: [float(p_f.values[e]) for e in lifted.dag.out_edges[node]]
+        for node, state in ((lifted.projection.index(dag.index[s]), s) for s in ("p2", "p3"))
+    }
+    assert rows["p2"] == pytest.approx([0.5948, 0.2027, 0.2025], abs=6e-5)
+    assert rows["p3"] == pytest.approx([0.0015, 0.4995, 0.4990], abs=6e-5)
+    actions = lines_actions(25, 2)
+    assert aliasing_kl(lifted, p_f, "p2", "p3", actions) == pytest.approx(0.892, abs=5e-4)
+    uniform = ForwardPolicy.uniform(lifted.dag, RATIONAL)
+    assert aliasing_kl(lifted, uniform, "p2", "p3", actions) == 0
+    with pytest.raises(InputError, match="same actions"):
+        aliasing_kl(lifted, p_f, "p2", "p25", actions)
+    with pytest.raises(InputError, match="has no action"):
+        aliasing_kl(lifted, p_f, "p2", "p3", {})
+    with pytest.raises(InputError, match="not a non-terminal state"):
+        aliasing_kl(lifted, p_f, "p2", "q3", actions)
+
+
+def test_memory_shows_exactly_where_a_markovian_p_b_does_not_force_a_markovian_p_f() -> None:
+    lifted = lift(DIAMOND, History())
+    markovian = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
+    p_f, _ = forward_from_backward(markovian, (Fraction(1), Fraction(1)))
+    assert set(memory_kl(lifted, p_f).values()) == {0.0}
+    assert price_of_forgetting(lifted, p_f) == 0.0
+    # p_B(.|x) prefers one history and p_B(.|y) the other, 3 to 1.
+    values = [Fraction(1)] * len(lifted.dag.edges)
+    for edge, (u, v) in enumerate(lifted.dag.edges):
+        if v in lifted.dag.terminals:
+            first = lifted.dag.labels[u][1] == ("a", "c")
+            values[edge] = Fraction(3 if first == (lifted.dag.labels[v] == "x") else 1, 4)
+    p_f, _ = forward_from_backward(
+        BackwardKernel(lifted.dag, RATIONAL, values), (Fraction(1), Fraction(1))
+    )
+    assert marginal(p_f) == (Fraction(1, 2),) * 2
+    kl = memory_kl(lifted, p_f)
+    assert kl["c"] == pytest.approx(math.log(3) / 2)
+    assert kl["a"] == kl["b"] == kl["o"] == 0.0
+    entropy = -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
+    assert price_of_forgetting(lifted, p_f) == pytest.approx(math.log(2) - entropy)
+
+
+def test_the_price_of_forgetting_completes_a_pythagorean_identity() -> None:
+    rng = random.Random(5)
+    for dag in list(pointed_dags(5))[::7]:
+        lifted = rng.choice(list(lifts(dag)))
+        p_f, q_f = (
+            ForwardPolicy.from_weights(d, RATIONAL, rng.choices(range(1, 9), k=len(d.edges)))
+            for d in (lifted.dag, dag)
+        )
+        projected = markov_projection(lifted, p_f)
+
+        def trajectory_law(policy: Any, lifted: Any = lifted) -> list[Fraction]:
+            base = policy.dag is lifted.base
+            return [
+                policy.along(tau if base else lifted.above(tau))
+                for tau in lifted.base.trajectories()
+            ]
+
+        p, p_tilde, q = map(trajectory_law, (p_f, projected, q_f))
+        price = price_of_forgetting(lifted, p_f)
+        assert kl_divergence(p, p_tilde) == pytest.approx(price, abs=1e-14)
+        assert kl_divergence(p, q) == pytest.approx(price + kl_divergence(p_tilde, q), abs=1e-13)
+
+
+def test_memory_of_a_policy_on_another_lift_is_refused() -> None:
+    lifted = lift(DIAMOND, History())
+    with pytest.raises(InputError, match="not live on this lift"):
+        memory_kl(lifted, ForwardPolicy.uniform(DIAMOND, FLOAT64))
