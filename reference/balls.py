@@ -87,6 +87,9 @@ class _Ball(Field[arb]):
             raise InputError(f"the logarithm of {value} does not exist: give a positive number")
         return value.log()
 
+    def exp(self, value: arb) -> arb:
+        return value.exp()
+
 
 BALL: Field[arb] = _Ball()
 

@@ -76,6 +76,14 @@ class Field(ABC, Generic[T]):
             InputError: in a field that does not contain it.
         """
 
+    @abstractmethod
+    def exp(self, value: T) -> T:
+        """The exponential.
+
+        Raises:
+            InputError: in a field that does not contain it.
+        """
+
     @property
     def zero(self) -> T:
         """The neutral element of addition."""
@@ -137,6 +145,12 @@ class _Rational(Field[Fraction]):
             "rigorous enclosure"
         )
 
+    def exp(self, value: Fraction) -> Fraction:
+        raise InputError(
+            f"the exponential of {value} is not a rational number: use FLOAT64, or BALL for a "
+            "rigorous enclosure"
+        )
+
 
 class _Float64(Field[float]):
     name = "float64"
@@ -166,6 +180,14 @@ class _Float64(Field[float]):
         if not value > 0:
             raise InputError(f"the logarithm of {value} does not exist: give a positive number")
         return math.log(value)
+
+    def exp(self, value: float) -> float:
+        try:
+            return math.exp(value)
+        except OverflowError:
+            raise InputError(
+                f"exp({value}) is beyond the range of float64: subtract the largest logit first"
+            ) from None
 
 
 RATIONAL: Field[Fraction] = _Rational()

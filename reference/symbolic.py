@@ -102,6 +102,12 @@ class Symbolic(Field[Any]):
             f"the logarithm of {value} is not a rational function: use FLOAT64 or BALL at numbers"
         )
 
+    def exp(self, value: Any) -> Any:
+        """Always an error: the exponential of a rational function is none."""
+        raise InputError(
+            f"the exponential of {value} is not a rational function: use FLOAT64 or BALL at numbers"
+        )
+
 
 class Generic(NamedTuple):
     """The generic instance on a DAG: every backward policy and every reward, as parameters.

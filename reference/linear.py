@@ -1,0 +1,270 @@
+"""What linear policies on Lines can express, with and without memory (prop:lines), exactly.
+
+With `M = 1` the law over `q_0, ..., q_N` is `r_i = (1 - alpha_i) prod_{j<i} alpha_j`, where
+`alpha_i` is the probability of going on at `p_i`, of log-odds `o_i = log(alpha_i / (1 - alpha_i))`:
+
+- Markovian: `o_i = k . psi(p_i)`, with `k` the difference of the rows of `W`;
+- path-dependent (eq:linear_rec): `o_i = delta (a_i . psi(p_i))`, `a_i = a_0 + (w . c_i) v`,
+  `c_i = sum of psi(p_j) over 1 <= j <= i` and `delta = b_1 - b_2`.
+
+Laws are sampled at parameters whose log-odds are integer multiples of log 2, so that odds and laws
+are rational, of up to millions of digits; their rank is taken modulo a prime, which can only lower
+it. Where it equals the theorem's upper bound, both are proved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from random import Random
+from typing import Literal, NamedTuple
+
+from flint import fmpq, fmpq_mat, nmod_mat
+
+from reference.errors import InputError, check_integer, check_list
+
+# Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
+PRIME = 10**18 + 9
+
+Family = Literal["markovian", "path-dependent"]
+Vector = tuple[Fraction, ...]
+
+
+class Dimensions(NamedTuple):
+    """The size of a set of laws on `q_0, ..., q_N`, in the four readings of "dimension".
+
+    Attributes:
+        linear: of the linear span of the laws; the reading of the paper.
+        affine: of their affine span; one less.
+        log_odds: of the linear span of their log-odds.
+        manifold: of the set itself, as a manifold.
+    """
+
+    linear: int
+    affine: int
+    log_odds: int
+    manifold: int
+
+
+class Parameters(NamedTuple):
+    """The parameters of eq:linear_rec; the Markovian model has `v = w = 0`."""
+
+    a: Vector
+    v: Vector
+    w: Vector
+
+
+@dataclass(frozen=True)
+class LinearLines:
+    """The two linear policies on Lines with `M = 1` (prop:lines).
+
+    Attributes:
+        embedding: `psi(p_0), ..., psi(p_{N-1})`, rational vectors of one length d; at `p_N` there
+            is nothing to choose.
+        delta: `b_1 - b_2`; zero with probability zero.
+    """
+
+    embedding: tuple[Vector, ...]
+    delta: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        rows = check_list("LinearLines", "embedding", self.embedding)
+        if not rows:
+            raise InputError("LinearLines: no embedding is given: give psi(p_0) at least")
+        for i, row in enumerate(rows):
+            entries = check_list("LinearLines", f"psi(p_{i})", row)
+            if len(entries) != len(rows[0]) or not entries:
+                raise InputError(
+                    f"LinearLines: psi(p_{i}) has {len(entries)} entries and psi(p_0) "
+                    f"{len(rows[0])}: give vectors of one length, at least 1"
+                )
+            if not all(isinstance(entry, Fraction) for entry in entries):
+                raise InputError(f"LinearLines: psi(p_{i}) is {row!r}, but must hold Fractions")
+        if not isinstance(self.delta, Fraction):
+            raise InputError(f"LinearLines: delta is {self.delta!r}, but must be a Fraction")
+
+    @classmethod
+    def natural(cls, length: int, offset: int = 0) -> "LinearLines":
+        """The natural embedding `psi(p_i) = i + offset` on Lines of that length `N`."""
+        check_integer("LinearLines.natural", "the length N", length, 1)
+        return cls(tuple((Fraction(i + offset),) for i in range(length)))
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+        return len(self.embedding[0])
+
+    def sums(self) -> tuple[Vector, ...]:
+        """`c_0, ..., c_{N-1}`: the sums of the embeddings so far, without that of `p_0`."""
+        total = [Fraction(0)] * self.dimension
+        sums = [tuple(total)]
+        for row in self.embedding[1:]:
+            total = [t + x for t, x in zip(total, row, strict=True)]
+            sums.append(tuple(total))
+        return tuple(sums)
+
+    def log_odds(self, parameters: Parameters) -> Vector:
+        """`o_0, ..., o_{N-1}` at these parameters."""
+        a, v, w = parameters
+        return tuple(
+            self.delta * (_dot(a, psi) + _dot(w, c) * _dot(v, psi))
+            for psi, c in zip(self.embedding, self.sums(), strict=True)
+        )
+
+    def interactions(self) -> tuple[Vector, ...]:
+        """The products `psi_k(p_i) c_{i,l}`, one row per state: the columns of `H` for every k, l.
+
+        A path-dependent model reaches `Psi a + H vec(v w')` only: the coefficients of `H` form a
+        matrix of rank one, so that for `d >= 2` it does not reach the whole span.
+        """
+        return tuple(
+            tuple(x * s for x in psi for s in c)
+            for psi, c in zip(self.embedding, self.sums(), strict=True)
+        )
+
+    def computed_dimensions(self, family: Family, seed: int = 0) -> Dimensions:
+        """The dimensions, as ranks of sampled laws (modulo a prime), log-odds and Jacobians.
+
+        None exceeds the true dimension, and each falls short of it only by bad luck of the draw.
+        """
+        rng = Random(seed)
+        points = [self._draw(family, rng) for _ in range(2 * len(self.embedding) + 4)]
+        laws = [_law_modulo([int(o) for o in self.log_odds(p)]) for p in points]
+        differences = [[a - b for a, b in zip(law, laws[0], strict=True)] for law in laws[1:]]
+        return Dimensions(
+            linear=_rank_modulo(laws),
+            affine=_rank_modulo(differences),
+            log_odds=rank([self.log_odds(p) for p in points]),
+            manifold=max(rank(self._jacobian(family, p)) for p in points),
+        )
+
+    def predicted_dimensions(self, family: Family) -> Dimensions:
+        """The dimensions, by theorem.
+
+        The linear span is the same for both families: `1 + #{i : psi(p_i) != 0}`, so that the
+        strict inequality of prop:lines holds for no embedding. In log-odds it is the rank of `Psi`,
+        against that of `[Psi | H]`. As a manifold, it is the rank of `Psi`, against at most
+        `3d - 1` (the scale of v and w is redundant), `N` and the rank of `[Psi | H]`; this bound
+        is attained by generic embeddings.
+        """
+        if not self.delta:
+            return Dimensions(1, 0, 0, 0)
+        linear = 1 + sum(any(psi) for psi in self.embedding)
+        markovian = rank(self.embedding)
+        if family == "markovian":
+            return Dimensions(linear, linear - 1, markovian, markovian)
+        columns = zip(self.embedding, self.interactions(), strict=True)
+        spanned = rank([(*psi, *products) for psi, products in columns])
+        return Dimensions(linear, linear - 1, spanned, min(3 * self.dimension - 1, spanned))
+
+    def interaction_coefficients(self, log_odds: Sequence[Fraction]) -> tuple[Vector, ...] | None:
+        """The matrix `X` with `log_odds = Psi a + H vec(X)`, or None if there is none.
+
+        The path-dependent model reaches these log-odds if and only if some solution has rank at
+        most one.
+
+        Raises:
+            InputError: if the solution is not unique, so that its rank does not decide.
+        """
+        d = self.dimension
+        matrix = [
+            (*psi, *products)
+            for psi, products in zip(self.embedding, self.interactions(), strict=True)
+        ]
+        if rank(matrix) < d + d * d:
+            raise InputError(
+                f"the {d + d * d} columns of [Psi | H] are dependent, so the coefficients are not "
+                "unique: choose a longer Lines or another embedding"
+            )
+        solution = solve(matrix, log_odds)
+        if solution is None:
+            return None
+        return tuple(solution[d + k * d : d + (k + 1) * d] for k in range(d))
+
+    def forced_stop(self) -> bool:
+        """Whether both models stop at `p_0` with probability 1/2, whatever their parameters.
+
+        So it is if `psi(p_0) = 0`, as in the natural embedding; then `TV >= |pi(q_0) - 1/2|`.
+        """
+        return not any(self.embedding[0])
+
+    def _draw(self, family: Family, rng: Random) -> Parameters:
+        """Random integer parameters, scaled so that the log-odds are integers."""
+        # Enough values that even with d = 1 the samples are distinct.
+        most = 4 * len(self.embedding) + 4
+
+        def vector(scale: int) -> Vector:
+            return tuple(Fraction(rng.randint(-most, most) * scale) for _ in range(self.dimension))
+
+        entries = [x for row in self.embedding for x in row] + [self.delta]
+        scale = lcm(*(x.denominator for x in entries))
+        zero = (Fraction(0),) * self.dimension
+        a = vector(scale**3)
+        return (
+            Parameters(a, vector(scale**3), vector(1))
+            if family == "path-dependent"
+            else Parameters(a, zero, zero)
+        )
+
+    def _jacobian(self, family: Family, parameters: Parameters) -> list[Vector]:
+        """The derivatives of the log-odds by the parameters, one row per state."""
+        _, v, w = parameters
+        rows = []
+        for psi, c in zip(self.embedding, self.sums(), strict=True):
+            by_a = [self.delta * x for x in psi]
+            by_v = [self.delta * _dot(w, c) * x for x in psi]
+            by_w = [self.delta * _dot(v, psi) * x for x in c]
+            rows.append(tuple(by_a if family == "markovian" else [*by_a, *by_v, *by_w]))
+        return rows
+
+
+def law_from_odds(odds: Sequence[Fraction]) -> Vector:
+    """The law on `q_0, ..., q_N` of the odds `alpha_i / (1 - alpha_i) > 0` of going on."""
+    law, reached = [], Fraction(1)
+    for odd in odds:
+        law.append(reached / (1 + odd))
+        reached *= odd / (1 + odd)
+    return (*law, reached)
+
+
+def _law_modulo(log2_odds: Sequence[int]) -> list[int]:
+    """`law_from_odds` of powers of two, modulo the prime."""
+    law, reached = [], 1
+    for log2_odd in log2_odds:
+        odd = pow(2, log2_odd, PRIME)
+        stop = pow(1 + odd, -1, PRIME)
+        law.append(reached * stop % PRIME)
+        reached = reached * odd * stop % PRIME
+    return [*law, reached]
+
+
+def _rank_modulo(rows: Sequence[Sequence[int]]) -> int:
+    entries = [x % PRIME for row in rows for x in row]
+    return int(nmod_mat(len(rows), len(rows[0]), entries, PRIME).rank())
+
+
+def rank(rows: Sequence[Sequence[Fraction]]) -> int:
+    """The rank of a rational matrix."""
+    return int(_matrix(rows).rref()[1])
+
+
+def solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> Vector | None:
+    """The solution of a linear system whose columns are independent, or None."""
+    augmented = [(*row, value) for row, value in zip(rows, right, strict=True)]
+    unknowns = len(rows[0])
+    reduced, found = _matrix(augmented).rref()
+    if found > unknowns:
+        return None
+    entries = reduced.tolist()
+    return tuple(
+        Fraction(int(entries[i][unknowns].p), int(entries[i][unknowns].q)) for i in range(unknowns)
+    )
+
+
+def _matrix(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    entries = [fmpq(x.numerator, x.denominator) for row in rows for x in row]
+    return fmpq_mat(len(rows), len(rows[0]), entries)
+
+
+def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
