@@ -1,0 +1,252 @@
+"""Edge addition: labelled graphs that grow by one legal edge at a time (fig:graphssg)."""
+
+import random
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import lcm
+from typing import NamedTuple, Self
+
+from reference.errors import InputError
+from reference.problems.base import positive_reward
+from reference.problems.closed_form import Enclosure
+
+Edge = tuple[int, int]
+
+
+class Graph(NamedTuple):
+    """A labelled graph, by its edges `(i, j)`, `i < j`, in increasing order; see `graph`."""
+
+    edges: tuple[Edge, ...]
+
+    def __str__(self) -> str:
+        return " ".join(f"{i}-{j}" for i, j in self.edges) or "no edges"
+
+
+def graph(edges: Iterable[Edge]) -> Graph:
+    """The graph with these edges, in any order and orientation."""
+    return Graph(tuple(sorted((min(edge), max(edge)) for edge in edges)))
+
+
+def added_edge(parent: Graph, child: Graph) -> Edge:
+    """The edge that `child` has and `parent` lacks."""
+    (edge,) = set(child.edges) - set(parent.edges)
+    return edge
+
+
+@dataclass(frozen=True)
+class EdgeAddition:
+    """A state graph of the edge-additive process (ex. Graphs), given by its states.
+
+    States are labelled graphs on the same nodes with the same node features. Their list determines
+    the state graph: `G -> G'` is an edge if and only if `G` is inner, `G'` is listed, and `G'` is
+    `G` with one edge more. An edge `{m, n}` is legal at `G` when `G + {m, n}` is listed. The
+    sampler acts on labelled graphs, so isomorphic states are different states.
+
+    Attributes:
+        features: the feature of each node, the paper's `X`; their number fixes the nodes
+            `0, 1, ...`
+        inner: the non-terminal states, the paper's `S`; the first is `s_o`.
+        terminals: the paper's `X` of terminal states.
+        rewards: `R(x) > 0`, one per terminal, rational.
+    """
+
+    features: tuple[int, ...]
+    inner: tuple[Graph, ...]
+    terminals: tuple[Graph, ...]
+    rewards: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        for i, feature in enumerate(self.features):
+            if type(feature) is not int:
+                raise InputError(f"the feature of node {i} is {feature!r}, but must be an integer")
+        if not self.inner or not self.terminals:
+            raise InputError("EdgeAddition needs at least one inner and one terminal state")
+        states = (*self.inner, *self.terminals)
+        for state in states:
+            _check_graph(state, len(self.features))
+        if len(set(states)) < len(states):
+            twice = next(state for state in states if states.count(state) > 1)
+            raise InputError(f"the state [{twice}] is listed twice: list each state once")
+        if len(self.rewards) != len(self.terminals):
+            raise InputError(
+                f"EdgeAddition has {len(self.rewards)} rewards for {len(self.terminals)} "
+                "terminals: give one reward per terminal"
+            )
+        for terminal, value in zip(self.terminals, self.rewards, strict=True):
+            if isinstance(value, bool) or not isinstance(value, int | Fraction):
+                raise InputError(
+                    f"the reward of [{terminal}] is {value!r}, but must be a Fraction, so that "
+                    "every law is exact"
+                )
+            positive_reward(value, terminal)
+        self._check_steps()
+
+    def _check_steps(self) -> None:
+        """With these rules `s_o` is the only source, `terminals` the sinks, and all is reached."""
+        for terminal in self.terminals:
+            if self._children[terminal]:
+                raise InputError(
+                    f"the terminal [{terminal}] leads to the listed state "
+                    f"[{self._children[terminal][0]}], but terminals have no children: remove one "
+                    "of them"
+                )
+        entered = {child for state in self.inner for child in self._children[state]}
+        for state in (*self.inner[1:], *self.terminals):
+            if state not in entered:
+                raise InputError(
+                    f"the state [{state}] is not an inner state with one edge more, so it is never "
+                    "reached: list a state that leads to it, or remove it"
+                )
+        for state in self.inner:
+            if not self._children[state]:
+                raise InputError(
+                    f"no listed state is [{state}] with one edge more, so it cannot be an inner "
+                    "state: list one, or make it a terminal"
+                )
+
+    @classmethod
+    def fork(
+        cls,
+        nodes: int,
+        inner: Sequence[Graph],
+        first: Edge,
+        second: Edge,
+        t: Fraction = Fraction(7, 10),
+    ) -> Self:
+        """Two terminals after the last inner state `p`: `q_1 = p + first`, `q_2 = p + second`.
+
+        All features are equal, `R(q_1) = t` and `R(q_2) = 1 - t`, as in fig:graphssg.
+        """
+        if not inner:
+            raise InputError("EdgeAddition.fork: `inner` is empty, but must end with p: give it")
+        if not 0 < t < 1:
+            raise InputError(f"R(q1) is t = {t} and R(q2) is 1 - t, so t must lie between 0 and 1")
+        p = inner[-1]
+        ends = tuple(graph((*p.edges, edge)) for edge in (first, second))
+        return cls((0,) * nodes, tuple(inner), ends, (t, 1 - t))
+
+    @classmethod
+    def matching(cls, t: Fraction = Fraction(7, 10)) -> Self:
+        """Three disjoint edges, the first two in either order; `q_1` and `q_2` are isomorphic.
+
+        All nodes of `p` look alike, but the edge of node 2 always comes before that of node 4.
+        """
+        return cls.fork(6, _graphs("", "01", "23", "01 23", "01 23 45"), (0, 2), (0, 4), t)
+
+    @classmethod
+    def paths(cls, t: Fraction = Fraction(7, 10)) -> Self:
+        """Two paths of three nodes, built in one order; `q_1` has a triangle, `q_2` is a path.
+
+        The smallest `p` in which actions look alike that lead to non-isomorphic graphs.
+        """
+        return cls.fork(6, _graphs("", "01", "01 12", "01 12 34", "01 12 34 45"), (0, 2), (0, 3), t)
+
+    @classmethod
+    def marked(cls, t: Fraction = Fraction(7, 10)) -> Self:
+        """The matching again, but with the edge 45 there from the start, which marks its ends."""
+        return cls.fork(6, _graphs("45", "01 45", "23 45", "01 23 45"), (0, 2), (0, 4), t)
+
+    @classmethod
+    def mirrored(cls, t: Fraction = Fraction(7, 10)) -> Self:
+        """Two disjoint edges in either order; swapping them swaps `q_1` and `q_2`.
+
+        Node 0 is isolated in `p`, and is then joined to one of the edges.
+        """
+        return cls.fork(5, _graphs("", "12", "34", "12 34"), (0, 1), (0, 3), t)
+
+    @classmethod
+    def paper(cls, t: Fraction = Fraction(7, 10)) -> Self:
+        """The 6-cycle, our choice for the unreadable fig:graphssga, with |S| = 5 and |X| = 2.
+
+        `q_1` closes a triangle, `q_2` does not, and all nodes of `p` look alike. On the way node 2
+        gains one edge and node 3 two, as the proof of prop:temporal_gnns says of b and c. Nodes
+        of equal degree can only differ so if the start has edges, and these then mark them, even
+        under a constant gate, whose path feature is a function of the state.
+        """
+        return cls.fork(
+            6,
+            _graphs(
+                "01 12 45",
+                "01 05 12 45",
+                "01 05 12 23 45",
+                "01 05 12 34 45",
+                "01 05 12 23 34 45",
+            ),
+            (0, 2),
+            (0, 3),
+            t,
+        )
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """The matching: seven states, two histories, and a gain by path dependence."""
+        return cls.matching()
+
+    @property
+    def initial(self) -> Graph:
+        """`s_o`."""
+        return self.inner[0]
+
+    @cached_property
+    def _children(self) -> dict[Graph, tuple[Graph, ...]]:
+        states = (*self.inner, *self.terminals)
+        rows: dict[Graph, list[Graph]] = {state: [] for state in states}
+        for child in states:
+            for edge in child.edges:
+                parent = Graph(tuple(e for e in child.edges if e != edge))
+                if parent in rows:
+                    rows[parent].append(child)
+        return {state: tuple(row) for state, row in rows.items()}
+
+    def children(self, state: Graph) -> tuple[Graph, ...]:
+        """The listed graphs with one edge more, in the order of the list."""
+        return self._children[state]
+
+    def reward(self, terminal: Graph) -> Fraction:
+        """`R(x)`."""
+        return Fraction(self.rewards[self.terminals.index(terminal)])
+
+    def z(self) -> Fraction:
+        """`Z`, the sum of the rewards."""
+        return sum(self.rewards, Fraction(0))
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def sample(self, count: int, seed: int) -> list[Graph]:
+        """Independent samples of `pi = R / Z`, drawn in integers, so that their law is exact."""
+        common = lcm(*(value.denominator for value in self.rewards))
+        sums = list(accumulate(int(value * common) for value in self.rewards))
+        rng = random.Random(seed)
+        return [self.terminals[bisect_right(sums, rng.randrange(sums[-1]))] for _ in range(count)]
+
+
+def _graphs(*texts: str) -> tuple[Graph, ...]:
+    """Graphs on at most ten nodes, as in "01 23"."""
+    return tuple(graph((int(pair[0]), int(pair[1])) for pair in text.split()) for text in texts)
+
+
+def _check_graph(state: Graph, nodes: int) -> None:
+    if not isinstance(state, Graph):
+        raise InputError(
+            f"the state {state!r} is a {type(state).__name__}, but must be a Graph: build it with "
+            "reference.problems.graphs.graph"
+        )
+    for edge in state.edges:
+        if len(edge) != 2 or any(type(i) is not int for i in edge):
+            raise InputError(f"the edge {edge!r} of {state!r} must be a pair of node numbers")
+        if not 0 <= edge[0] < edge[1] < nodes:
+            raise InputError(
+                f"the edge {edge!r} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, the "
+                "number of nodes"
+            )
+    if list(state.edges) != sorted(set(state.edges)):
+        raise InputError(
+            f"the edges of [{state}] must be distinct and in increasing order, so that equal "
+            "graphs are equal states: build it with reference.problems.graphs.graph"
+        )
