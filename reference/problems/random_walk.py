@@ -1,13 +1,15 @@
 """The lazy random walk: T steps on a box, of which the last position is sampled."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self, get_args
 
-from reference.errors import InputError, check_integer
-from reference.problems.base import dyadic
+from reference.errors import InputError, TooLargeError, check_integer
+from reference.problems.base import MAX_NODES, dyadic, positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
 Landscape = Literal["rings", "sharp-rings", "sinusoidal"]
@@ -28,14 +30,17 @@ class LazyRandomWalk:
     """A walk on `{-M, ..., M}^d` that stays or moves by one in one coordinate, for `T` steps.
 
     The position at time `T` is sampled. (The paper prints moves `+e_i` only, which reach no
-    negative coordinate, and `[-M, M]^15`.) Landscapes, with `r = |s|_2 / M`:
+    negative coordinate, and `[-M, M]^15`.) A cell is reached if and only if `|s|_1 <= T`, hence
+    every cell if and only if `T >= M d`. Landscapes, with `r = |s|_2 / M`:
 
     - "rings" (eq:apx:ringsa): `0.6 exp(-10 (r - 0.2)^2) + 0.3 exp(-10 (r - 0.9)^2)`;
     - "sharp-rings": `0.6 exp(-200 (r - 0.2)^2) + 0.4 exp(-200 (r - 0.8)^2)`;
-    - "sinusoidal" (eq:apx:sinusoidala, repaired): `1 + cos(s_d)`. The paper prints `cos(s_2)`,
-      which is negative for `|s_2|` in {2, 3, 4} and so is no reward.
+    - "sinusoidal" (eq:apx:sinusoidala, repaired): `1 + cos(s_d)`, positive because no integer is an
+      odd multiple of pi. The paper prints `cos(s_2)`, which is negative for `|s_2|` in {2, 3, 4}
+      and, at `M = 16`, in {8, 9, 10, 15, 16}, and so is no reward.
 
-    Rewards are rounded to 24 bits.
+    Rewards are rounded to 24 bits. Sharp rings fall below the range of float32 in the corners from
+    `d = 3` on, and below that of float64 from `d = 8` on, where they are refused.
 
     Attributes:
         radius: `M`, at least 1.
@@ -57,12 +62,23 @@ class LazyRandomWalk:
                 f"LazyRandomWalk: the landscape is {self.landscape!r}, but must be one of "
                 f"{', '.join(get_args(Landscape))} (the printed cos(s_2) takes negative values)"
             )
-        needed = self.radius * self.dimension
+        side, needed = 2 * self.radius + 1, self.radius * self.dimension
+        # A side has at least 3 cells; the first comparison keeps the power small.
+        if 3 ** min(self.dimension, 64) > MAX_NODES or side**self.dimension > MAX_NODES:
+            raise TooLargeError(
+                f"LazyRandomWalk: a box of radius {self.radius} and dimension {self.dimension} has "
+                f"more than {MAX_NODES:,} cells: lower one of them"
+            )
         if self.steps < needed:
+            missed = sum(sum(map(abs, cell)) > self.steps for cell in self._cells())
             raise InputError(
-                f"LazyRandomWalk: {self.steps} steps do not reach the corners of the box "
+                f"LazyRandomWalk: {self.steps} steps do not reach {missed} of the "
+                f"{side**self.dimension} cells of the box "
                 f"[-{self.radius}, {self.radius}]^{self.dimension}: give at least {needed}"
             )
+        # Only exp of a large negative number gives 0, and beyond the rings heights fall with r.
+        corner = (self.radius,) * self.dimension
+        positive_reward(self._height(corner), corner)
 
     @classmethod
     def minimal(cls) -> Self:
@@ -94,12 +110,24 @@ class LazyRandomWalk:
 
     def reward(self, terminal: Walker) -> Fraction:
         """The landscape at the position."""
-        return self._height(terminal.position)
+        row = 0
+        for x in terminal.position:
+            row = row * (2 * self.radius + 1) + x + self.radius
+        return self.rewards[row]
+
+    @cached_property
+    def rewards(self) -> tuple[Fraction, ...]:
+        """`R`, one per cell of the box in lexicographic order."""
+        return tuple(map(self._height, self._cells()))
+
+    def _cells(self) -> Iterator[tuple[int, ...]]:
+        return product(range(-self.radius, self.radius + 1), repeat=self.dimension)
 
     def _height(self, position: tuple[int, ...]) -> Fraction:
         r = math.hypot(*position) / self.radius
         if self.landscape == "sinusoidal":
-            return dyadic(1 + math.cos(position[-1]))
+            # 1 + cos(k) = 2 cos(k / 2)^2, without cancellation near its least values.
+            return dyadic(2 * math.cos(position[-1] / 2) ** 2)
         inner, outer, width = (0.9, 0.3, 10.0) if self.landscape == "rings" else (0.8, 0.4, 200.0)
         return dyadic(
             0.6 * math.exp(-width * (r - 0.2) ** 2) + outer * math.exp(-width * (r - inner) ** 2)
@@ -107,17 +135,29 @@ class LazyRandomWalk:
 
     def law(self) -> FiniteLaw[Walker]:
         """The target, cell by cell: every cell of the box is a terminal state."""
-        cells = product(range(-self.radius, self.radius + 1), repeat=self.dimension)
-        return FiniteLaw.of({Walker(cell, self.steps): self._height(cell) for cell in cells})
+        terminals = (Walker(cell, self.steps) for cell in self._cells())
+        return FiniteLaw.of(dict(zip(terminals, self.rewards, strict=True)))
+
+    def trajectory_counts(self) -> dict[Walker, int]:
+        """The number of trajectories that end in each terminal, by convolution over the steps."""
+        counts = {self.initial: 1}
+        for _ in range(self.steps):
+            following: dict[Walker, int] = {}
+            for state, count in counts.items():
+                for child in self.children(state):
+                    following[child] = following.get(child, 0) + count
+            counts = following
+        return counts
 
     def z(self) -> Fraction:
         """`Z`, the sum over the box."""
-        return self.law().z()
+        return sum(self.rewards, Fraction(0))
 
     def log_z(self) -> Enclosure:
         """`log Z`, in nats."""
         return Enclosure.log_of(self.z())
 
     def sample(self, count: int, seed: int) -> list[Walker]:
-        """Independent samples of the target."""
+        """Independent samples of the target, drawn in integers: the law is exact."""
+        check_integer("sample", "seed", seed, 0)
         return self.law().sample(count, seed)
