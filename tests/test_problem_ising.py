@@ -1,0 +1,221 @@
+"""The Ising model: lattice sums against enumeration, integration and quadrature; samples."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import acb
+from scipy.stats import chisquare, norm
+
+from reference import BALL, History, InputError, enumerate_dag, enumerate_rewards, lift, normalize
+from reference.balls import enclose, precision
+from reference.problems import ising
+from reference.problems.ising import Ising, Spins
+
+
+def fractions(*values: Any) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, values))
+
+
+# No entry of v is small, and |v| is far from 1: every term of the formula matters.
+STRONG = Ising(fractions("1/4", "-1/2", "3/4", "1/8"), fractions(1, "-3/4", "1/2", "5/4"))
+
+
+def log_z_of_states(problem: Ising) -> Fraction:
+    """The logarithm of the sum of `exp(log R)` over all states, before any rounding of rewards."""
+    with precision(160):
+        total = BALL.zero
+        for x in product((-1, 1), repeat=len(problem.fields)):
+            total += BALL.convert(problem.log_reward(Spins(x))).exp()
+        lower, upper = enclose(total.log())
+    assert upper - lower < Fraction(1, 10**40)
+    return lower
+
+
+def test_rewards_are_those_of_the_coupling_matrix() -> None:
+    couplings = [[STRONG.coupling(i, j) for j in range(4)] for i in range(4)]
+    assert couplings[0] == [*fractions(0, "-3/4", "1/2", "5/4")]
+    for x in product((-1, 1), repeat=4):
+        pairs = sum(x[i] * couplings[i][j] * x[j] for i in range(4) for j in range(4))
+        field = sum((h * s for h, s in zip(STRONG.fields, x, strict=True)), Fraction(0))
+        assert STRONG.log_reward(Spins(x)) == field + pairs / 2
+        expected = math.exp(field + pairs / 2)
+        assert abs(STRONG.reward(Spins(x)) / Fraction(expected) - 1) <= Fraction(1, 2**24)
+
+
+def test_couplings_of_both_signs_are_not_ferromagnetic() -> None:
+    mattis = Ising(fractions(0, 0), fractions("3/5", "-4/5"))
+    assert mattis.coupling(0, 1) == Fraction(-12, 25)
+    assert mattis.reward(Spins((1, -1))) > mattis.reward(Spins((1, 1)))
+    # With v >= 0, aligned spins have the largest reward and the lowest energy, as the paper says.
+    aligned = Ising(fractions(0, 0), fractions("3/5", "4/5"))
+    assert aligned.reward(Spins((1, 1))) > aligned.reward(Spins((1, -1)))
+
+
+def test_turning_spins_by_the_signs_of_v_makes_every_such_model_ferromagnetic() -> None:
+    mattis = Ising((Fraction(0),) * 4, STRONG.direction)
+    ferro = Ising((Fraction(0),) * 4, tuple(map(abs, STRONG.direction)))
+    for x in product((-1, 1), repeat=4):
+        turned = tuple(s if v > 0 else -s for s, v in zip(x, STRONG.direction, strict=True))
+        assert mattis.reward(Spins(turned)) == ferro.reward(Spins(x))
+
+
+def test_the_history_lift_of_the_minimal_model_is_small() -> None:
+    dag = enumerate_dag(Ising.minimal())
+    assert len(dag.labels) == 3**3
+    assert len(lift(dag, History()).dag.labels) == 1 + 6 + 6 * 4 + 8
+    tree = enumerate_dag(Ising.random(4, "fixed"))
+    assert len(lift(tree, History()).dag.labels) == len(tree.labels) == 2**5 - 1
+
+
+def test_the_lattice_errs_by_less_than_is_proved_for_every_state() -> None:
+    # sum_k s phi(k s) exp(c k s) against exp(c^2 / 2), at the sums c = v . x that occur.
+    lattice = STRONG._lattice()
+    with precision(256):
+        step, c_max = BALL.convert(ising.STEP), sum(map(abs, STRONG.direction), Fraction(0))
+        scale = step / (2 * BALL.one.pi()).sqrt()
+        for share in (0, Fraction(1, 3), Fraction(-1, 2), 1, -1):
+            c = BALL.convert(c_max * share)
+            points = list(map(BALL.convert, lattice))
+            total = scale * BALL.sum((c * z - z * z / 2).exp() for z in points)
+            error = abs(total * (-c * c / 2).exp() - 1)
+            assert error < BALL.convert(ising.LATTICE_ERROR)
+            # Control: the error of a lattice that ends at a, not 13 beyond, is seen.
+            short = [z for z, point in zip(points, lattice, strict=True) if abs(point) <= c_max]
+            missing = abs(scale * BALL.sum((c * z - z * z / 2).exp() for z in short) - total)
+            assert missing > total / 10**4
+        # What is stated is not far above the error where cos(2 pi c / s) = 1.
+        assert error > BALL.convert(ising.LATTICE_ERROR / 4)
+
+
+@pytest.mark.parametrize(
+    "problem", [Ising.minimal(), STRONG, *(Ising.random(8, seed=s) for s in range(3))]
+)
+def test_log_z_encloses_the_enumerated_one(problem: Ising) -> None:
+    log_z = problem.log_z()
+    rounded = sum(enumerate_rewards(problem, enumerate_dag(problem)), Fraction(0))
+    assert log_z.error < 6e-8
+    with precision(160):
+        lower, _ = enclose(BALL.convert(rounded).log())
+    assert abs(lower - Fraction(log_z.value)) <= Fraction(log_z.error)
+    # Before rewards are rounded, it is exact to the last digit of the float.
+    unrounded = log_z_of_states(problem)
+    assert abs(unrounded - Fraction(log_z.value)) <= Fraction(math.ulp(log_z.value))
+    # Control: with the diagonal left in J, or |v| taken for 1, it is another number.
+    square = sum(v * v for v in problem.direction)
+    assert not log_z.contains(unrounded + square / 2)
+    if problem is STRONG:
+        assert not log_z.contains(unrounded + (square - 1) / 2)
+
+
+@pytest.mark.parametrize("spins", [36, 64])
+def test_log_z_at_the_papers_sizes_is_that_of_other_methods(spins: int) -> None:
+    problem = Ising.paper(spins)
+    log_z = problem.log_z()
+    assert log_z.error < 6e-8
+    square = sum(v * v for v in problem.direction)
+    h, v = (np.array(list(map(float, data))) for data in (problem.fields, problem.direction))
+
+    # Gauss-Hermite quadrature, in floats.
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    terms = np.prod(2 * np.cosh(h + nodes[:, None] * v), axis=1)
+    hermite = math.log(weights @ terms / weights.sum()) - float(square) / 2
+    assert log_z.value == pytest.approx(hermite, rel=1e-13)
+
+    # Rigorous integration of an entire function, over an interval that holds all but 1e-30 of it.
+    def integrand(z: acb, _: bool) -> acb:
+        value = (-z * z / 2).exp()
+        for field, direction in zip(problem.fields, problem.direction, strict=True):
+            value *= 2 * (BALL.convert(field) + z * BALL.convert(direction)).cosh()
+        return value
+
+    with precision(64):
+        integral = acb.integral(integrand, -24, 24).real / (2 * BALL.one.pi()).sqrt()
+        lower, upper = enclose(integral.log() - BALL.convert(square / 2))
+    assert upper - lower < Fraction(1, 10**12)
+    assert lower - Fraction(1, 10**12) < Fraction(log_z.value) < upper + Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("problem", [Ising.random(4, seed=1), STRONG])
+def test_samples_follow_the_target(problem: Ising) -> None:
+    count = 40_000
+    dag = enumerate_dag(problem)
+    states = [dag.labels[x] for x in dag.terminals]
+    counts = Counter(problem.sample(count, seed=0))
+    observed = [counts[x] for x in states]
+    target = normalize(enumerate_rewards(problem, dag))
+    assert sum(observed) == count
+    assert _p_value(observed, target) > 0.001
+    # Control: the test rejects the law of the field alone, without couplings.
+    alone = Ising(problem.fields, (Fraction(0),) * len(problem.fields))
+    assert _p_value(observed, normalize(enumerate_rewards(alone, dag))) < 1e-6
+
+
+def _p_value(observed: list[int], law: tuple[Fraction, ...]) -> float:
+    expected = [float(sum(observed) * p) for p in law]
+    assert min(expected) > 5
+    return float(chisquare(observed, expected).pvalue)
+
+
+def test_samples_at_the_papers_size_have_the_means_of_quadrature() -> None:
+    problem, count = Ising.paper(64), 20_000
+    h, v = (np.array(list(map(float, data))) for data in (problem.fields, problem.direction))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    angles = h + nodes[:, None] * v
+    weights = weights * np.prod(2 * np.cosh(angles), axis=1)
+    weights /= weights.sum()
+    samples = np.array([x.values for x in problem.sample(count, seed=0)])
+
+    def p_value(mean: Any, moment: Any) -> float:
+        scores = np.sqrt(count) * (mean - moment) / np.sqrt(1 - moment**2)
+        return float(2 * norm.sf(np.abs(scores).max()) * scores.size)
+
+    moments = weights @ np.tanh(angles)
+    assert p_value(samples.mean(axis=0), moments) > 0.001
+    # Neighbouring spins: independent given z, not in the model.
+    pairs = weights @ (np.tanh(angles[:, 1:]) * np.tanh(angles[:, :-1]))
+    products = (samples[:, 1:] * samples[:, :-1]).mean(axis=0)
+    assert p_value(products, pairs) > 0.001
+    # Control: the field alone has other means.
+    assert p_value(samples.mean(axis=0), np.tanh(h)) < 1e-6
+
+
+def test_samples_are_those_of_their_seed() -> None:
+    problem = Ising.paper(36)
+    assert problem.sample(20, seed=3) == problem.sample(20, seed=3) != problem.sample(20, seed=4)
+    assert problem.sample(0, seed=0) == []
+    assert Ising.paper(36) == Ising.paper(36) != Ising.paper(36, seed=1)
+    assert all(Fraction(float(np.float32(float(a)))) == a for a in problem.fields)
+
+
+def test_strong_fields_and_couplings_do_not_overflow() -> None:
+    problem = Ising(fractions(-300, 200), fractions(5, -9))
+    exact = log_z_of_states(problem)
+    assert problem.log_z().contains(exact)
+    assert problem.sample(50, seed=0) == [Spins((-1, 1))] * 50
+    assert Ising(fractions(0), fractions(0)).log_z().contains(math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Ising([Fraction(1)], fractions(1)), "fields is .* must be a tuple"),  # type: ignore[arg-type]
+        (lambda: Ising(fractions(1), (0.5,)), r"direction\[0\] is 0.5, but must be a Fraction"),  # type: ignore[arg-type]
+        (lambda: Ising(fractions(1), (True,)), r"direction\[0\] is True"),  # type: ignore[arg-type]
+        (lambda: Ising((), ()), "at least one spin"),
+        (lambda: Ising(fractions(0), fractions(40)), "log R can reach 800"),
+        (lambda: Ising(fractions(1), fractions(1), "random"), "order is 'random'"),  # type: ignore[arg-type]
+        (lambda: Ising.random(3, seed=-1), "seed is -1"),
+        (lambda: Ising.paper(36.0), "36.0 spins"),  # type: ignore[arg-type]
+        (lambda: STRONG.sample(-1, 0), "count is -1"),
+        (lambda: STRONG.sample(1, None), "seed is None"),  # type: ignore[arg-type]
+    ],
+)
+def test_impossible_models_are_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
