@@ -1,23 +1,31 @@
 """Preference learning: the posterior of a linear utility given pairwise comparisons."""
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, prod
+from itertools import product
 from random import Random
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, TooLargeError, check_integer, check_list
+from reference.errors import InputError, TooLargeError, check_integer, check_type
 from reference.fields import gamma
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Enclosure
 
 Order = Literal["fixed", "any"]
 
+# The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
+MAX_SCORE = 87
 MAX_SUMMED = 100_000_000
+# With at most 512 comparisons, 2^n R fits a float64, and what underflows is below 2^-500 of Z.
+MAX_COMPARISONS = 512
+# The sum goes through the first components one by one, and through at most four others at once.
+BLOCK = 10_000
 
 
 class Weights(NamedTuple):
@@ -55,22 +63,23 @@ class Preference:
             raise InputError(
                 f"Preference: the order is {self.order!r}, but must be 'fixed' or 'any'"
             )
-        rows = check_list("Preference", "differences", self.differences)
-        if not rows:
+        check_type("Preference", "differences", self.differences, tuple)
+        if not self.differences:
             raise InputError("Preference: no comparison is given: give at least one difference")
-        for k, row in enumerate(rows):
-            entries = check_list("Preference", f"difference {k}", row)
-            if len(entries) != len(rows[0]) or not entries:
+        for k, row in enumerate(self.differences):
+            check_type("Preference", f"difference {k}", row, tuple)
+            if len(row) != len(self.differences[0]) or not row:
                 raise InputError(
-                    f"Preference: difference {k} has {len(entries)} entries, but the first has "
-                    f"{len(rows[0])}: give one per feature, at least one"
+                    f"Preference: difference {k} has {len(row)} entries, but the first has "
+                    f"{len(self.differences[0])}: give one per feature, at least one"
                 )
-            for entry in entries:
-                if isinstance(entry, bool) or entry not in (-1, 0, 1):
+            for entry in row:
+                if type(entry) is not int or entry not in (-1, 0, 1):
                     raise InputError(
                         f"Preference: difference {k} has the entry {entry!r}, but features are 0 "
                         "or 1, so their difference is -1, 0 or 1"
                     )
+        check_score(self.bound, self.dimension)
 
     @classmethod
     def random(
@@ -82,9 +91,11 @@ class Preference:
         preferred with probability `sigmoid(w* . (x_1 - x_2))`. Fewer comparisons are a prefix of
         more.
         """
-        for name, value in (("comparisons", comparisons), ("dimension", dimension)):
-            check_integer("Preference.random", name, value, 1)
+        check_integer("Preference.random", "comparisons", comparisons, 1)
+        check_integer("Preference.random", "dimension", dimension, 1)
         check_integer("Preference.random", "bound", bound, 1)
+        check_integer("Preference.random", "seed", seed, 0)
+        check_score(bound, dimension)
         rng = Random(seed)
         hidden = [rng.randint(-bound, bound) for _ in range(dimension)]
         rows: list[tuple[int, ...]] = []
@@ -94,7 +105,7 @@ class Preference:
                 continue
             row = [a - b for a, b in zip(first, second, strict=True)]
             utility = sum(w * x for w, x in zip(hidden, row, strict=True))
-            sign = 1 if rng.random() < 1 / (1 + exp(-utility)) else -1
+            sign = 1 if rng.random() < 1 / (1 + math.exp(-utility)) else -1
             rows.append(tuple(sign * x for x in row))
         return cls(tuple(rows), bound, order)
 
@@ -132,81 +143,117 @@ class Preference:
 
     @cached_property
     def likelihood(self) -> tuple[Fraction, ...]:
-        """`sigmoid(n)` for `n = -m d, ..., m d`, rounded to 24 bits."""
+        """`sigmoid(n)` for `n = -m d, ..., m d`, rounded to 24 bits.
+
+        With its opposite it makes 1 up to that rounding only: `R` is a posterior up to `2^-24` per
+        comparison, and exact as the reward that it is.
+        """
         largest = self.bound * self.dimension
-        return tuple(dyadic(1 / (1 + exp(-n))) for n in range(-largest, largest + 1))
+        return tuple(dyadic(1 / (1 + math.exp(-n))) for n in range(-largest, largest + 1))
 
     def reward(self, terminal: Weights) -> Fraction:
         """The likelihood of all comparisons."""
-        table, middle = self.likelihood, self.bound * self.dimension
         components = [w for w in terminal.components if w is not None]
-        return prod(
-            (
-                table[middle + sum(w * x for w, x in zip(components, row, strict=True))]
-                for row in self.differences
-            ),
-            start=Fraction(1),
+        middle = self.bound * self.dimension
+        scores = Counter(
+            sum(w * x for w, x in zip(components, row, strict=True)) for row in self.differences
         )
+        factors = (self.likelihood[middle + score] ** n for score, n in scores.items())
+        return math.prod(factors, start=Fraction(1))
 
     def log_z(self) -> Enclosure:
-        """`log Z` by summing the likelihood of every `w` in float64, in nats.
+        """`log Z`, in nats, by summing the likelihood of every `w` in float64, with a proved error.
 
-        There is no closed form, but the sum is affordable (9^8 terms take about a minute); its
-        terms are positive products of exact factors, so the rounding is bounded. There are no
-        exact samples: those of float conditionals would only be close.
+        There is no closed form, but the sum is affordable: the `9^8` terms of the paper take a few
+        seconds. With n comparisons `2^n R(w)` is a product of n factors `2 sigmoid` that are exact
+        in float64, at most `2^n`, and exactly 1 at `w = 0`. So there are `n - 1` roundings per
+        term and one per addition, in whatever order, and no cancellation; the roundings of a
+        logarithm or of an exponential do not enter.
 
         Raises:
-            TooLargeError: if there are more than 10^8 terms.
+            TooLargeError: if there are more than 10^8 terms, or more than 512 comparisons.
         """
-        values = 2 * self.bound + 1
-        terms = values**self.dimension
-        if terms > MAX_SUMMED:
+        blocks = self._blocks
+        roundings = len(self.differences) + blocks.terms + 2
+        log_z = Enclosure.log_of(
+            Fraction(math.fsum(blocks.totals.tolist())) / 2 ** len(self.differences)
+        )
+        # |log(1 + e)| <= e / (1 - e) for |e| <= gamma_k: gamma_2k leaves room for underflow, too.
+        return Enclosure(log_z.value, math.nextafter(log_z.error + gamma(2 * roundings), math.inf))
+
+    @cached_property
+    def _blocks(self) -> "_Blocks":
+        return _Blocks(self)
+
+
+class _Blocks:
+    """`2^n R(w)` for all `w` with the same first components, block by block.
+
+    For the remaining components t only the distinct patterns (up to sign) of the differences there
+    matter, of which there are at most 41 for four components however many comparisons there are:
+    per pattern u, the product over its comparisons is a function of the integer `u . t` alone.
+
+    Attributes:
+        heads: the first components of each block, one row per block.
+        tails: the remaining components, one row per term of a block.
+        terms: the number of terms of a block.
+    """
+
+    def __init__(self, problem: Preference) -> None:
+        values = 2 * problem.bound + 1
+        if values**problem.dimension > MAX_SUMMED or len(problem.differences) > MAX_COMPARISONS:
             raise TooLargeError(
-                f"Preference has {terms:,} terminal states, and at most {MAX_SUMMED:,} are summed: "
-                "lower the dimension or the bound"
+                f"Preference has {values**problem.dimension:,} terminal states and "
+                f"{len(problem.differences)} comparisons, and at most {MAX_SUMMED:,} and "
+                f"{MAX_COMPARISONS} are summed: lower the dimension, the bound or the comparisons"
             )
-        data = np.array(self.differences, np.int64)
-        table = np.array([float(p) for p in self.likelihood])
-        tail = min(self.dimension, 5)
-        tails = _box(tail, self.bound) @ data[:, self.dimension - tail :].T
-        heads = _box(self.dimension - tail, self.bound) @ data[:, : self.dimension - tail].T
-        middle = self.bound * self.dimension
-        # A product of at most 150 factors >= sigmoid(-32) > 1e-14 could underflow: scale by the
-        # largest reward seen, in logarithms, would round; powers of two do not.
-        total, exponent = 0.0, 0
-        for head in heads:
-            product, powers = _scaled_products(table, tails + head + middle)
-            largest = int(powers.max())
-            part = float(np.sum(np.ldexp(product, powers - largest)))
-            shift = max(exponent, largest) if total else largest
-            total = float(np.ldexp(total, exponent - shift) + np.ldexp(part, largest - shift))
-            exponent = shift
-        # Per term the products, then the pairwise and the outer sums; log adds a few ulps.
-        roundings = len(self.differences) + values**tail + len(heads)
-        log_z = float(np.log(total) + exponent * np.log(2.0))
-        return Enclosure(log_z, gamma(roundings) * 1.01 + gamma(8) * (1 + abs(log_z)))
+        size = max(k for k in range(1, min(4, problem.dimension) + 1) if values**k <= BLOCK)
+        head = problem.dimension - size
+        self.heads, self.tails = _box(head, problem.bound), _box(size, problem.bound)
+        self.terms = len(self.tails)
+        data = np.array(problem.differences, np.int64)
+        # Fold x and -x together: a pattern's first entry that is not 0 becomes 1.
+        nonzero = data[:, head:] != 0
+        first = np.take_along_axis(data[:, head:], nonzero.argmax(axis=1)[:, None], axis=1)
+        signs = np.where(first < 0, -1, 1)
+        patterns, pattern = np.unique(data[:, head:] * signs, axis=0, return_inverse=True)
+        order = np.argsort(pattern, kind="stable")
+        self._starts = np.searchsorted(pattern[order], np.arange(len(patterns)))
+        self._head_data = data[order, :head].T
+        reach = problem.bound * size
+        middle = problem.bound * problem.dimension
+        # Row k: where comparison k finds its factor, if the head scores 0, for u . t = -reach ...
+        self._columns = middle + signs[order] * np.arange(-reach, reach + 1)
+        width = 2 * reach + 1
+        self._places = width * np.arange(len(patterns))[:, None] + patterns @ self.tails.T + reach
+        self._factors = np.array([2 * float(p) for p in problem.likelihood])
+
+    def weights(self, block: int) -> npt.NDArray[np.float64]:
+        """`2^n R`, one number per row of `tails`."""
+        scores = (self.heads[block] @ self._head_data)[:, None]
+        tables = np.multiply.reduceat(self._factors[self._columns + scores], self._starts)
+        weights: npt.NDArray[np.float64] = tables.ravel()[self._places].prod(axis=0)
+        return weights
+
+    @cached_property
+    def totals(self) -> npt.NDArray[np.float64]:
+        """The sum of the weights of each block."""
+        return np.array([self.weights(block).sum() for block in range(len(self.heads))])
+
+
+def check_score(bound: int, dimension: int) -> None:
+    """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32.
+
+    Raises:
+        InputError: if it is not.
+    """
+    if bound * dimension > MAX_SCORE:
+        raise InputError(
+            f"Preference: scores reach m d = {bound * dimension}, where sigmoid(-{MAX_SCORE}) is "
+            "the least that float32 holds in full precision: lower the bound or the dimension"
+        )
 
 
 def _box(dimension: int, bound: int) -> npt.NDArray[np.int64]:
-    """Every point of `{-m, ..., m}^dimension`, one per row."""
-    axis = np.arange(-bound, bound + 1)
-    points = np.zeros((1, 0), np.int64)
-    for _ in range(dimension):
-        points = np.concatenate(
-            [np.repeat(points, len(axis), 0), np.tile(axis, len(points))[:, None]], axis=1
-        )
-    return points
-
-
-def _scaled_products(
-    table: npt.NDArray[np.float64], indices: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """The product of each row's factors as mantissa and power of two, against underflow."""
-    product = np.ones(len(indices))
-    powers = np.zeros(len(indices), np.int64)
-    # Sixteen factors above 2^-50 stay far from the least normal number, 2^-1022.
-    for start in range(0, indices.shape[1], 16):
-        product *= table[indices[:, start : start + 16]].prod(axis=1)
-        product, steps = np.frexp(product)
-        powers += steps
-    return product, powers
+    """Every point of `{-m, ..., m}^dimension` in lexicographic order, one per row."""
+    return np.array(list(product(range(-bound, bound + 1), repeat=dimension)), np.int64)

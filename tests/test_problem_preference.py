@@ -1,0 +1,195 @@
+"""Preference learning: rewards by hand, the blockwise sum against enumeration, nested data."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reference import (
+    BALL,
+    History,
+    InputError,
+    TooLargeError,
+    enumerate_dag,
+    enumerate_rewards,
+    gamma,
+    lift,
+)
+from reference.balls import enclose, precision
+from reference.problems import preference
+from reference.problems.preference import Order, Preference, Weights
+
+
+def enumerated(problem: Preference) -> Fraction:
+    """`Z`, exactly, from `reward` alone."""
+    box = product(range(-problem.bound, problem.bound + 1), repeat=problem.dimension)
+    return sum((problem.reward(Weights(w)) for w in box), Fraction(0))
+
+
+def holds(problem: Preference, z: Fraction) -> bool:
+    """Whether the enclosure of `log Z` contains `log z`, decided up to 10^-20."""
+    with precision(128):
+        lower, _ = enclose(BALL.convert(z).log())
+    return problem.log_z().contains(lower)
+
+
+def test_the_space_of_the_paper_has_nine_to_the_eighth_points() -> None:
+    problem = Preference.paper()
+    assert (problem.bound, problem.dimension, problem.initial) == (4, 8, Weights((None,) * 8))
+    assert (2 * problem.bound + 1) ** problem.dimension == 43_046_721
+    # The printed set {-m, ..., m}, without the power d, has nine.
+    state, points = problem.initial, 1
+    while children := problem.children(state):
+        state, points = children[0], points * len(children)
+    assert points == 43_046_721
+
+
+def test_rewards_multiply_one_tabulated_factor_per_comparison() -> None:
+    problem = Preference(((1, 0, -1), (1, 1, 0), (1, 0, -1), (-1, 0, 0)), bound=2)
+    table = dict(zip(range(-6, 7), problem.likelihood, strict=True))
+    assert problem.reward(Weights((2, -1, -2))) == table[4] ** 2 * table[1] * table[-2]
+    assert problem.reward(Weights((0, 0, 0))) == Fraction(1, 16)
+    assert all(Fraction(float(np.float32(float(p)))) == p for p in problem.likelihood)
+    for score, p in table.items():
+        assert float(p) == pytest.approx(1 / (1 + math.exp(-score)), rel=2.0**-23)
+
+
+def test_the_preferred_item_is_the_one_whose_features_are_counted_positively() -> None:
+    problem = Preference(((1, 0),), bound=3)
+    rewards = [problem.reward(Weights((w, 0))) for w in range(-3, 4)]
+    assert rewards == sorted(rewards) == list(problem.likelihood[3:10])
+
+
+@pytest.mark.parametrize(
+    ("order", "states", "lifted", "trajectories"),
+    [("fixed", 13, 13, 9), ("any", 16, 1 + 6 + 9, 18)],
+)
+def test_minimal_presets_are_small(
+    order: Order, states: int, lifted: int, trajectories: int
+) -> None:
+    dag = enumerate_dag(replace(Preference.minimal(), order=order))
+    assert len(dag.labels) == states
+    assert len(lift(dag, History()).dag.labels) == lifted
+    assert dag.trajectory_count == trajectories
+
+
+def test_the_order_decides_the_paths_and_not_the_target() -> None:
+    fixed = Preference.random(6, 3, 1)
+    either = replace(fixed, order="any")
+    trees, graphs = enumerate_dag(fixed), enumerate_dag(either)
+    assert graphs.trajectory_count == math.factorial(3) * trees.trajectory_count
+    laws = [
+        dict(zip((dag.labels[x] for x in dag.terminals), enumerate_rewards(p, dag), strict=True))
+        for p, dag in ((fixed, trees), (either, graphs))
+    ]
+    assert laws[0] == laws[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fewer_comparisons_are_a_prefix_of_more(seed: int) -> None:
+    longest = Preference.paper(150, seed=seed)
+    for comparisons in (50, 100):
+        shorter = Preference.paper(comparisons, seed=seed)
+        assert shorter.differences == longest.differences[:comparisons]
+    assert all(any(row) for row in longest.differences)
+    assert Preference.paper(50, seed=seed) != Preference.paper(50, seed=seed + 1)
+
+
+def test_labels_follow_the_likelihood_of_hidden_weights() -> None:
+    # With many comparisons the posterior sits on the weights that made them.
+    problem = Preference.random(400, 3, 2, seed=5)
+    box = list(product(range(-2, 3), repeat=3))
+    posterior = [problem.reward(Weights(w)) for w in box]
+    best = max(range(len(box)), key=lambda i: posterior[i])
+    assert posterior[best] / sum(posterior) > Fraction(9, 10)
+    # Control: labels turned round have the opposite weights as their best.
+    turned = Preference(tuple(tuple(-x for x in row) for row in problem.differences), 2)
+    worst = max(box, key=lambda w: turned.reward(Weights(w)))
+    assert worst == tuple(-w for w in box[best])
+
+
+@pytest.mark.parametrize("block", [5, 25, 10_000])
+@pytest.mark.parametrize(
+    ("comparisons", "dimension", "bound"),
+    [(1, 1, 2), (40, 1, 2), (40, 2, 2), (25, 4, 2), (9, 6, 1)],
+)
+def test_log_z_encloses_the_enumerated_one(
+    monkeypatch: pytest.MonkeyPatch, comparisons: int, dimension: int, bound: int, block: int
+) -> None:
+    monkeypatch.setattr(preference, "BLOCK", block)
+    for seed in range(2):
+        problem = Preference.random(comparisons, dimension, bound, seed=seed)
+        z = enumerated(problem)
+        assert holds(problem, z)
+        assert problem.log_z().error < 1e-12
+        # Control: a comparison that is turned round is seen.
+        first, *others = problem.differences
+        turned = Preference((tuple(-x for x in first), *others), bound)
+        assert (enumerated(turned) != z) == (not holds(turned, z))
+        # Control: so is a billionth of the sum.
+        assert not holds(problem, z * (1 + Fraction(1, 10**9)))
+
+
+def test_every_block_holds_the_rewards_of_its_points() -> None:
+    problem = Preference.random(30, 5, 1, seed=3)
+    blocks = problem._blocks
+    assert (len(blocks.heads), blocks.terms) == (3, 81)
+    scale = 2 ** len(problem.differences)
+    for block, head in enumerate(blocks.heads.tolist()):
+        for tail, weight in zip(blocks.tails.tolist(), blocks.weights(block).tolist(), strict=True):
+            exact = problem.reward(Weights((*head, *tail))) * scale
+            assert abs(Fraction(weight) - exact) <= Fraction(gamma(29)) * exact
+
+
+def test_repeated_opposite_and_empty_differences_are_summed_like_any_others() -> None:
+    rows = ((1, -1, 0), (1, -1, 0), (-1, 1, 0), (0, 0, 0), (0, 0, -1), (0, 0, 1))
+    problem = Preference(rows, 2)
+    assert holds(problem, enumerated(problem))
+
+
+def test_rewards_below_the_range_of_floats_do_not_disturb_the_sum() -> None:
+    # 500 comparisons for one item and 12 against: R falls to exp(-20,000).
+    problem = Preference(((1,),) * 500 + ((-1,),) * 12, 43)
+    assert min(problem.reward(Weights((w,))) for w in (-43, 43)) < Fraction(1, 10**8000)
+    assert holds(problem, enumerated(problem))
+
+
+def test_log_z_at_the_papers_size_is_a_product_where_comparisons_share_no_components() -> None:
+    # Differences with two entries each, on separate components: Z is a product of four sums.
+    pairs = ((1, -1), (1, 0), (0, 1), (1, -1), (-1, 0))
+    rows = tuple((0,) * (2 * i) + pair + (0,) * (6 - 2 * i) for i in range(4) for pair in pairs)
+    problem = Preference(rows, 4)
+    factor = sum(
+        math.prod(problem.likelihood[32 + a * x + b * y] for x, y in pairs)
+        for a, b in product(range(-4, 5), repeat=2)
+    )
+    assert isinstance(factor, Fraction)
+    assert holds(problem, factor**4)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Preference([(1,)]), InputError, "differences is .* must be a tuple"),  # type: ignore[arg-type]
+        (lambda: Preference(([1],)), InputError, "difference 0 is .* must be a tuple"),  # type: ignore[arg-type]
+        (lambda: Preference(((1.0,),)), InputError, "has the entry 1.0, but features are 0 or 1"),  # type: ignore[arg-type]
+        (lambda: Preference(((True,),)), InputError, "has the entry True"),
+        (lambda: Preference(((),)), InputError, "at least one"),
+        (lambda: Preference(((1, 0),), 44), InputError, "m d = 88"),
+        (lambda: Preference.random(5, 8, 100), InputError, "m d = 800"),
+        (lambda: Preference.random(5, 10**400, 1), InputError, "m d = 1000"),
+        (lambda: Preference.random(0, 2, 1), InputError, "comparisons is 0"),
+        (lambda: Preference.random(5, 2, 1, seed=-1), InputError, "seed is -1"),
+        (lambda: Preference.random(5, 12, 4).log_z(), TooLargeError, "282,429,536,481 terminal"),
+        (lambda: Preference(((1,),) * 513).log_z(), TooLargeError, "513 comparisons"),
+    ],
+)
+def test_impossible_data_are_refused(
+    make: Callable[[], object], error: type[InputError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
