@@ -1,6 +1,7 @@
 """Preference learning: rewards by hand, the blockwise sum against enumeration, nested data."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -8,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from reference import (
     BALL,
@@ -171,6 +173,47 @@ def test_log_z_at_the_papers_size_is_a_product_where_comparisons_share_no_compon
     assert holds(problem, factor**4)
 
 
+def test_samples_follow_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preference, "BLOCK", 5)
+    problem, count = Preference.random(4, 2, 2, seed=1), 40_000
+    assert len(problem._blocks.heads) == 5
+    counts = Counter(problem.sample(count, seed=0))
+    box = [Weights(w) for w in product(range(-2, 3), repeat=2)]
+    observed, rewards = [counts[w] for w in box], [problem.reward(w) for w in box]
+    assert sum(observed) == count
+    target = [float(count * r / sum(rewards)) for r in rewards]
+    assert min(target) > 5
+    assert chisquare(observed, target).pvalue > 0.001
+    # Control: the test rejects the posterior without one of the comparisons, and the prior.
+    fewer = Preference(problem.differences[1:], 2)
+    posterior = [fewer.reward(w) for w in box]
+    wrong = [float(count * r / sum(posterior)) for r in posterior]
+    assert chisquare(observed, wrong).pvalue < 1e-6
+    assert chisquare(observed).pvalue < 1e-6
+
+
+def test_samples_at_the_papers_size_have_the_marginals_of_the_sums() -> None:
+    problem, count = Preference.paper(150), 20_000
+    blocks = problem._blocks
+    samples = problem.sample(count, seed=0)
+    assert samples == problem.sample(count, seed=0) != problem.sample(count, seed=1)
+    law = blocks.totals / blocks.totals.sum()
+    for component in range(4):
+        observed = Counter(x.components[component] for x in samples)
+        values = blocks.heads[:, component]
+        expected = {w: count * law[values == w].sum() for w in range(-4, 5)}
+        common = [w for w in expected if expected[w] > 5]
+        rare = count - sum(observed[w] for w in common)
+        assert (
+            chisquare(
+                [*(observed[w] for w in common), rare],
+                [*(expected[w] for w in common), count - sum(expected[w] for w in common)],
+            ).pvalue
+            > 1e-3
+        )
+    assert problem.sample(0, seed=0) == []
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -185,6 +228,8 @@ def test_log_z_at_the_papers_size_is_a_product_where_comparisons_share_no_compon
         (lambda: Preference.random(0, 2, 1), InputError, "comparisons is 0"),
         (lambda: Preference.random(5, 2, 1, seed=-1), InputError, "seed is -1"),
         (lambda: Preference.random(5, 12, 4).log_z(), TooLargeError, "282,429,536,481 terminal"),
+        (lambda: Preference.minimal().sample(-1, 0), InputError, "count is -1"),
+        (lambda: Preference.minimal().sample(1, None), InputError, "seed is None"),  # type: ignore[arg-type]
         (lambda: Preference(((1,),) * 513).log_z(), TooLargeError, "513 comparisons"),
     ],
 )

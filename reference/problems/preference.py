@@ -15,7 +15,7 @@ import numpy.typing as npt
 from reference.errors import InputError, TooLargeError, check_integer, check_type
 from reference.fields import gamma
 from reference.problems.base import dyadic
-from reference.problems.closed_form import Enclosure
+from reference.problems.closed_form import Enclosure, check_count
 
 Order = Literal["fixed", "any"]
 
@@ -164,7 +164,7 @@ class Preference:
     def log_z(self) -> Enclosure:
         """`log Z`, in nats, by summing the likelihood of every `w` in float64, with a proved error.
 
-        There is no closed form, but the sum is affordable: the `9^8` terms of the paper take a few
+        There is no formula, but the sum is affordable: the `9^8` terms of the paper take a few
         seconds. With n comparisons `2^n R(w)` is a product of n factors `2 sigmoid` that are exact
         in float64, at most `2^n`, and exactly 1 at `w = 0`. So there are `n - 1` roundings per
         term and one per addition, in whatever order, and no cancellation; the roundings of a
@@ -180,6 +180,30 @@ class Preference:
         )
         # |log(1 + e)| <= e / (1 - e) for |e| <= gamma_k: gamma_2k leaves room for underflow, too.
         return Enclosure(log_z.value, math.nextafter(log_z.error + gamma(2 * roundings), math.inf))
+
+    def sample(self, count: int, seed: int) -> list[Weights]:
+        """Independent samples of the posterior: a block by its sum, then a term by its weight.
+
+        Both are drawn in float64. With B blocks of t terms, the roundings of the weights, of their
+        cumulative sums (one per term, and two for their quotients) and of the uniform variates put
+        the law within `(B + 2 t + n) 2^-52` of `R / Z` in total variation, which is below `5e-12`
+        at the paper's size.
+
+        Raises:
+            TooLargeError: as `log_z`.
+        """
+        check_integer("sample", "seed", seed, 0)
+        rng, blocks = np.random.default_rng(seed), self._blocks
+        law = blocks.totals / blocks.totals.sum()
+        chosen = rng.choice(len(law), size=check_count(count), p=law)
+        samples = np.empty((count, self.dimension), np.int64)
+        samples[:, : blocks.heads.shape[1]] = blocks.heads[chosen]
+        for block in np.unique(chosen):
+            (rows,) = np.nonzero(chosen == block)
+            weights = blocks.weights(block)
+            terms = rng.choice(blocks.terms, size=len(rows), p=weights / weights.sum())
+            samples[rows, blocks.heads.shape[1] :] = blocks.tails[terms]
+        return [Weights(tuple(row)) for row in samples.tolist()]
 
     @cached_property
     def _blocks(self) -> "_Blocks":
@@ -228,7 +252,7 @@ class _Blocks:
         self._places = width * np.arange(len(patterns))[:, None] + patterns @ self.tails.T + reach
         self._factors = np.array([2 * float(p) for p in problem.likelihood])
 
-    def weights(self, block: int) -> npt.NDArray[np.float64]:
+    def weights(self, block: int | np.int64) -> npt.NDArray[np.float64]:
         """`2^n R`, one number per row of `tails`."""
         scores = (self.heads[block] @ self._head_data)[:, None]
         tables = np.multiply.reduceat(self._factors[self._columns + scores], self._starts)
