@@ -33,7 +33,7 @@ from reference.balls import enclose
 from reference.problems import closed_form
 from reference.problems.presets import MINIMAL, PAPER
 
-WITHOUT_CLOSED_FORM = {"bits", "preference"}
+WITHOUT_CLOSED_FORM = {"bits"}
 SAMPLES = 20_000
 
 

@@ -10,6 +10,7 @@ from reference.problems.base import (
 )
 from reference.problems.bits import BitSequences
 from reference.problems.closed_form import ClosedForm, Enclosure, closed_form
+from reference.problems.graphs import EdgeAddition, Graph
 from reference.problems.grid import Cell, Grid
 from reference.problems.ising import Ising
 from reference.problems.lines import Lines
@@ -24,7 +25,9 @@ __all__ = [
     "Build",
     "Cell",
     "ClosedForm",
+    "EdgeAddition",
     "Enclosure",
+    "Graph",
     "Grid",
     "Ising",
     "LazyRandomWalk",

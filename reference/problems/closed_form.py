@@ -93,6 +93,7 @@ class FiniteLaw(Generic[S]):
 
     def sample(self, count: int, seed: int) -> list[S]:
         """`count` independent states, each with probability proportional to its weight."""
+        check_integer("sample", "seed", seed, 0)
         rng = Random(seed)
         return [self.draw(rng) for _ in range(check_count(count))]
 

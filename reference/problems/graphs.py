@@ -1,18 +1,14 @@
 """Edge addition: labelled graphs that grow by one legal edge at a time (fig:graphssg)."""
 
-import random
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
-from math import lcm
 from typing import NamedTuple, Self
 
-from reference.errors import InputError
+from reference.errors import InputError, check_type
 from reference.problems.base import positive_reward
-from reference.problems.closed_form import Enclosure
+from reference.problems.closed_form import Enclosure, FiniteLaw
 
 Edge = tuple[int, int]
 
@@ -60,6 +56,8 @@ class EdgeAddition:
     rewards: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
+        for name in ("features", "inner", "terminals", "rewards"):
+            check_type("EdgeAddition", name, getattr(self, name), tuple)
         for i, feature in enumerate(self.features):
             if type(feature) is not int:
                 raise InputError(f"the feature of node {i} is {feature!r}, but must be an integer")
@@ -219,11 +217,9 @@ class EdgeAddition:
         return Enclosure.log_of(self.z())
 
     def sample(self, count: int, seed: int) -> list[Graph]:
-        """Independent samples of `pi = R / Z`, drawn in integers, so that their law is exact."""
-        common = lcm(*(value.denominator for value in self.rewards))
-        sums = list(accumulate(int(value * common) for value in self.rewards))
-        rng = random.Random(seed)
-        return [self.terminals[bisect_right(sums, rng.randrange(sums[-1]))] for _ in range(count)]
+        """Independent samples of the target."""
+        law = FiniteLaw.of({x: self.reward(x) for x in self.terminals})
+        return law.sample(count, seed)
 
 
 def _graphs(*texts: str) -> tuple[Graph, ...]:

@@ -79,7 +79,7 @@ class Preference:
                         f"Preference: difference {k} has the entry {entry!r}, but features are 0 "
                         "or 1, so their difference is -1, 0 or 1"
                     )
-        check_score(self.bound, self.dimension)
+        _check_score(self.bound, self.dimension)
 
     @classmethod
     def random(
@@ -95,7 +95,7 @@ class Preference:
         check_integer("Preference.random", "dimension", dimension, 1)
         check_integer("Preference.random", "bound", bound, 1)
         check_integer("Preference.random", "seed", seed, 0)
-        check_score(bound, dimension)
+        _check_score(bound, dimension)
         rng = Random(seed)
         hidden = [rng.randint(-bound, bound) for _ in range(dimension)]
         rows: list[tuple[int, ...]] = []
@@ -265,7 +265,7 @@ class _Blocks:
         return np.array([self.weights(block).sum() for block in range(len(self.heads))])
 
 
-def check_score(bound: int, dimension: int) -> None:
+def _check_score(bound: int, dimension: int) -> None:
     """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32.
 
     Raises:

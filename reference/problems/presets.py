@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reference.problems.bits import BitSequences
+from reference.problems.graphs import EdgeAddition
 from reference.problems.grid import Grid
 from reference.problems.ising import Ising
 from reference.problems.lines import Lines
@@ -17,6 +18,10 @@ from reference.problems.tables import TableSequences
 MINIMAL: Mapping[str, Callable[[], Any]] = {
     "lines": Lines.minimal,
     "lines-sparse": lambda: Lines.sparse(6, 2, (2, 5)),
+    "graphs-1": EdgeAddition.matching,
+    "graphs-2": EdgeAddition.paths,
+    "graphs-3": EdgeAddition.marked,
+    "graphs-4": EdgeAddition.mirrored,
     "sets": Sets.minimal,
     "sets-sum": lambda: Sets.random(5, 3, "sum"),
     "synthetic": SyntheticSequences.minimal,
@@ -36,6 +41,7 @@ MINIMAL: Mapping[str, Callable[[], Any]] = {
 PAPER: Mapping[str, Callable[[], Any]] = {
     "lines": Lines.paper,
     "lines-sparse": Lines.sparse,
+    "graphs": EdgeAddition.paper,
     "sets-16": lambda: Sets.paper(16),
     "sets-24": lambda: Sets.paper(24),
     "sets-32": lambda: Sets.paper(32),
