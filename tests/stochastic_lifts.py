@@ -41,14 +41,14 @@ def build(
     latents: tuple[int, ...] = (0,),
 ) -> StochasticLift:
     """A lift written out."""
-    dag = pointed_dag(children)
+    dag = pointed_dag({state: list(row) for state, row in children.items()})
     forward, backward = kernel(dag, kappa_f, latents), kernel(dag, kappa_b, latents)
     return StochasticLift(dag, latents, forward, backward, law(dag, nu))
 
 
 def build_forward(children: Mapping[str, str], kappa_f: Mapping[str, Row]) -> StochasticLift:
     """The lift that a forward kernel forces, with two latents, equally likely at the start."""
-    dag = pointed_dag(children)
+    dag = pointed_dag({state: list(row) for state, row in children.items()})
     return StochasticLift.from_forward(
         dag, (0, 1), kernel(dag, kappa_f, (0, 1)), {0: HALF, 1: HALF}
     )
@@ -63,7 +63,7 @@ def random_lift(seed: int, least: int = 1) -> StochasticLift:
         for parent in rng.sample(range(node), rng.randint(1, node)):
             children[parent].append(node)
         children[node] = []
-    dag = pointed_dag(children)
+    dag = pointed_dag({state: list(row) for state, row in children.items()})
 
     def choose(keys: list[Any]) -> dict[Any, Fraction]:
         weights = [rng.choice([least, *range(least, 7)]) for _ in keys]
