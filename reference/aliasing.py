@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, check_integer, check_list, check_type
 from reference.fields import RATIONAL
 from reference.policies import ForwardPolicy
 
@@ -54,6 +54,9 @@ class TiedPolicies:
     classes: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        check_type("TiedPolicies", "dag", self.dag, PointedDAG)
+        for number in check_list("TiedPolicies", "classes", self.classes):
+            check_integer("TiedPolicies", "a class", number, 0)
         if len(self.classes) != len(self.dag.edges):
             raise InputError(
                 f"TiedPolicies: {len(self.classes)} classes for a DAG of {len(self.dag.edges)} "

@@ -1,7 +1,7 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 
 class InputError(ValueError):
@@ -27,8 +27,8 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
         )
 
 
-def check_integer(owner: str, name: str, value: object, least: int) -> None:
-    """Checks that an argument is an integer (no bool) of at least `least`.
+def check_integer(owner: str, name: str, value: object, least: int, most: int = 1_000_000) -> None:
+    """Checks that an argument is an integer (no bool) from `least` to `most`.
 
     Raises:
         InputError: if it is not.
@@ -37,6 +37,29 @@ def check_integer(owner: str, name: str, value: object, least: int) -> None:
         raise InputError(
             f"{owner}: {name} is {_shown(value)}, but must be an integer of at least {least}"
         )
+    if value > most:
+        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be at most {most:,}")
+
+
+def check_seed(owner: str, seed: object) -> None:
+    """Checks a random seed, which must be given: an unseeded draw could not be repeated.
+
+    Raises:
+        InputError: if it is not an integer from 0 to 2^64 - 1.
+    """
+    check_integer(owner, "the seed", seed, 0, most=2**64 - 1)
+
+
+def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
+    """Checks that an argument is one of the strings of a `Literal`.
+
+    Raises:
+        InputError: if it is not.
+    """
+    allowed = get_args(choices)
+    if not isinstance(value, str) or value not in allowed:
+        listed = ", ".join(map(repr, allowed))
+        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be one of {listed}")
 
 
 def check_list(owner: str, name: str, value: object) -> list[Any]:
@@ -68,5 +91,7 @@ def check_hashable(what: str, value: object) -> None:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -185,7 +185,7 @@ def lift(
         InputError: if a latent is not hashable, or holds a NaN.
     """
     check_type("lift", "base", base, PointedDAG)
-    check_integer("lift", "max_nodes", max_nodes, 1)
+    check_integer("lift", "max_nodes", max_nodes, 1, most=10**12)
     for member in ("initial", "advance"):
         if not hasattr(dynamics, member):
             raise InputError(

@@ -24,7 +24,7 @@ from itertools import product
 from typing import Any, Self
 
 from reference.dag import PointedDAG
-from reference.errors import InputError
+from reference.errors import InputError, check_hashable, check_type
 from reference.stochastic_kernels import (
     ZERO,
     Kernel,
@@ -68,6 +68,7 @@ class StochasticLift:
     nu: Measure
 
     def __post_init__(self) -> None:
+        check_type("StochasticLift", "dag", self.dag, PointedDAG)
         _check_latents(self.latents)
         check_kernel("kappa_f", self.kappa_f, self.states)
         check_kernel("kappa_b", self.kappa_b, self.states)
@@ -133,6 +134,8 @@ class StochasticLift:
         Raises:
             InputError: as for the class, or an entry of `kappa_f` that is not along an edge.
         """
+        check_type("StochasticLift", "dag", dag, PointedDAG)
+        check_type("StochasticLift", "initial", initial, Mapping)
         _check_latents(latents)
         states = frozenset(product(range(len(dag.labels)), latents))
         check_kernel("kappa_f", kappa_f, states)
@@ -152,6 +155,9 @@ class StochasticLift:
 
 
 def _check_latents(latents: tuple[Hashable, ...]) -> None:
+    check_type("StochasticLift", "latents", latents, tuple)
+    for latent in latents:
+        check_hashable("a latent", latent)
     if not latents or len(set(latents)) != len(latents):
         raise InputError(f"the latents are {latents!r}: give at least one, each of them once")
 

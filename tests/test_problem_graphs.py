@@ -143,5 +143,5 @@ def test_a_fork_needs_an_exact_target_inside_the_unit_interval(t: Fraction) -> N
 
 
 def test_a_fork_needs_the_state_that_forks() -> None:
-    with pytest.raises(InputError, match="must end with p"):
+    with pytest.raises(InputError, match="ends with p"):
         EdgeAddition.fork(3, (), (0, 1), (0, 2))

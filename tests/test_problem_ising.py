@@ -211,7 +211,7 @@ def test_strong_fields_and_couplings_do_not_overflow() -> None:
         (lambda: Ising(fractions(0), fractions(40)), "log R can reach 800"),
         (lambda: Ising(fractions(1), fractions(1), "random"), "order is 'random'"),  # type: ignore[arg-type]
         (lambda: Ising.random(3, seed=-1), "seed is -1"),
-        (lambda: Ising.paper(36.0), "36.0 spins"),  # type: ignore[arg-type]
+        (lambda: Ising.paper(36.0), "number of spins is 36.0"),  # type: ignore[arg-type]
         (lambda: STRONG.sample(-1, 0), "count is -1"),
         (lambda: STRONG.sample(1, None), "seed is None"),  # type: ignore[arg-type]
     ],

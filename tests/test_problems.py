@@ -290,7 +290,7 @@ def test_states_print_readably() -> None:
         (lambda: Ising(fractions(1), ()), "1 fields and 0 directions"),
         (lambda: Ising((1.0,), (1.0,)), r"fields\[0\] is 1.0"),  # type: ignore[arg-type]
         (lambda: Ising(fractions(800), fractions(0)), "log R can reach 800"),
-        (lambda: Ising.random(0), "0 spins"),
+        (lambda: Ising.random(0), "number of spins is 0"),
         (lambda: Grid(16, 2, "flat"), "landscape is 'flat'"),  # type: ignore[arg-type]
         (lambda: Grid(4, 2, "sparse"), "at least 5"),
         (lambda: Grid(16.0), "the side H is 16.0"),  # type: ignore[arg-type]

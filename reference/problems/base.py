@@ -46,7 +46,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         TooLargeError: if there are more than `max_nodes` states.
         InputError: if the states do not form a pointed DAG.
     """
-    check_integer("enumerate_dag", "max_nodes", max_nodes, 1)
+    check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
     for member in ("initial", "children"):
         if not hasattr(problem, member):
             raise InputError(

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from random import Random
 from typing import Self
 
-from reference.errors import InputError, check_integer, check_list
+from reference.errors import InputError, check_choice, check_integer, check_list
 from reference.problems.base import dyadic
+from reference.problems.closed_form import seeded
 from reference.problems.sequences import Build
 
 # The words of which modes are made (Malkin et al., 2022).
@@ -56,8 +56,7 @@ class BitSequences:
                 f"BitSequences: words of {self.word} bits do not make up {self.length}: choose a "
                 "divisor"
             )
-        if self.build not in ("append", "prepend-append"):
-            raise InputError(f"build is {self.build!r}, but must be 'append' or 'prepend-append'")
+        check_choice("BitSequences", "build", self.build, Build)
 
     @classmethod
     def random(
@@ -78,7 +77,7 @@ class BitSequences:
         check_integer("BitSequences.random", "draws", draws, 1)
         if length % 8:
             raise InputError(f"the length is {length}, but modes are made of words of 8 bits")
-        rng = Random(seed)
+        rng = seeded(seed)
         drawn = ["".join(rng.choices(WORDS, k=length // 8)) for _ in range(draws)]
         return cls(tuple(dict.fromkeys(drawn)), word, build, exponent)
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from random import Random
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from reference.errors import InputError, check_integer
+from reference.errors import InputError, check_integer, check_seed
 from reference.fields import gamma
 
 S = TypeVar("S", bound=Hashable)
@@ -93,13 +93,22 @@ class FiniteLaw(Generic[S]):
 
     def sample(self, count: int, seed: int) -> list[S]:
         """`count` independent states, each with probability proportional to its weight."""
-        check_integer("sample", "seed", seed, 0)
-        rng = Random(seed)
+        rng = seeded(seed)
         return [self.draw(rng) for _ in range(check_count(count))]
 
     def draw(self, rng: Random) -> S:
         """One state."""
         return self.states[bisect_right(self._sums, rng.randrange(self._sums[-1]))]
+
+
+def seeded(seed: int) -> Random:
+    """A generator of integers, started by a seed that must be given.
+
+    Raises:
+        InputError: if it is not an integer from 0 to 2^64 - 1.
+    """
+    check_seed("sample", seed)
+    return Random(seed)
 
 
 def check_count(count: int) -> int:
@@ -108,5 +117,5 @@ def check_count(count: int) -> int:
     Raises:
         InputError: if it is not an integer of at least 0.
     """
-    check_integer("sample", "count", count, 0)
+    check_integer("sample", "count", count, 0, most=10**9)
     return count

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from reference.errors import InputError, check_type
+from reference.errors import InputError, check_integer, check_list, check_type
 from reference.problems.base import positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
@@ -23,8 +23,19 @@ class Graph(NamedTuple):
 
 
 def graph(edges: Iterable[Edge]) -> Graph:
-    """The graph with these edges, in any order and orientation."""
-    return Graph(tuple(sorted((min(edge), max(edge)) for edge in edges)))
+    """The graph with these edges, in any order and orientation.
+
+    Raises:
+        InputError: if they are not pairs of node numbers.
+    """
+    pairs = [_pair(edge) for edge in check_list("graph", "edges", edges)]
+    return Graph(tuple(sorted((min(pair), max(pair)) for pair in pairs)))
+
+
+def _pair(edge: object) -> Edge:
+    if isinstance(edge, tuple | list) and len(edge) == 2 and all(type(i) is int for i in edge):
+        return edge[0], edge[1]
+    raise InputError(f"the edge {edge!r} must be a pair of node numbers")
 
 
 def added_edge(parent: Graph, child: Graph) -> Edge:
@@ -119,13 +130,17 @@ class EdgeAddition:
 
         All features are equal, `R(q_1) = t` and `R(q_2) = 1 - t`, as in fig:graphssg.
         """
-        if not inner:
-            raise InputError("EdgeAddition.fork: `inner` is empty, but must end with p: give it")
+        states = check_list("EdgeAddition.fork", "inner", inner)
+        if not states or not isinstance(states[-1], Graph):
+            raise InputError(
+                "EdgeAddition.fork: `inner` must be a list of Graphs that ends with p: give it"
+            )
+        check_integer("EdgeAddition.fork", "nodes", nodes, 1)
+        check_type("EdgeAddition.fork", "t", t, (Fraction, int))
         if not 0 < t < 1:
             raise InputError(f"R(q1) is t = {t} and R(q2) is 1 - t, so t must lie between 0 and 1")
-        p = inner[-1]
-        ends = tuple(graph((*p.edges, edge)) for edge in (first, second))
-        return cls((0,) * nodes, tuple(inner), ends, (t, 1 - t))
+        ends = tuple(graph((*states[-1].edges, edge)) for edge in (first, second))
+        return cls((0,) * nodes, tuple(states), ends, (t, 1 - t))
 
     @classmethod
     def matching(cls, t: Fraction = Fraction(7, 10)) -> Self:
@@ -233,9 +248,8 @@ def _check_graph(state: Graph, nodes: int) -> None:
             f"the state {state!r} is a {type(state).__name__}, but must be a Graph: build it with "
             "reference.problems.graphs.graph"
         )
-    for edge in state.edges:
-        if len(edge) != 2 or any(type(i) is not int for i in edge):
-            raise InputError(f"the edge {edge!r} of {state!r} must be a pair of node numbers")
+    for edge in check_list("EdgeAddition", f"the edges of {state!r}", state.edges):
+        _pair(edge)
         if not 0 <= edge[0] < edge[1] < nodes:
             raise InputError(
                 f"the edge {edge!r} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, the "

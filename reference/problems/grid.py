@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from random import Random
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self
 
-from reference.errors import InputError, check_integer
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
+from reference.errors import InputError, check_choice, check_integer
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
 
@@ -52,11 +51,7 @@ class Grid:
     def __post_init__(self) -> None:
         check_integer("Grid", "the side H", self.side, 2)
         check_integer("Grid", "the dimension", self.dimension, 1)
-        if self.landscape not in get_args(Landscape):
-            raise InputError(
-                f"Grid: the landscape is {self.landscape!r}, but must be one of "
-                f"{', '.join(get_args(Landscape))}"
-            )
+        check_choice("Grid", "landscape", self.landscape, Landscape)
         if self.landscape == "sparse" and self.side < 5:
             raise InputError(
                 f"Grid: on a side of {self.side} the peaks of the sparse landscape would touch: "
@@ -139,7 +134,7 @@ class Grid:
 
     def sample(self, count: int, seed: int) -> list[Cell]:
         """Independent samples of the target: a term of the reward, then a cell of its box."""
-        rng, everywhere = Random(seed), frozenset(range(self.side))
+        rng, everywhere = seeded(seed), frozenset(range(self.side))
         if self.landscape == "sparse":
             # A peak is 1/1000 like every cell, and the rest on top.
             parts = [(FLOOR, everywhere)] + [(1 - FLOOR, peak) for peak in self.peaks]

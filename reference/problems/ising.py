@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_type
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
@@ -56,8 +56,7 @@ class Ising:
     order: Order = "any"
 
     def __post_init__(self) -> None:
-        if self.order not in ("any", "fixed"):
-            raise InputError(f"Ising: the order is {self.order!r}, but must be 'any' or 'fixed'")
+        check_choice("Ising", "order", self.order, Order)
         for name in ("fields", "direction"):
             values = getattr(self, name)
             check_type("Ising", name, values, tuple)
@@ -82,9 +81,8 @@ class Ising:
     @classmethod
     def random(cls, spins: int, order: Order = "any", seed: int = 0) -> Self:
         """`v` uniform on the unit sphere and `h` standard normal, rounded to 24 bits."""
-        if not isinstance(spins, int) or isinstance(spins, bool) or spins < 1:
-            raise InputError(f"Ising has {spins!r} spins, but must have an integer of at least 1")
-        check_integer("Ising", "seed", seed, 0)
+        check_integer("Ising", "the number of spins", spins, 1, most=10_000)
+        check_seed("Ising", seed)
         rng = np.random.default_rng(seed)
         v, h = rng.normal(size=(2, spins))
         v /= np.linalg.norm(v)
@@ -168,7 +166,7 @@ class Ising:
         """
         from reference.balls import BALL, precision
 
-        check_integer("sample", "seed", seed, 0)
+        check_seed("sample", seed)
         with precision(128):
             terms = self._lattice_terms()
             total = BALL.sum(terms)

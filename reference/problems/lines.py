@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_list
+from reference.errors import InputError, check_integer, check_list, check_seed
 from reference.problems.base import dyadic, positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
@@ -47,6 +47,7 @@ class Lines:
         rounded to 24 bits, so that they are exact rationals and exact float32 numbers at once.
         """
         check_integer("Lines", "the length N", length, 1)
+        check_seed("Lines.laplaces", seed)
         rng = np.random.default_rng(seed)
         centres = rng.integers(1, length, size=4, endpoint=True).tolist()
         weights = rng.dirichlet(np.ones(4)).tolist()

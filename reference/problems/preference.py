@@ -12,7 +12,14 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, TooLargeError, check_integer, check_type
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_choice,
+    check_integer,
+    check_seed,
+    check_type,
+)
 from reference.fields import gamma
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Enclosure, check_count
@@ -59,10 +66,7 @@ class Preference:
 
     def __post_init__(self) -> None:
         check_integer("Preference", "bound", self.bound, 1)
-        if self.order not in ("fixed", "any"):
-            raise InputError(
-                f"Preference: the order is {self.order!r}, but must be 'fixed' or 'any'"
-            )
+        check_choice("Preference", "order", self.order, Order)
         check_type("Preference", "differences", self.differences, tuple)
         if not self.differences:
             raise InputError("Preference: no comparison is given: give at least one difference")
@@ -94,7 +98,7 @@ class Preference:
         check_integer("Preference.random", "comparisons", comparisons, 1)
         check_integer("Preference.random", "dimension", dimension, 1)
         check_integer("Preference.random", "bound", bound, 1)
-        check_integer("Preference.random", "seed", seed, 0)
+        check_seed("Preference.random", seed)
         _check_score(bound, dimension)
         rng = Random(seed)
         hidden = [rng.randint(-bound, bound) for _ in range(dimension)]
@@ -192,7 +196,7 @@ class Preference:
         Raises:
             TooLargeError: as `log_z`.
         """
-        check_integer("sample", "seed", seed, 0)
+        check_seed("sample", seed)
         rng, blocks = np.random.default_rng(seed), self._blocks
         law = blocks.totals / blocks.totals.sum()
         chosen = rng.choice(len(law), size=check_count(count), p=law)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self
 
-from reference.errors import InputError, TooLargeError, check_integer
+from reference.errors import InputError, TooLargeError, check_choice, check_integer
 from reference.problems.base import MAX_NODES, dyadic, positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
@@ -57,11 +57,7 @@ class LazyRandomWalk:
     def __post_init__(self) -> None:
         for name in ("radius", "steps", "dimension"):
             check_integer("LazyRandomWalk", name, getattr(self, name), 1)
-        if self.landscape not in get_args(Landscape):
-            raise InputError(
-                f"LazyRandomWalk: the landscape is {self.landscape!r}, but must be one of "
-                f"{', '.join(get_args(Landscape))} (the printed cos(s_2) takes negative values)"
-            )
+        check_choice("LazyRandomWalk", "landscape", self.landscape, Landscape)
         side, needed = 2 * self.radius + 1, self.radius * self.dimension
         # A side has at least 3 cells; the first comparison keeps the power small.
         if 3 ** min(self.dimension, 64) > MAX_NODES or side**self.dimension > MAX_NODES:
@@ -159,5 +155,4 @@ class LazyRandomWalk:
 
     def sample(self, count: int, seed: int) -> list[Walker]:
         """Independent samples of the target, drawn in integers: the law is exact."""
-        check_integer("sample", "seed", seed, 0)
         return self.law().sample(count, seed)

@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from random import Random
 from typing import Literal, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_type
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
 from reference.problems.base import RewardForm, dyadic
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
 Build = Literal["append", "prepend-append"]
 
@@ -40,8 +39,7 @@ class Sequences:
         if len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
             raise InputError(f"the alphabet {self.alphabet!r} must be one or more distinct letters")
         check_integer("Sequences", "the length", self.length, 1)
-        if self.build not in ("append", "prepend-append"):
-            raise InputError(f"build is {self.build!r}, but must be 'append' or 'prepend-append'")
+        check_choice("Sequences", "build", self.build, Build)
 
     @property
     def initial(self) -> str:
@@ -87,10 +85,7 @@ class SyntheticSequences(Sequences):
                     f"SyntheticSequences: {name} has {len(values)} values {values}, but must be "
                     f"{size} finite numbers, one per {'position' if name == 'u' else 'letter'}"
                 )
-        if self.form not in ("product", "sum"):
-            raise InputError(
-                f"SyntheticSequences: the form is {self.form!r}, but must be 'product' or 'sum'"
-            )
+        check_choice("SyntheticSequences", "form", self.form, RewardForm)
         if self.form == "sum" and not (
             min(map(min, self.terms)) >= 0 and sum(map(min, self.terms)) > 0
         ):
@@ -114,6 +109,7 @@ class SyntheticSequences(Sequences):
         check_integer("SyntheticSequences.random", "the number of letters", letters, 1)
         if letters > 26:
             raise InputError(f"the number of letters is {letters}, but must lie between 1 and 26")
+        check_seed("SyntheticSequences.random", seed)
         rng = np.random.default_rng(seed)
         u, v = (
             tuple(float(dyadic(value)) for value in rng.uniform(size=n).tolist())
@@ -169,7 +165,7 @@ class SyntheticSequences(Sequences):
 
     def sample(self, count: int, seed: int) -> list[str]:
         """Independent samples of the target: of its factors, or of a term and the rest."""
-        rng, count = Random(seed), check_count(count)
+        rng, count = seeded(seed), check_count(count)
         if self.form == "product":
             rows = [FiniteLaw.of(dict(zip(self.alphabet, row, strict=True))) for row in self.terms]
             return ["".join(row.draw(rng) for row in rows) for _ in range(count)]

@@ -9,9 +9,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_list
+from reference.errors import InputError, check_choice, check_integer, check_list, check_seed
 from reference.problems.base import RewardForm, dyadic
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count
+from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
 
 class Items(NamedTuple):
@@ -54,13 +54,13 @@ class Sets:
                 f"Sets: subsets of {self.size} of {len(self.weights)} items do not exist: lower "
                 "the size"
             )
-        if self.form not in ("product", "sum"):
-            raise InputError(f"Sets: the form is {self.form!r}, but must be 'product' or 'sum'")
+        check_choice("Sets", "form", self.form, RewardForm)
 
     @classmethod
     def random(cls, items: int, size: int, form: RewardForm = "product", seed: int = 0) -> Self:
         """Log utilities `u` from a standard normal law; `exp(u)` is rounded to 24 bits."""
         check_integer("Sets.random", "items", items, 1)
+        check_seed("Sets.random", seed)
         utilities = np.random.default_rng(seed).normal(size=items).tolist()
         return cls(tuple(dyadic(math.exp(u)) for u in utilities), size, form)
 
@@ -150,7 +150,7 @@ class Sets:
         Items are decided from last to first: item i belongs to a set of k among the first i + 1
         with the probability of that share of their `Z`.
         """
-        rng = Random(seed)
+        rng = seeded(seed)
         if self.form == "sum":
             first = FiniteLaw.of(dict(enumerate(self.weights)))
             # R is a sum over items: one item by weight, the others uniformly.
