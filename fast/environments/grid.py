@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from fast.environments.base import AbstractEnvironment, Encoding
-from reference.problems import Cell, Grid
+from reference.problems import Cell, Grid, Landscape
 
 
 class GridState(NamedTuple):
@@ -23,6 +23,7 @@ class GridEnvironment(AbstractEnvironment[GridState]):
 
     side: int = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
+    landscape: Landscape = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
@@ -34,6 +35,7 @@ class GridEnvironment(AbstractEnvironment[GridState]):
         return cls(
             side=problem.side,
             dimension=problem.dimension,
+            landscape=problem.landscape,
             encoding=encoding,
             horizon=problem.dimension * (problem.side - 1) + 1,
             actions=problem.dimension + 1,
@@ -74,9 +76,16 @@ class GridEnvironment(AbstractEnvironment[GridState]):
 
     def log_reward(self, state: GridState) -> Float[Array, ""]:
         # |2x/(H-1) - 1| against 1/2, 3/5 and 4/5, in integers: float32 misplaces the bands.
-        distance = jnp.abs(2 * state.coordinates - (self.side - 1))
-        outer = jnp.all(2 * distance > self.side - 1)
-        band = jnp.all((5 * distance > 3 * (self.side - 1)) & (5 * distance < 4 * (self.side - 1)))
+        x, last = state.coordinates, self.side - 1
+        distance = jnp.abs(2 * x - last)
+        if self.landscape == "sparse":
+            corner = jnp.all((x == 1) | (x == last - 1)) & ~jnp.all(x == 1)
+            return jnp.where(corner | jnp.all(x == 2), 0.0, jnp.log(1e-3))
+        if self.landscape == "printed":
+            outer, band = jnp.all(x >= 1), jnp.all(5 * distance > 4 * last)
+        else:
+            outer = jnp.all(2 * distance > last)
+            band = jnp.all((5 * distance > 3 * last) & (5 * distance < 4 * last))
         return jnp.log(1e-3 + 0.5 * outer + 2.0 * band)
 
     def encode(self, label: Cell) -> GridState:

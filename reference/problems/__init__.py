@@ -11,7 +11,7 @@ from reference.problems.base import (
 from reference.problems.bits import BitSequences
 from reference.problems.closed_form import ClosedForm, Enclosure, closed_form
 from reference.problems.graphs import EdgeAddition, Graph
-from reference.problems.grid import Cell, Grid
+from reference.problems.grid import Cell, Grid, Landscape
 from reference.problems.ising import Ising
 from reference.problems.lines import Lines
 from reference.problems.preference import Preference
@@ -30,6 +30,7 @@ __all__ = [
     "Graph",
     "Grid",
     "Ising",
+    "Landscape",
     "LazyRandomWalk",
     "Lines",
     "Preference",

@@ -22,9 +22,15 @@ PROBLEMS: dict[str, AnyProblem] = {
     "grid, 3 axes": Grid(3, 3),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
-    "synthetic, printed sum": SyntheticSequences.random(3, 2, "append", seed=6, form="sum"),
     "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
+}
+
+# Other rewards on the same graphs: only the environment differs.
+VARIANTS: dict[str, AnyProblem] = {
+    "grid, printed": Grid(4, 2, "printed"),
+    "grid, sparse": Grid(6, 2, "sparse"),
+    "synthetic, printed sum": SyntheticSequences.random(3, 2, "append", seed=6, form="sum"),
 }
 
 
@@ -38,7 +44,7 @@ class Instance(NamedTuple):
 
 def make_instance(name: str) -> Instance:
     """The preset of that name."""
-    problem = PROBLEMS[name]
+    problem = (PROBLEMS | VARIANTS)[name]
     environment = make_environment(problem)
     return Instance(problem, environment, enumerate_environment(problem, environment))
 

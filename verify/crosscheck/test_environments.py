@@ -12,10 +12,10 @@ from fast.bridge import decode_all, enumerate_environment
 from fast.environments import GridEnvironment, LinesEnvironment, make_environment
 from reference.errors import InputError
 from reference.problems import Grid, Lines, TableSequences
-from verify.crosscheck.instances import PROBLEMS, Instance, make_instance
+from verify.crosscheck.instances import PROBLEMS, VARIANTS, Instance, make_instance
 
 
-@pytest.fixture(params=PROBLEMS, scope="module")
+@pytest.fixture(params=[*PROBLEMS, *VARIANTS], scope="module")
 def instance(request: pytest.FixtureRequest) -> Instance:
     return make_instance(request.param)
 
