@@ -3,19 +3,24 @@
 A naturally labelled pointed DAG is a non-empty set of earlier parents for each node but the first:
 there is nothing more to it, so nothing in the generator needs to be trusted.
 
-A lift is determined, up to the names of its latents, by which lifted parents of a state arrive
-with equal latents: a set partition per state, chosen in topological order. One block is no memory,
-singletons are the full history. "For every Omega and every phi" is therefore a finite check.
+The lifts of each, a set partition per state, are those of `reference.partitions`.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 from math import factorial
-from typing import Any, TypeVar
 
-from reference import LiftedDAG, PointedDAG, Table, lift
+from reference import PointedDAG
+from reference.partitions import lifts, set_partitions
 
-A = TypeVar("A")
+__all__ = [
+    "canonical",
+    "from_parents",
+    "isomorphism_classes",
+    "lifts",
+    "pointed_dags",
+    "set_partitions",
+]
 
 
 def pointed_dags(nodes: int) -> Iterator[PointedDAG[int]]:
@@ -31,39 +36,6 @@ def from_parents(parents: Sequence[Sequence[int]]) -> PointedDAG[int]:
         for u in row:
             rows[u].append(j + 1)
     return PointedDAG(tuple(range(len(rows))), tuple(map(tuple, rows)))
-
-
-def lifts(dag: PointedDAG[int]) -> Iterator[LiftedDAG[int]]:
-    """Every deterministic lift of a DAG, once up to renaming of latents."""
-    inner = [v for v in range(1, len(dag.labels)) if dag.children[v]]
-
-    def choose(
-        position: int, latents: dict[int, list[Any]], transitions: dict[Any, Any]
-    ) -> Iterator[LiftedDAG[int]]:
-        if position == len(inner):
-            yield lift(dag, Table(transitions, (0, 0)))
-            return
-        v = inner[position]
-        arriving = [w for e in dag.in_edges[v] for w in latents[dag.edges[e][0]]]
-        for blocks in set_partitions(arriving):
-            # A latent names its state, so the table may depend on the whole lifted parent.
-            step = {(v, w): (v, b) for b, block in enumerate(blocks) for w in block}
-            names = [(v, b) for b in range(len(blocks))]
-            yield from choose(position + 1, {**latents, v: names}, {**transitions, **step})
-
-    yield from choose(0, {0: [(0, 0)]}, {})
-
-
-def set_partitions(items: Sequence[A]) -> Iterator[list[list[A]]]:
-    """Every partition of a list into non-empty blocks."""
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for blocks in set_partitions(rest):
-        yield [[first], *blocks]
-        for i in range(len(blocks)):
-            yield [*blocks[:i], [first, *blocks[i]], *blocks[i + 1 :]]
 
 
 def canonical(dag: PointedDAG[int]) -> tuple[frozenset[tuple[int, int]], int]:
