@@ -71,7 +71,7 @@ def residual_spread(
     least = -float(longest_path(dag, -steps)[terminals].max()) + log_z
     # Each edge: three logarithms of at most four roundings, and two sums; then one per step.
     scale = float(longest_path(dag, sizes)[terminals].max()) + abs(log_z)
-    error = gamma(8 + max(depths(dag))) * scale
+    error = gamma(8 + max(dag.depths)) * scale
     return Spread(least - error, largest + error)
 
 
@@ -139,21 +139,13 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
     return min(_up(math.sqrt(_nonnegative(cb_loss) / (2 * coverage)) / 2), 1.0)
 
 
-def depths(dag: PointedDAG[Any]) -> list[int]:
-    """For each node, the number of edges of a longest path from `s_o` to it."""
-    depth = [0] * len(dag.labels)
-    for u, v in dag.edges:
-        depth[v] = max(depth[v], depth[u] + 1)
-    return depth
-
-
 def roundings(dag: PointedDAG[Any]) -> int:
     """How many float64 roundings a path sum undergoes: a marginal is exact within `gamma` of it.
 
     Twice the depth, for products and first terms, and at each depth the largest number of in-edges.
     All terms are non-negative, so nothing cancels. The rounding of the policy itself is not in it.
     """
-    depth = depths(dag)
+    depth = dag.depths
     widest = [0] * (max(depth) + 1)
     for level, row in zip(depth, dag.in_edges, strict=True):
         widest[level] = max(widest[level], len(row))

@@ -93,12 +93,25 @@ class PointedDAG(Generic[S]):
         return index
 
     @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """For each node, the number of edges of a longest path from `s_o` to it."""
+        depths = [0] * len(self.labels)
+        for u, v in self.edges:
+            depths[v] = max(depths[v], depths[u] + 1)
+        return tuple(depths)
+
+    @cached_property
+    def path_counts(self) -> tuple[int, ...]:
+        """For each node, the number of paths from `s_o` to it: its histories."""
+        counts = [1] + [0] * (len(self.labels) - 1)
+        for u, v in self.edges:
+            counts[v] += counts[u]
+        return tuple(counts)
+
+    @cached_property
     def trajectory_count(self) -> int:
         """The number of complete trajectories, by dynamic programming."""
-        paths = [1] + [0] * (len(self.labels) - 1)
-        for u, v in self.edges:
-            paths[v] += paths[u]
-        return sum(paths[x] for x in self.terminals)
+        return sum(self.path_counts[x] for x in self.terminals)
 
     def trajectories(self, limit: int = 10_000_000) -> Iterator[Trajectory]:
         """Yields every complete trajectory `tau: s_o -> x`, as the numbers of its edges.

@@ -109,9 +109,7 @@ def _size(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 
 def _layout(dag: PointedDAG[Any]) -> tuple[list[float], list[float]]:
     """Layer by longest path; within a layer, by the mean height of the parents."""
-    layer = [0] * len(dag.labels)
-    for u, v in dag.edges:
-        layer[v] = max(layer[v], layer[u] + 1)
+    layer = dag.depths
     height = [0.0] * len(dag.labels)
     for depth in range(1, max(layer) + 1):
         nodes = [v for v in range(len(dag.labels)) if layer[v] == depth]

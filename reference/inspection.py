@@ -74,16 +74,12 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
     dag = enumerate_dag(problem, max_nodes)
     rewards = enumerate_rewards(problem, dag)
     z = sum(rewards, Fraction(0))
-    depth, paths = [0] * len(dag.labels), [1] + [0] * (len(dag.labels) - 1)
-    for u, v in dag.edges:
-        depth[v] = max(depth[v], depth[u] + 1)
-        paths[v] += paths[u]
-    inner = sum(count for count, row in zip(paths, dag.children, strict=True) if row)
+    inner = sum(count for count, row in zip(dag.path_counts, dag.children, strict=True) if row)
     return Inspection(
         name=type(problem).__name__,
         dag=dag,
         rewards=rewards,
-        depth=max(depth),
+        depth=max(dag.depths),
         history_states=inner + len(dag.terminals),
         z=z,
         entropy=log_float(z) - math.fsum(float(r / z) * log_float(r) for r in rewards),

@@ -121,10 +121,8 @@ def merge_statistics(lifted: LiftedDAG[Any]) -> MergeStatistics:
     copies, merged = [0] * len(base.labels), [0] * len(base.labels)
     for s in lifted.projection:
         copies[s] += 1
-    histories = [1] + [0] * (len(dag.labels) - 1)
-    for u, v in dag.edges:
-        if histories[v] and dag.children[v]:
-            merged[lifted.projection[v]] += 1
-        histories[v] += histories[u]
+    for v, row in enumerate(dag.in_edges):
+        if dag.children[v] and row:
+            merged[lifted.projection[v]] += len(row) - 1
     first = next((s for s, count in enumerate(merged) if count), None)
-    return MergeStatistics(tuple(copies), tuple(histories), tuple(merged), first)
+    return MergeStatistics(tuple(copies), dag.path_counts, tuple(merged), first)
