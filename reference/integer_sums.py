@@ -139,15 +139,19 @@ def _sum_levels(
     numerators[over] *= integers(
         scales[j] // scales[i + 1] for i, j in zip(origin[over], target[over], strict=True)
     )
+    multiples = integers(q)[level_of] // values.denominators
+    # What sends nothing need not be multiplied.
+    multiples[np.bincount(senders, minlength=len(start)) == 0] = 0
     sums, sent = start * integers(scales)[level_of], np.zeros_like(start)
     receivers = np.flatnonzero(np.diff(first))
+    received = first[receivers]
     bounds = np.searchsorted(receivers, levels).tolist()
-    for multiple, (begin, end), (i, j) in zip(q, levels, bounds, strict=True):
+    for (begin, end), (i, j) in zip(levels, bounds, strict=True):
         if i < j:
             slots = slice(first[begin], first[end])
             terms = sent[senders[slots]] * numerators[slots]
-            sums[receivers[i:j]] += np.add.reduceat(terms, first[receivers[i:j]] - slots.start)
-        sent[begin:end] = sums[begin:end] * (multiple // values.denominators[begin:end])
+            sums[receivers[i:j]] += np.add.reduceat(terms, received[i:j] - slots.start)
+        sent[begin:end] = sums[begin:end] * multiples[begin:end]
     denominators = integers(denominator * scale for scale in scales)[level_of]
     return _given_sums(values.graph, sums, denominators)
 
