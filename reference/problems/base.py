@@ -67,12 +67,16 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
                     f"{type(problem).__name__}: children({state!r}) is {children!r}, but must be a "
                     "tuple of states, () if and only if the state is terminal"
                 )
-            for child in children:
-                check_hashable(f"a child of {state!r}", child)
-                v = number.setdefault(child, len(states))
-                if v == len(states):
-                    states.append(child)
-                row.append(v)
+            try:
+                for child in children:
+                    v = number.setdefault(child, len(states))
+                    if v == len(states):
+                        states.append(child)
+                    row.append(v)
+            except TypeError:
+                for child in children:
+                    check_hashable(f"a child of {state!r}", child)
+                raise
             rows.append(tuple(row))
             if len(states) > max_nodes:
                 raise TooLargeError(
