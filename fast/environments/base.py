@@ -40,6 +40,28 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
         """The parent reached by a legal backward action."""
 
     @abstractmethod
+    def undo(self, state: State, action: Int[Array, ""]) -> Int[Array, ""]:
+        """The backward action `b` that leads back.
+
+        That is, `backward_step(step(s, a), b) = s`.
+
+        Args:
+            state: `s`, not terminal.
+            action: `a`, legal there.
+        """
+
+    @abstractmethod
+    def redo(self, state: State, parent: Int[Array, ""]) -> Int[Array, ""]:
+        """The action `a` that leads forward again.
+
+        That is, `step(backward_step(s, b), a) = s`.
+
+        Args:
+            state: `s`, not the initial state.
+            parent: `b`, legal there.
+        """
+
+    @abstractmethod
     def mask(self, state: State) -> Bool[Array, " actions"]:
         """The legal actions, one per child; all True on terminal states (a soft-max needs one)."""
 

@@ -57,6 +57,12 @@ class GridEnvironment(AbstractEnvironment[GridState]):
             state.coordinates - (jnp.arange(self.dimension) == parent), jnp.bool_(False)
         )
 
+    def undo(self, state: GridState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return action
+
+    def redo(self, state: GridState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return parent
+
     def mask(self, state: GridState) -> Bool[Array, " actions"]:
         inside = state.coordinates + 1 < self.side
         return state.stopped | jnp.append(inside, True)

@@ -55,6 +55,12 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
     def backward_step(self, state: LinesState, parent: Int[Array, ""]) -> LinesState:
         return LinesState((state.position - parent).astype(jnp.int32), jnp.bool_(False))
 
+    def undo(self, state: LinesState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return action
+
+    def redo(self, state: LinesState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return parent
+
     def mask(self, state: LinesState) -> Bool[Array, " actions"]:
         return state.stopped | (state.position + jnp.arange(self.actions) <= self.length)
 

@@ -94,6 +94,14 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         tokens = jnp.where(parent == 0, last_dropped, first_dropped)
         return SequenceState(tokens.astype(jnp.int32), state.size - 1)
 
+    def undo(self, state: SequenceState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return (action >= len(self.alphabet)).astype(jnp.int32)
+
+    def redo(self, state: SequenceState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        letters = len(self.alphabet)
+        dropped_last = jnp.take(state.tokens, state.size - 1) - 1
+        return jnp.where(parent == 0, dropped_last, letters + state.tokens[0] - 1)
+
     def mask(self, state: SequenceState) -> Bool[Array, " actions"]:
         letters = jnp.arange(len(self.alphabet)) + 1
         append = jnp.ones(len(self.alphabet), bool)

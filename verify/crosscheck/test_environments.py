@@ -57,6 +57,42 @@ def test_backward_steps_lead_to_exactly_the_parents(instance: Instance) -> None:
         assert set(found) == {dag.labels[dag.edges[e][0]] for e in dag.in_edges[node]}
 
 
+def test_undo_and_redo_lead_along_the_edge_just_taken(instance: Instance) -> None:
+    environment, dag = instance.environment, instance.enumeration.dag
+    states = jax.tree.map(
+        lambda *leaves: jnp.asarray(np.stack(leaves)),
+        *(environment.encode(label) for label in dag.labels),
+    )
+
+    def there_and_back(state: Any, action: Any) -> Any:
+        following = environment.step(state, action)
+        return environment.backward_step(following, environment.undo(state, action))
+
+    def back_and_there(state: Any, parent: Any) -> Any:
+        before = environment.backward_step(state, parent)
+        return environment.step(before, environment.redo(state, parent))
+
+    def along(move: Any, slots: int) -> list[Any]:
+        everywhere = jax.vmap(jax.vmap(move, (None, 0)), (0, None))
+        return decode_all(
+            environment,
+            jax.tree.map(
+                lambda leaf: leaf.reshape(-1, *leaf.shape[2:]),
+                jax.jit(everywhere)(states, jnp.arange(slots)),
+            ),
+        )
+
+    forth = along(there_and_back, environment.actions)
+    back = along(back_and_there, environment.parents)
+    legal = instance.enumeration.edge >= 0
+    legal_back = np.asarray(jax.vmap(environment.parent_mask)(states))
+    for node, label in enumerate(dag.labels):
+        for action in np.flatnonzero(legal[node]):
+            assert forth[node * environment.actions + action] == label
+        for parent in np.flatnonzero(legal_back[node]):
+            assert back[node * environment.parents + parent] == label
+
+
 def test_terminal_states_stay_and_allow_every_action(instance: Instance) -> None:
     environment, dag = instance.environment, instance.enumeration.dag
     for x in dag.terminals:
