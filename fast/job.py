@@ -1,7 +1,6 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
 import math
-import sys
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from fast.bridge import Enumeration, enumerate_environment
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, make_environment
 from fast.evaluation import Report, law_of, make_report, target_law
+from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
@@ -138,7 +138,7 @@ def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> 
 
     with Progress(str(folder), config.steps) as progress:
         step = int(state.step)
-        try:
+        with deferred_interrupts() as interrupted:
             if not measured:
                 tv = measure(state, step)
             while step < config.steps:
@@ -161,12 +161,12 @@ def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> 
                 )
                 if step % evaluate_every == 0 or step == config.steps:
                     tv = measure(state, step)
-                if step % checkpoint_every == 0 or step == config.steps:
+                if step % checkpoint_every == 0 or step == config.steps or interrupted():
                     save_checkpoint(folder, state, seconds)
                 progress.update(step, loss=loss, log_z=log_z, tv=tv)
-        except KeyboardInterrupt:
-            print(f"\nstopped; continue with: pdai train --resume {folder}", file=sys.stderr)
-            raise
+                if interrupted():
+                    progress.say(f"stopped; continue with: pdai train --resume {folder}")
+                    raise KeyboardInterrupt
         progress.say("summing the trained sampler's law in float64 ...")
         law = law_of(state.sampler.policy, environment, enumeration, final=True, seed=config.seed)
         report = make_report(config, state.sampler, environment, enumeration, law)

@@ -1,0 +1,36 @@
+"""Ctrl-C, acted on where nothing is lost."""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Notes the first Ctrl-C instead of raising it; a second one raises `KeyboardInterrupt`.
+
+    An interrupt may be raised inside a callback from compiled code, where Python prints it and
+    goes on as if nothing had happened. The body asks instead, at places of its own choosing.
+
+    Yields:
+        whether there was a Ctrl-C. Outside the main thread, which alone gets signals, never.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if came.is_set():
+            raise KeyboardInterrupt
+        came.set()
+        print("\nstopping after this step; again to stop at once", file=sys.stderr, flush=True)
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield came.is_set
+    finally:
+        signal.signal(signal.SIGINT, previous)
