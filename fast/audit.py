@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from fast.bridge import exact_policy
+from fast.bridge import Enumeration, exact_policy
 from fast.evaluation import has_exact_law, target_law
-from fast.job import load_run
+from fast.job import arithmetic, load_run
 from fast.laws import exact_law
-from reference.errors import TooLargeError
+from fast.policies import Policy
+from fast.runs import load_config
+from reference.errors import InputError, TooLargeError
 from reference.fields import RATIONAL
 from reference.marginals import marginal, mass
 from reference.metrics import kl_divergence, normalize, total_variation
@@ -31,7 +33,8 @@ class Audit:
         tv: total variation to the target.
         kl_forward: `KL(pi || p_T)` in nats.
         kl_reverse: `KL(p_T || pi)` in nats.
-        backward_mass: the least and largest `sum over tau of p_B(tau|x)`; both must be 1.
+        backward_mass: the least and largest `sum over tau of p_B(tau|x)`; both are 1
+            unless `p_B` reads latents.
         largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
             with the true `Z`, in nats.
         oscillation: largest minus least log residual, `Delta`; `TV <= tanh(Delta/4)`.
@@ -54,25 +57,46 @@ class Audit:
         return math.tanh(self.oscillation / 4)
 
 
-def audit(folder: Path) -> Audit:
+def audit(folder: Path, seed: int | None = None) -> Audit:
     """Audits the last checkpoint of a run on the enumerated DAG.
 
     The network is evaluated in float64, whatever it was trained in, on every state (Markovian) or
     every history (path-dependent).
 
+    Args:
+        folder: the run folder.
+        seed: which of the run's seeds; by default its first.
+
     Raises:
-        InputError: if the folder is not a run with a checkpoint.
-        TooLargeError: if a path-dependent policy has too many trajectories to sum.
+        InputError: if the folder is not a run with a checkpoint, or has no such seed.
+        TooLargeError: if the problem is not enumerated, or a path-dependent policy has too many
+            trajectories to sum.
     """
-    setup, state, _ = load_run(folder)
-    policy, enumeration = state.sampler.policy, setup.enumeration
-    dag = enumeration.dag
-    if not has_exact_law(policy, enumeration):
-        raise TooLargeError(
-            f"the run {str(folder)!r} has {dag.trajectory_count:.3g} trajectories, too many for an "
-            "exact audit of a path-dependent policy: its report.json has the sampled figures; "
-            "train with a smaller instance (such as --side 6) to audit one"
+    config = load_config(folder)
+    number = 0 if seed is None else seed - config.seed
+    if not 0 <= number < config.seeds:
+        raise InputError(
+            f"seed is {seed}, but the run {str(folder)!r} has the seeds {config.seed} to "
+            f"{config.seed + config.seeds - 1}"
         )
+    with arithmetic(config):
+        setup, state, _ = load_run(folder)
+        return _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+
+
+def _audit(policy: Policy, enumeration: Enumeration | None, name: str) -> Audit:
+    if enumeration is None or not has_exact_law(policy, enumeration):
+        size = (
+            "more states than --max-states"
+            if enumeration is None
+            else f"{enumeration.dag.trajectory_count:.3g} trajectories, too many to sum for a "
+            "path-dependent policy"
+        )
+        raise TooLargeError(
+            f"the run {name!r} has {size}: its report.json has the sampled figures; train with a "
+            "smaller instance (such as grid --side 6) to audit one"
+        )
+    dag = enumeration.dag
     law = exact_law(policy, enumeration, float64=True)
     assert law.backward_mass is not None
     assert law.log_ratio_range is not None
@@ -85,19 +109,21 @@ def audit(folder: Path) -> Audit:
         float(law.backward_mass.min()),
         float(law.backward_mass.max()),
     )
-    arithmetic = "float64"
+    kind = "float64"
     try:
         lifted, exact = exact_policy(policy, enumeration, MAX_RATIONAL_NODES)
     except TooLargeError:
         pass
     else:
         p_exact = marginal(exact)
-        masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
         tv = total_variation(p_exact, normalize(enumeration.rewards))
-        total, backward = sum(p_exact, start=Fraction(0)), (min(masses), max(masses))
-        arithmetic = "exact rationals"
+        total = sum(p_exact, start=Fraction(0))
+        if policy.p_b == "uniform":
+            masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
+            backward = (min(masses), max(masses))
+        kind = "exact rationals"
     return Audit(
-        arithmetic=arithmetic,
+        arithmetic=kind,
         states=len(dag.labels),
         trajectories=dag.trajectory_count,
         total=total,

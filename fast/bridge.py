@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from fast.dynamics import Markov
 from fast.environments import AbstractEnvironment
 from fast.policies import Policy
 from reference.dag import PointedDAG
@@ -21,6 +20,7 @@ from reference.fields import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.policies import ForwardPolicy
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
+from reference.problems.base import MAX_NODES
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,6 +39,8 @@ class Enumeration:
         observations: the features of each node, shape (nodes, features).
         child: the node that each action leads to, or -1; shape (nodes, actions).
         edge: the number of that edge, or -1; shape (nodes, actions).
+        undo: the backward action that leads back, one per edge.
+        parent_masks: the legal backward actions of each node, shape (nodes, parents).
     """
 
     dag: PointedDAG[Any]
@@ -46,6 +48,8 @@ class Enumeration:
     observations: npt.NDArray[np.float32]
     child: Ints
     edge: Ints
+    undo: Ints
+    parent_masks: npt.NDArray[np.bool_]
 
     @cached_property
     def log_rewards(self) -> Floats:
@@ -58,16 +62,9 @@ class Enumeration:
         """The true `log Z`, the logarithm of the sum of rewards, in nats."""
         return math.log(math.fsum(map(float, self.rewards)))
 
-    @cached_property
-    def log_p_b(self) -> Floats:
-        """`log p_B` of the uniform backward policy, one per edge."""
-        parents = np.array([len(row) for row in self.dag.in_edges])
-        log_p_b: Floats = -np.log(parents[[v for _, v in self.dag.edges]])
-        return log_p_b
-
 
 def enumerate_environment(
-    problem: Problem[Any], environment: AbstractEnvironment[Any]
+    problem: Problem[Any], environment: AbstractEnvironment[Any], max_states: int = MAX_NODES
 ) -> Enumeration:
     """Enumerates a problem by the reference and checks the environment against it, state by state.
 
@@ -78,7 +75,7 @@ def enumerate_environment(
         InputError: if the environment's initial state, children, numbers of parents, terminal
             states or rewards differ from the reference's.
     """
-    dag = enumerate_dag(problem)
+    dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
     every_action = jnp.arange(environment.actions)
@@ -91,14 +88,16 @@ def enumerate_environment(
             environment.observe(state),
             children,
             environment.mask(state),
-            environment.parent_mask(state).sum(),
+            jax.vmap(environment.undo, (None, 0))(state, every_action),
+            environment.parent_mask(state),
             environment.is_terminal(state),
             environment.log_reward(state),
         )
 
-    observations, children, masks, parents, terminal, log_reward = jax.tree.map(
+    observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
         np.asarray, facts(states)
     )
+    parents = parent_masks.sum(-1)
     node_of = {key: node for node, key in enumerate(_rows(states, 1))}
     initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
     if node_of.get(_rows(initial, 1)[0]) != 0:
@@ -130,7 +129,9 @@ def enumerate_environment(
         if edge_to:
             missing = [dag.labels[v] for v in edge_to]
             raise InputError(f"no action of the environment leads from {label!r} to {missing}")
-    result = Enumeration(dag, rewards, observations, child, edge)
+    back = np.zeros(len(dag.edges), np.int64)
+    back[edge[edge >= 0]] = undo[edge >= 0]
+    result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
     error = np.abs(log_reward[list(dag.terminals)] - result.log_rewards)
     # float32 rounds the reward's inputs and its logarithm: a few units in the last place of 10.
     if not error.max() <= 1e-5:
@@ -183,7 +184,7 @@ def exact_policy(
     Raises:
         TooLargeError: if the lift has more than `max_nodes` states.
     """
-    is_markov = isinstance(policy.dynamics, Markov)
+    is_markov = policy.is_markovian
     lifted = lift(enumeration.dag, Forgetful() if is_markov else History(), max_nodes)
     inner = [node for node, row in enumerate(lifted.dag.children) if row]
     index = enumeration.dag.index
@@ -197,7 +198,7 @@ def exact_policy(
     # Padding repeats the last state; unroll is causal, so it does not matter.
     padded = np.stack([path + path[-1:] * (last.max() + 1 - len(path)) for path in paths])
     with jax.enable_x64(True):
-        log_p = jax.jit(Policy.unroll)(
+        log_p = jax.jit(_unroll)(
             to_float64(policy),
             jnp.asarray(enumeration.observations[padded], jnp.float64),
             jnp.asarray(enumeration.edge[padded] >= 0),
@@ -212,3 +213,7 @@ def exact_policy(
         for edge in lifted.dag.out_edges[node]:
             values[edge] = at[lifted.base_edge[edge]]
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
+
+
+def _unroll(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
+    return policy.log_p_f(policy.network.unroll(observations), masks)

@@ -9,14 +9,22 @@ from typing import Annotated, Literal
 
 import tyro
 
-from fast.config import GridConfig, LinesConfig, Six6Config, SynConfig
+from fast import tasks
 from reference.errors import InputError
 
 Problem = (
-    Annotated[Six6Config, tyro.conf.subcommand("six6")]
-    | Annotated[SynConfig, tyro.conf.subcommand("syn")]
-    | Annotated[LinesConfig, tyro.conf.subcommand("lines")]
-    | Annotated[GridConfig, tyro.conf.subcommand("grid")]
+    Annotated[tasks.Six6Config, tyro.conf.subcommand("six6")]
+    | Annotated[tasks.Pho4Config, tyro.conf.subcommand("pho4")]
+    | Annotated[tasks.SynConfig, tyro.conf.subcommand("syn")]
+    | Annotated[tasks.BitsConfig, tyro.conf.subcommand("bits")]
+    | Annotated[tasks.LinesConfig, tyro.conf.subcommand("lines")]
+    | Annotated[tasks.GridConfig, tyro.conf.subcommand("grid")]
+    | Annotated[tasks.SetsConfig, tyro.conf.subcommand("sets")]
+    | Annotated[tasks.PreferenceConfig, tyro.conf.subcommand("preference")]
+    | Annotated[tasks.RandomWalkConfig, tyro.conf.subcommand("random-walk")]
+    | Annotated[tasks.IsingConfig, tyro.conf.subcommand("ising")]
+    | Annotated[tasks.GraphsConfig, tyro.conf.subcommand("graphs")]
+    | Annotated[tasks.CustomConfig, tyro.conf.subcommand("custom")]
 )
 
 
@@ -27,7 +35,7 @@ class Train:
     Options of a problem follow its name: `pdai train six6 --dynamics markov`.
     """
 
-    problem: Problem = Six6Config()  # noqa: RUF009  (frozen)
+    problem: Problem = tasks.Six6Config()  # noqa: RUF009  (frozen)
     """The problem; `pdai train PROBLEM --help` lists its options."""
     resume: tyro.conf.DisallowNone[Path | None] = None
     """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
@@ -39,7 +47,7 @@ class Train:
 
         if self.resume is None:
             folder, report = train(self.problem)
-        elif self.problem == Six6Config():
+        elif self.problem == tasks.Six6Config():
             folder, report = resume(self.resume)
         else:
             raise InputError(
@@ -56,13 +64,15 @@ class AuditRun:
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The folder that `pdai train` printed."""
+    seed: tyro.conf.DisallowNone[int | None] = None
+    """Which of the run's seeds; its first by default."""
 
     def run(self) -> None:
         """Audits, and prints the certificate to stdout."""
         from fast.audit import audit
         from fast.tables import audit_table
 
-        _show(audit_table(audit(self.run_folder)))
+        _show(audit_table(audit(self.run_folder, self.seed)))
 
 
 @dataclass(frozen=True)

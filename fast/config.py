@@ -1,9 +1,9 @@
-"""What a training run is asked to do; one class per problem, with its defaults.
+"""What a training run is asked to do, whatever the problem.
 
 Imports no JAX, so that the command line answers at once.
 """
 
-import dataclasses
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,16 @@ from typing import Any, ClassVar, Literal
 import tyro
 
 from reference.errors import InputError
-from reference.problems import Build, Grid, Lines, SyntheticSequences, TableSequences
 
-FORMAT = 1
+Encoding = Literal["one-hot", "natural"]
+DynamicsName = Literal["srwm", "markov"]
+LossName = Literal["tb", "log_variance", "db", "subtb", "fm"]
+BackwardKind = Literal["uniform", "learned", "lifted"]
+PenaltyName = Literal["square", "huber", "log-cosh"]
+Replay = Literal["none", "uniform", "reward"]
+
+MARKOVIAN: tuple[DynamicsName, ...] = ("markov",)
+FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
 
 
 @dataclass(frozen=True)
@@ -23,14 +30,24 @@ class TrainConfig(ABC):
 
     problem_name: ClassVar[str]
 
-    dynamics: Literal["srwm", "markov"] = "srwm"
+    dynamics: DynamicsName = "srwm"
     """Latent dynamics: srwm is path-dependent (eq:ASRWM), markov has none."""
-    loss: Literal["tb", "log_variance"] = "tb"
-    """Trajectory balance, or contrastive balance as twice the variance of the log ratio."""
-    encoding: Literal["one-hot", "natural"] = "one-hot"
+    loss: LossName = "tb"
+    """Trajectory balance; contrastive balance as twice the variance of the log ratio; detailed
+    balance; subtrajectory balance; flow matching (markov only)."""
+    subtb_lambda: float = 0.9
+    """Subtrajectories of n steps weigh lambda^n (subtb only)."""
+    penalty: PenaltyName = "square"
+    """What is averaged of the residuals (not for log_variance)."""
+    p_b: BackwardKind = "uniform"
+    """Backward policy: uniform over parents, learned from the state, or lifted: learned from state
+    and latent, with a mass that differs from 1, so that the target is bent (srwm only)."""
+    encoding: Encoding = "one-hot"
     """Features of a state: one-hot, or the integers themselves as in the paper's psi(p_i) = i."""
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
+    hidden_layers: int = 0
+    """Hidden layers of the head; 0 for the paper's: three for markov, one otherwise."""
     steps: int = 5_000
     """Gradient steps."""
     batch: int = 128
@@ -42,7 +59,18 @@ class TrainConfig(ABC):
     log_z_learning_rate: float = 1e-1
     """Learning rate of log Z (loss tb only)."""
     epsilon: float = 0.05
-    """Share of uniformly random actions at the start; falls linearly to 0 at half the steps."""
+    """Share of uniformly random actions at the start."""
+    epsilon_until: float = 0.5
+    """The share of the steps after which epsilon has fallen, linearly, to 0."""
+    temperature: float = 1.0
+    """Actions are drawn from softmax(log p_F / temperature) while training."""
+    replay: Replay = "none"
+    """Draw part of each batch backwards from terminal states met before: uniformly, or in
+    proportion to their reward."""
+    replay_share: float = 0.5
+    """That part (replay only)."""
+    replay_capacity: int = 8_192
+    """How many terminal states are remembered (replay only)."""
     latent_size: int = 32
     """d: the latent is a d x d matrix (srwm only)."""
     rotation: Literal["planes", "none"] = "planes"
@@ -55,160 +83,97 @@ class TrainConfig(ABC):
     """Let the head see psi(s_t) beside y_t; not in the paper (srwm only)."""
     seed: int = 0
     """Random seed: equal seeds give equal runs on one machine."""
+    seeds: int = 1
+    """Train this many seeds side by side: seed, seed + 1, ..."""
+    precision: Literal["float32", "float64"] = "float32"
+    """Arithmetic of training."""
+    devices: int = 1
+    """Split each batch over this many devices."""
     evaluations: int = 10
-    """How often the exact distance to the target is measured during training."""
+    """How often the distance to the target is measured during training."""
     checkpoint_every: int = 500
     """Steps between checkpoints: what a killed run loses at most."""
+    max_states: int = 2_000_000
+    """Problems of at most this many states are enumerated, and measured exactly where possible."""
     out: tyro.conf.DisallowNone[Path | None] = None
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
     def __post_init__(self) -> None:
-        for name in ("parameters", "steps", "evaluations", "checkpoint_every", "latent_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, but must be at least 1")
-        if self.batch < 2:
-            raise InputError(f"batch is {self.batch}, but the variance loss needs at least 2")
-        for name in ("learning_rate", "log_z_learning_rate"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise InputError(f"{name} is {getattr(self, name)}, but must be positive, finite")
-        if not 0 <= self.epsilon <= 1:
-            raise InputError(f"epsilon is {self.epsilon}, but must lie between 0 and 1")
+        counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
+        for name in (*counts, "seeds", "devices", "replay_capacity", "max_states"):
+            self._require(name, getattr(self, name) >= 1, "be at least 1")
+        self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
+        for name in ("learning_rate", "log_z_learning_rate", "temperature"):
+            value = getattr(self, name)
+            self._require(name, 0 < value < math.inf, "be positive and finite")
+        self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
+        for name in ("epsilon_until", "subtb_lambda"):
+            self._require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
+        self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
+        self._refuse_combinations()
         self.problem()
 
+    def _require(self, name: str, holds: bool, rule: str) -> None:
+        # NaN makes every comparison false, so that it is refused as well.
+        if not holds:
+            raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
+
+    def _refuse_combinations(self) -> None:
+        if self.loss == "log_variance":
+            self._require("batch", self.batch >= 2, "be at least 2: a variance needs two")
+        if self.loss == "fm" and not self.is_markovian:
+            raise InputError(
+                f"loss fm with dynamics {self.dynamics}: flow matching sums over all parents of a "
+                "lifted state (s, W), of which a trajectory shows one; use db, subtb, tb or "
+                "log_variance, or --dynamics markov"
+            )
+        if self.p_b == "lifted" and self.is_markovian:
+            raise InputError(
+                f"p_b lifted with dynamics {self.dynamics}: there is no latent to read; use "
+                "--p-b learned"
+            )
+        if self.p_b != "uniform" and self.loss == "fm":
+            raise InputError("loss fm has no backward policy: leave --p-b at uniform")
+        if self.replay != "none" and self.p_b == "lifted":
+            raise InputError(
+                "replay draws trajectories backwards, which a lifted p_b does not allow, as the "
+                "latent is known forwards only: use --p-b learned or uniform, or no replay"
+            )
+        if self.replay != "none":
+            replayed = round(self.replay_share * self.batch)
+            self._require("replay_share", 0 < replayed < self.batch, "leave some of both")
+        if self.batch % self.devices:
+            raise InputError(
+                f"batch is {self.batch}, which {self.devices} devices cannot share evenly"
+            )
+
+    @property
+    def is_markovian(self) -> bool:
+        """Whether the forward policy sees the state alone."""
+        return self.dynamics in MARKOVIAN
+
+    @property
+    def has_flow(self) -> bool:
+        """Whether the loss needs a state flow."""
+        return self.loss in FLOWS
+
+    @property
+    def layers(self) -> int:
+        """Hidden layers of the head."""
+        return self.hidden_layers or (3 if self.is_markovian else 1)
+
     @abstractmethod
-    def problem(self) -> Lines | Grid | SyntheticSequences | TableSequences:
+    def problem(self) -> Any:
         """The problem to train on.
 
         Raises:
             InputError: if its options break one of its rules.
         """
 
+    @abstractmethod
+    def states(self) -> int:
+        """An upper bound on the number of states of the problem, without enumeration."""
+
     def folder(self) -> Path:
         """The run folder."""
         return self.out or Path("runs") / f"{self.problem_name}-{self.dynamics}-{self.seed}"
-
-
-@dataclass(frozen=True)
-class Six6Config(TrainConfig):
-    """DNA 8-mers that bind the transcription factor SIX6 (65,536 measured sequences)."""
-
-    problem_name: ClassVar[str] = "six6"
-
-    build: Build = "prepend-append"
-    """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
-    exponent: int = 3
-    """The reward is max(10 y^exponent, 1/1000), y the score scaled to [0, 1]."""
-    loss: Literal["tb", "log_variance"] = "log_variance"
-    steps: int = 20_000
-    learning_rate: float = 3e-3
-    epsilon: float = 0.0
-
-    def problem(self) -> TableSequences:
-        """The SIX6 table as a problem."""
-        return TableSequences.six6(self.build, self.exponent)
-
-
-@dataclass(frozen=True)
-class SynConfig(TrainConfig):
-    """Synthetic sequences: log R(s) = sum of u(i) v(s_i), with random utilities."""
-
-    problem_name: ClassVar[str] = "syn"
-
-    length: int = 6
-    """S, the number of letters."""
-    letters: int = 6
-    """V, the size of the alphabet."""
-    build: Build = "append"
-    """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
-    utility_seed: int = 0
-    """Seed of the utilities u and v."""
-    loss: Literal["tb", "log_variance"] = "log_variance"
-
-    def problem(self) -> SyntheticSequences:
-        """The synthetic problem."""
-        return SyntheticSequences.random(self.length, self.letters, self.build, self.utility_seed)
-
-
-@dataclass(frozen=True)
-class LinesConfig(TrainConfig):
-    """Lines: walk along p_0 ... p_N in steps of at most M, and stop at q_i."""
-
-    problem_name: ClassVar[str] = "lines"
-
-    length: int = 16
-    """N."""
-    step: int = 2
-    """M; with M = 1 the state graph is a tree, and lifting adds nothing."""
-    target: Literal["laplaces", "sparse"] = "laplaces"
-    """A random mixture of four Laplaces, or 1 at the peaks and 1/1000 elsewhere."""
-    target_seed: int = 0
-    """Seed of the mixture (laplaces only)."""
-    peaks: tuple[int, ...] = (2, 20)
-    """Where the sparse target has reward 1 (sparse only)."""
-    parameters: int = 10_000
-    steps: int = 2_000
-
-    def problem(self) -> Lines:
-        """The Lines problem."""
-        if self.target == "laplaces":
-            return Lines.laplaces(self.length, self.step, self.target_seed)
-        return Lines.sparse(self.length, self.step, self.peaks)
-
-
-@dataclass(frozen=True)
-class GridConfig(TrainConfig):
-    """The hypergrid with the standard reward: modes near the corners."""
-
-    problem_name: ClassVar[str] = "grid"
-
-    side: int = 16
-    """H, cells per axis."""
-    dimension: int = 2
-    """Number of axes."""
-    parameters: int = 10_000
-    epsilon: float = 0.5
-    skip: bool = True
-    """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here."""
-
-    def problem(self) -> Grid:
-        """The grid problem."""
-        return Grid(self.side, self.dimension)
-
-
-CONFIGS: dict[str, type[TrainConfig]] = {
-    config.problem_name: config for config in (Six6Config, SynConfig, LinesConfig, GridConfig)
-}
-
-
-def to_json(config: TrainConfig) -> dict[str, Any]:
-    """A configuration as plain data, without the folder it is stored in."""
-    fields = dataclasses.asdict(config)
-    del fields["out"]
-    return {"format": FORMAT, "problem": config.problem_name, **fields}
-
-
-def from_json(data: dict[str, Any], source: str) -> TrainConfig:
-    """The configuration that `to_json` wrote.
-
-    Raises:
-        InputError: if it is of another format, or its fields are not those of its problem.
-    """
-    values = dict(data)
-    version, name = values.pop("format", None), values.pop("problem", None)
-    if version != FORMAT:
-        raise InputError(
-            f"{source} has format {version!r}, but this version of pdai reads format {FORMAT}: "
-            "use the version that wrote it, or train again"
-        )
-    if name not in CONFIGS:
-        raise InputError(f"{source} has the problem {name!r}, but known are {sorted(CONFIGS)}")
-    kind = CONFIGS[name]
-    known = {field.name for field in dataclasses.fields(kind)} - {"out"}
-    if set(values) != known:
-        raise InputError(
-            f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
-            f"{sorted(set(values) - known)}; use the version that wrote it, or train again"
-        )
-    if "peaks" in values:
-        values["peaks"] = tuple(values["peaks"])
-    return kind(**values)

@@ -4,17 +4,14 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from fast.bridge import Enumeration, Floats
-from fast.config import TrainConfig
-from fast.dynamics import Markov
 from fast.environments import AbstractEnvironment
 from fast.laws import MAX_HISTORIES, TerminalLaw, exact_law, sample_terminals, sampled_law
+from fast.networks import UniformNetwork
 from fast.policies import Policy
-from fast.training import Sampler
 from reference.fields import FLOAT64
 from reference.marginals import marginal
 from reference.metrics import (
@@ -28,26 +25,30 @@ from reference.policies import ForwardPolicy
 
 FCS_BATCHES, FCS_SIZE = 64, 128
 TOP_SHARE, TOP_SAMPLES = 0.005, 10_000
+MEAN_BEST = 20
 LAW_SAMPLES, CURVE_SAMPLES = 2**18, 2**15
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is measured of one sampler.
+    """What is measured of one sampler; None where it cannot be had.
 
     Attributes:
-        tv: total variation distance between `p_T` and the target.
-        fcs: FCS (eq:fcsa), uniform batches of 128 terminals; mean and standard error.
-        kl: `KL(pi || p_T)` in nats; infinite if sampled and a state was missed.
-        log_z: an estimate of `log Z`, with its standard error (0 for a learned parameter).
-        top_found: how many of the best 0.5 % of terminals 10,000 samples contain.
+        tv: total variation distance to the target, of the kind that `Report.tv_kind` says.
+        fcs: FCS (eq:fcsa), uniform batches of 128 terminals.
+        kl: `KL(pi || p_T)` in nats, or an upper bound of it; infinite if a state was missed.
+        log_z: an estimate of `log Z`: the learned one, else the mean of `-f(tau)`, whose
+            expectation is at most `log Z`.
+        best: the mean log reward of the 20 best states among 10,000 samples.
+        top_found: how many of the best 0.5 % of terminals those samples contain.
     """
 
-    tv: float
-    fcs: Estimate
-    kl: float
+    tv: Estimate | None
+    fcs: Estimate | None
+    kl: float | None
     log_z: Estimate
-    top_found: int
+    best: float
+    top_found: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,31 +56,37 @@ class Report:
     """The end of a run.
 
     Attributes:
-        learned: the trained sampler.
+        learned: the trained samplers, one per seed.
         uniform: the policy that chooses uniformly among the legal actions.
-        exact: samples from the target itself, where something is sampled.
-        method: how the learned law was obtained.
-        sampled_law: whether it was estimated from samples, so that TV and FCS have a floor.
-        terminals: `|X|`.
+        exact: samples from the target itself, where something is sampled; None if the target
+            cannot be sampled.
+        method: how the learned law was obtained, in words.
+        tv_kind: "exact"; "sampled", so that it has a floor; "of trajectories", an upper bound of
+            the distance between terminal laws; or "unknown".
+        log_z: the true `log Z`, or None.
+        log_z_is_learned: whether the learned `log_z` is a parameter or a flow.
+        terminals: `|X|`, or None if not enumerated.
         top_count: how many terminals the best 0.5 % are, ties included.
-        log_z_is_learned: whether the learned `log_z` is a parameter.
+        notes: what a reader of the figures must know.
     """
 
-    learned: Figures
+    learned: tuple[Figures, ...]
     uniform: Figures
-    exact: Figures
+    exact: Figures | None
     method: str
-    sampled_law: bool
-    terminals: int
-    top_count: int
+    tv_kind: str
+    log_z: float | None
     log_z_is_learned: bool
+    terminals: int | None = None
+    top_count: int | None = None
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
         data = asdict(self)
-        for column in ("learned", "uniform", "exact"):
-            if not math.isfinite(data[column]["kl"]):
-                data[column]["kl"] = None
+        for column in (*data["learned"], data["uniform"], data["exact"]):
+            if column and column["kl"] is not None and not math.isfinite(column["kl"]):
+                column["kl"] = None
         return data
 
 
@@ -91,9 +98,7 @@ def target_law(enumeration: Enumeration) -> Floats:
 
 def has_exact_law(policy: Policy, enumeration: Enumeration) -> bool:
     """Whether `exact_law` is feasible."""
-    return isinstance(policy.dynamics, Markov) or (
-        enumeration.dag.trajectory_count <= MAX_HISTORIES
-    )
+    return policy.is_markovian or enumeration.dag.trajectory_count <= MAX_HISTORIES
 
 
 def law_of(
@@ -114,67 +119,92 @@ def law_of(
         seed: of the samples.
     """
     if has_exact_law(policy, enumeration):
-        return exact_law(policy, enumeration, float64=final)
+        return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
     samples = LAW_SAMPLES if final else CURVE_SAMPLES
     return sampled_law(policy, environment, enumeration, samples, seed)
 
 
-def make_report(
-    config: TrainConfig,
-    sampler: Sampler,
+def enumerated_report(
+    policies: list[Policy],
+    learned_log_z: list[float] | None,
     environment: AbstractEnvironment[Any],
     enumeration: Enumeration,
-    law: TerminalLaw,
+    laws: list[TerminalLaw],
+    seed: int,
 ) -> Report:
-    """Measures a trained sampler, the uniform policy and the target alike."""
+    """Measures trained samplers, the uniform policy and the target alike, on every terminal.
+
+    Args:
+        policies: the trained policies, one per seed.
+        learned_log_z: their `log Z`, if the loss learns it.
+        environment: the environment.
+        enumeration: the enumerated problem.
+        laws: the terminal laws of the policies.
+        seed: of all samples.
+    """
     target = target_law(enumeration)
     batches = uniform_batches(len(target), FCS_SIZE, FCS_BATCHES, seed=0)
-    best = np.sort(enumeration.log_rewards)[-max(1, math.ceil(TOP_SHARE * len(target)))]
-    top = np.flatnonzero(enumeration.log_rewards >= best)
+    threshold = np.sort(enumeration.log_rewards)[-max(1, math.ceil(TOP_SHARE * len(target)))]
+    top = np.flatnonzero(enumeration.log_rewards >= threshold)
     terminals = np.array(enumeration.dag.terminals)
-    rng = np.random.default_rng(config.seed)
+    rng = np.random.default_rng(seed)
 
-    def figures(p: Floats, log_z: Estimate, drawn: Any) -> Figures:
+    def figures(p: Floats, drawn: Any, log_z: Estimate) -> Figures:
+        rewards = enumeration.log_rewards[np.searchsorted(terminals, drawn)]
         return Figures(
-            total_variation(p.tolist(), target.tolist()),
+            Estimate(total_variation(p.tolist(), target.tolist()), 0.0),
             fcs_estimate(p, target, batches),
             kl_divergence(target.tolist(), p.tolist()),
             log_z,
+            mean_best(drawn, rewards),
             int(np.isin(terminals[top], drawn).sum()),
         )
 
-    def sampled(policy: Policy, seed: int) -> tuple[Any, Estimate]:
+    def measured(policy: Policy, p: Floats, seed: int, learned: float | None = None) -> Figures:
         blocks = list(sample_terminals(policy, environment, enumeration, TOP_SAMPLES, seed))
         drawn = np.concatenate([block.terminal for block in blocks])
-        log_ratio = np.concatenate([block.log_p_f - block.log_p_b for block in blocks])
-        minus_f = enumeration.log_rewards[np.searchsorted(terminals, drawn)] - log_ratio
-        error = float(minus_f.std(ddof=1)) / math.sqrt(len(minus_f))
-        return drawn, Estimate(float(minus_f.mean()), error)
+        ratio = np.concatenate([block.log_p_f - block.log_p_b for block in blocks])
+        minus_f = enumeration.log_rewards[np.searchsorted(terminals, drawn)] - ratio
+        log_z = mean_of(minus_f) if learned is None else Estimate(learned, 0.0)
+        return figures(p, drawn, log_z)
 
-    drawn, log_z = sampled(sampler.policy, config.seed + 1)
-    if config.loss == "tb":
-        log_z = Estimate(float(sampler.log_z), 0.0)
-    learned = figures(law.probabilities, log_z, drawn)
-    drawn, log_z = sampled(_uniform(sampler.policy), config.seed + 2)
+    learned = tuple(
+        measured(
+            policy, law.probabilities, seed + 1 + i, learned_log_z[i] if learned_log_z else None
+        )
+        for i, (policy, law) in enumerate(zip(policies, laws, strict=True))
+    )
     walk = np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
-    uniform = figures(walk, log_z, drawn)
+    samples = laws[0].samples
+    exact_p = rng.multinomial(samples, target) / samples if samples else target
     drawn = terminals[rng.choice(len(target), TOP_SAMPLES, p=target)]
-    exact_p = rng.multinomial(law.samples, target) / law.samples if law.samples else target
-    true_log_z = Estimate(enumeration.log_z, 0.0)
+    notes = ("exact sampling is the floor of the sampled figures",) if samples else ()
     return Report(
         learned=learned,
-        uniform=uniform,
-        exact=figures(exact_p, true_log_z, drawn),
-        method=law.method,
-        sampled_law=law.samples > 0,
+        uniform=measured(uniform_policy(policies[0]), walk, seed),
+        exact=figures(exact_p, drawn, Estimate(enumeration.log_z, 0.0)),
+        method=laws[0].method,
+        tv_kind="sampled" if samples else "exact",
+        log_z=enumeration.log_z,
+        log_z_is_learned=learned_log_z is not None,
         terminals=len(target),
         top_count=len(top),
-        log_z_is_learned=config.loss == "tb",
+        notes=notes,
     )
 
 
-def _uniform(policy: Policy) -> Policy:
-    """The same network with all logits zero: the policy before any learning."""
-    return eqx.tree_at(  # type: ignore[no-any-return]
-        lambda p: (p.head.weights[-1], p.head.biases[-1]), policy, replace_fn=jnp.zeros_like
-    )
+def mean_of(values: Floats) -> Estimate:
+    """The mean of independent values, with its standard error."""
+    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
+
+
+def mean_best(states: Any, log_rewards: Floats) -> float:
+    """The mean log reward of the best distinct states, in nats."""
+    _, first = np.unique(states, axis=0, return_index=True)
+    return float(np.sort(log_rewards[first])[-MEAN_BEST:].mean())
+
+
+def uniform_policy(policy: Policy) -> Policy:
+    """The policy before any learning: uniform among the legal actions."""
+    network = UniformNetwork(policy.actions)
+    return Policy(network, None, policy.actions, policy.parents, "uniform", has_flow=False)

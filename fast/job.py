@@ -1,20 +1,29 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
+import contextlib
 import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from fast.bridge import Enumeration, enumerate_environment
+from fast.bridge import Enumeration, Floats, enumerate_environment
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, make_environment
-from fast.evaluation import Report, law_of, make_report, target_law
+from fast.estimates import (
+    CURVE_SAMPLES,
+    curve_value,
+    estimated_report,
+    exact_terminals,
+    forward_paths,
+)
+from fast.evaluation import Report, enumerated_report, law_of, target_law
 from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
 from fast.plotting import plot_runs
-from fast.policies import count_parameters
+from fast.policies import Policy, count_parameters
 from fast.progress import Progress
 from fast.runs import (
     append_metrics,
@@ -30,19 +39,37 @@ from fast.runs import (
 from fast.training import Trainer, TrainState, make_trainer
 from reference.errors import InputError
 from reference.metrics import total_variation
+from reference.problems import ClosedForm, closed_form
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.
 CHUNK = 100
 
 
 class Setup(NamedTuple):
-    """A run's objects, rebuilt from its configuration."""
+    """A run's objects, rebuilt from its configuration.
+
+    Attributes:
+        config: what was asked for.
+        environment: the problem as array code.
+        enumeration: the problem, enumerated; None if it is too large.
+        closed_form: its exact answer, if it has one and is too large to enumerate.
+        trainer: the training method.
+        initial: the state of training before the first step.
+    """
 
     config: TrainConfig
     environment: AbstractEnvironment[Any]
-    enumeration: Enumeration
+    enumeration: Enumeration | None
+    closed_form: ClosedForm[Any] | None
     trainer: Trainer
     initial: TrainState
+
+    def policies(self, state: TrainState) -> list[Policy]:
+        """The policy of each seed."""
+        return [
+            jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
+            for i in range(self.config.seeds)
+        ]
 
 
 class DivergedError(InputError):
@@ -50,16 +77,38 @@ class DivergedError(InputError):
 
 
 def set_up(config: TrainConfig) -> Setup:
-    """Enumerates the problem, checks the environment against it, and initialises training."""
+    """Enumerates the problem if it is small enough, checks the environment against it, and starts.
+
+    Raises:
+        InputError: if a lifted `p_B` is asked for on a problem that is not enumerated.
+    """
     problem = config.problem()
     environment = make_environment(problem, config.encoding)
-    enumeration = enumerate_environment(problem, environment)
+    enumeration, form = None, None
+    if config.states() <= config.max_states:
+        enumeration = enumerate_environment(problem, environment, config.max_states)
+    elif config.p_b == "lifted":
+        raise InputError(
+            f"p_b lifted on {config.states():,} states: its mass bends the target, and can be "
+            "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
+            "--max-states"
+        )
+    else:
+        with contextlib.suppress(InputError):
+            form = closed_form(problem)
     trainer = make_trainer(config, environment)
-    return Setup(config, environment, enumeration, trainer, trainer.init())
+    return Setup(config, environment, enumeration, form, trainer, trainer.init())
+
+
+def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
+    """The precision that a run computes in, its checkpoints included."""
+    return jax.enable_x64(config.precision == "float64")  # type: ignore[no-any-return]
 
 
 def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
     """A run's objects, its last saved state, and its training time until then in seconds.
+
+    To be called, and its results used, inside `arithmetic`.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint.
@@ -70,10 +119,11 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
 
 def train(config: TrainConfig) -> tuple[Path, Report]:
     """Runs a training from its start; returns the run folder and the final figures."""
-    setup = set_up(config)
-    folder = create_run(config, count_parameters(setup.initial.sampler.policy))
-    save_checkpoint(folder, setup.initial, 0.0)
-    return folder, _continue(folder, setup, setup.initial, 0.0)
+    with arithmetic(config):
+        setup = set_up(config)
+        folder = create_run(config, count_parameters(setup.policies(setup.initial)[0]))
+        save_checkpoint(folder, setup.initial, 0.0)
+        return folder, _continue(folder, setup, setup.initial, 0.0)
 
 
 def resume(folder: Path) -> tuple[Path, Report]:
@@ -88,9 +138,10 @@ def resume(folder: Path) -> tuple[Path, Report]:
             f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
             f"`pdai audit {folder}`, or train another with --steps and --out"
         )
-    setup, state, seconds = load_run(folder)
-    rewind_metrics(folder, int(state.step))
-    return folder, _continue(folder, setup, state, seconds)
+    with arithmetic(config):
+        setup, state, seconds = load_run(folder)
+        rewind_metrics(folder, int(state.step[0]))
+        return folder, _continue(folder, setup, state, seconds)
 
 
 class Sample(NamedTuple):
@@ -106,75 +157,153 @@ class Sample(NamedTuple):
 
 
 def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
-    """Samples terminal states from the last checkpoint of a run.
+    """Samples terminal states from the last checkpoint of a run, of its first seed.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or `count` is not positive.
     """
     if count < 1:
         raise InputError(f"count is {count}, but must be at least 1")
+    with arithmetic(load_config(folder)):
+        return _draw_samples(folder, count, seed)
+
+
+def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     setup, state, _ = load_run(folder)
+    policy = setup.policies(state)[0]
+    if setup.enumeration is None:
+        paths = forward_paths(policy, setup.environment, count, seed)
+        states = [jax.tree.map(lambda leaf, i=i: leaf[i], paths.final) for i in range(count)]
+        labels = map(setup.environment.decode, states)
+        return [Sample(*pair) for pair in zip(labels, paths.log_reward.tolist(), strict=True)]
     dag = setup.enumeration.dag
     log_reward = dict(zip(dag.terminals, setup.enumeration.log_rewards.tolist(), strict=True))
-    blocks = sample_terminals(
-        state.sampler.policy, setup.environment, setup.enumeration, count, seed
-    )
+    blocks = sample_terminals(policy, setup.environment, setup.enumeration, count, seed)
     return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
+class _Meter:
+    """The distance to the target during training, and at the end."""
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._target = None if setup.enumeration is None else target_law(setup.enumeration)
+        self._exact = None
+        if setup.closed_form is not None:
+            self._exact = exact_terminals(
+                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.seed
+            )
+
+    def now(self, state: TrainState, step: int) -> list[float] | None:
+        """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
+        setup, values = self._setup, []
+        for policy in setup.policies(state):
+            if setup.enumeration is None:
+                value = curve_value(policy, setup.environment, setup.closed_form, self._exact, step)
+                if value is None:
+                    return None
+            else:
+                assert self._target is not None
+                law = law_of(policy, setup.environment, setup.enumeration, final=False, seed=step)
+                value = total_variation(law.probabilities.tolist(), self._target.tolist())
+            values.append(value)
+        return values
+
+    def final(self, state: TrainState) -> tuple[Report, Floats, Floats]:
+        """The report; learned and target probabilities, of all terminals or of the FCS states."""
+        config, environment = self._setup.config, self._setup.environment
+        policies = self._setup.policies(state)
+        log_z = None
+        if config.loss == "tb":
+            log_z = [float(x) for x in state.sampler.log_z]
+        elif config.has_flow:
+            start = environment.observe(environment.initial())
+            log_z = [
+                float(p.log_flow(p.network.evaluate(p.network.initial(), start))) for p in policies
+            ]
+        if self._setup.enumeration is None:
+            return estimated_report(
+                policies, log_z, environment, self._setup.closed_form, config.seed
+            )
+        assert self._target is not None
+        laws = [
+            law_of(policy, environment, self._setup.enumeration, final=True, seed=config.seed + i)
+            for i, policy in enumerate(policies)
+        ]
+        report = enumerated_report(
+            policies, log_z, environment, self._setup.enumeration, laws, config.seed
+        )
+        return report, np.stack([law.probabilities for law in laws]), self._target
+
+
 def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> Report:
-    config, environment, enumeration, trainer, _ = setup
-    target = target_law(enumeration)
+    config = setup.config
+    meter = _Meter(setup)
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)
-    measured = [record["tv"] for record in read_metrics(folder) if "tv" in record]
-    tv = measured[-1] if measured else math.nan
+    records = read_metrics(folder)
+    tv = next((record["tv"] for record in reversed(records) if "tv" in record), None)
 
-    def measure(state: TrainState, step: int) -> float:
-        law = law_of(state.sampler.policy, environment, enumeration, final=False, seed=step)
-        tv: float = total_variation(law.probabilities.tolist(), target.tolist())
-        append_metrics(folder, {"step": step, "tv": tv, "method": law.method})
+    def measure(state: TrainState, step: int) -> list[float] | None:
+        tv = meter.now(state, step)
+        if tv is not None:
+            append_metrics(folder, {"step": step, "tv": tv})
         return tv
 
     with Progress(str(folder), config.steps) as progress:
-        step = int(state.step)
+        step = int(state.step[0])
         with deferred_interrupts() as interrupted:
-            if not measured:
+            if not records:
                 tv = measure(state, step)
             while step < config.steps:
                 started = time.perf_counter()
                 size = min(CHUNK, config.steps - step)
-                state, info = trainer.advance(state, size)
-                losses = np.asarray(info.loss)
+                state, info = setup.trainer.advance(state, size)
+                losses = np.asarray(info.loss, np.float64)
                 seconds += time.perf_counter() - started
-                if not np.isfinite(losses).all():
-                    bad = step + 1 + int(np.flatnonzero(~np.isfinite(losses))[0])
-                    raise DivergedError(
-                        f"the loss became {losses[bad - step - 1]} at step {bad}; the last good "
-                        f"checkpoint is in {str(folder)!r}: train again with a smaller "
-                        "--learning-rate"
-                    )
+                _check_finite(losses, config, step, folder)
                 step += size
-                loss, log_z = float(losses.mean()), float(info.log_z[-1])
+                loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
                 append_metrics(
-                    folder, {"step": step, "loss": loss, "log_z": log_z, "seconds": seconds}
+                    folder,
+                    {
+                        "step": step,
+                        "loss": loss.tolist(),
+                        "log_z": log_z.tolist(),
+                        "seconds": seconds,
+                    },
                 )
                 if step % evaluate_every == 0 or step == config.steps:
                     tv = measure(state, step)
                 if step % checkpoint_every == 0 or step == config.steps or interrupted():
                     save_checkpoint(folder, state, seconds)
-                progress.update(step, loss=loss, log_z=log_z, tv=tv)
+                progress.update(
+                    step,
+                    loss=float(loss.mean()),
+                    log_z=float(log_z.mean()),
+                    tv=math.nan if tv is None else float(np.mean(tv)),
+                )
                 if interrupted():
                     progress.say(f"stopped; continue with: pdai train --resume {folder}")
                     raise KeyboardInterrupt
-        progress.say("summing the trained sampler's law in float64 ...")
-        law = law_of(state.sampler.policy, environment, enumeration, final=True, seed=config.seed)
-        report = make_report(config, state.sampler, environment, enumeration, law)
-    save_law(folder, law.probabilities, target)
+        progress.say("measuring the trained sampler ...")
+        report, learned, target = meter.final(state)
+    save_law(folder, learned, target)
     plot_runs([folder], folder / "plot.png")
     # Last: its presence is what says that the run is finished.
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     return report
+
+
+def _check_finite(losses: Floats, config: TrainConfig, step: int, folder: Path) -> None:
+    seed, bad = np.nonzero(~np.isfinite(losses))
+    if bad.size:
+        first = int(bad.argmin())
+        raise DivergedError(
+            f"the loss of seed {config.seed + int(seed[first])} became "
+            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
+            f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
+        )
 
 
 def _whole_chunks(steps: float) -> int:

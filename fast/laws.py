@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from fast.bridge import Enumeration, Floats, Ints, decode_all, to_float64
-from fast.dynamics import Markov
 from fast.environments import AbstractEnvironment
 from fast.policies import Policy
-from fast.rollout import log_forward, sample_trajectories
+from fast.rollout import sample_trajectories, uniforms
+from fast.steps import evaluate
 from reference.errors import TooLargeError
 from reference.fields import FLOAT64
 from reference.marginals import longest_path, marginal, path_sums
@@ -52,7 +53,7 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
     Raises:
         TooLargeError: if a path-dependent policy has more than 20 million trajectories.
     """
-    if isinstance(policy.dynamics, Markov):
+    if policy.is_markovian:
         return _markov_law(policy, enumeration, float64=float64)
     count = enumeration.dag.trajectory_count
     if count > MAX_HISTORIES:
@@ -105,7 +106,7 @@ class Histories(NamedTuple):
     Attributes:
         terminal: the terminal nodes.
         log_p_f: `log p_F(tau)`, in nats.
-        log_p_b: `log p_B(tau | x)` of the uniform backward policy, in nats.
+        log_p_b: `log p_B(tau | x)`, in nats.
     """
 
     terminal: Ints
@@ -121,24 +122,44 @@ def sample_terminals(
     seed: int,
 ) -> Iterator[Histories]:
     """Samples complete trajectories from `p_F`, in blocks."""
-    sample = jax.jit(sample_trajectories, static_argnums=2)
     index = enumeration.dag.index
     for start in range(0, samples, BLOCKS[-1]):
         # Always a full block, so that one program is compiled; the rest is cut off.
         size = min(BLOCKS[-1], samples - start)
         key = jax.random.fold_in(jax.random.key(seed), start)
-        drawn = sample(policy, environment, BLOCKS[-1], 0.0, key=key)
-        terminal = np.array([index[label] for label in decode_all(environment, drawn.final)])[:size]
-        log_p_f = np.asarray(jax.jit(log_forward)(policy, drawn), np.float64)[:size]
-        yield Histories(terminal, log_p_f, np.asarray(drawn.log_p_b, np.float64)[:size])
+        final, log_p_f, log_p_b = _sample_block(policy, environment, key)
+        terminal = np.array([index[label] for label in decode_all(environment, final)])[:size]
+        yield Histories(
+            terminal, np.asarray(log_p_f, np.float64)[:size], np.asarray(log_p_b, np.float64)[:size]
+        )
+
+
+@eqx.filter_jit
+def _sample_block(
+    policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array
+) -> tuple[Any, jax.Array, jax.Array]:
+    draws = uniforms(key, environment, BLOCKS[-1])
+    drawn, _ = sample_trajectories(policy, environment, draws)
+    steps = evaluate(policy, environment, drawn)
+    return drawn.final, steps.log_p_f.sum(-1), steps.log_p_b.sum(-1)
 
 
 class _Frontier(NamedTuple):
-    """Histories whose last state is not terminal, waiting to be evaluated."""
+    """Histories that wait for the network to be evaluated at their last state.
+
+    Attributes:
+        nodes: the last states.
+        back: the backward actions that undo the last steps.
+        latents: of the histories that these extend by a step; None at the start.
+        rows: which of them.
+        log_p_f: `log p_F` of the history.
+        log_p_b: `log p_B` of the history; a lifted `p_B` is added to it on evaluation.
+    """
 
     nodes: Ints
-    parent_latents: Any
-    parent_rows: Ints
+    back: Ints
+    latents: Any
+    rows: Ints
     log_p_f: Floats
     log_p_b: Floats
 
@@ -147,75 +168,113 @@ def complete_histories(
     policy: Policy, enumeration: Enumeration, *, float64: bool
 ) -> Iterator[Histories]:
     """Every complete trajectory of the DAG, depth-first in blocks, with its probabilities."""
-    evaluate = jax.jit(_evaluate)
     # The precision is set for each call and not for the loop: a generator that is suspended inside
     # the setting would leave it to its caller.
     with jax.enable_x64(float64):
         dtype = jnp.float64 if float64 else jnp.float32
         network = to_float64(policy) if float64 else policy
-        observations = jnp.asarray(enumeration.observations, dtype)
-        masks = jnp.asarray(enumeration.edge >= 0)
+        tables = (
+            jnp.asarray(enumeration.observations, dtype),
+            jnp.asarray(enumeration.edge >= 0),
+            jnp.asarray(enumeration.parent_masks),
+        )
+    is_lifted = policy.p_b == "lifted"
+    log_p_b = (
+        np.zeros(len(enumeration.dag.edges))
+        if is_lifted
+        else base_log_p_b(policy, enumeration, float64=float64)
+    )
     is_terminal = np.array([not row for row in enumeration.dag.children])
-    log_p_b = enumeration.log_p_b
-    stack = [_Frontier(np.zeros(1, int), None, np.zeros(1, int), np.zeros(1), np.zeros(1))]
+    one = np.zeros(1, np.int64)
+    stack = [_Frontier(one, one, None, one, np.zeros(1), np.zeros(1))]
     while stack:
         front = stack.pop()
         size = len(front.nodes)
         padding = next(block for block in BLOCKS if block >= size) - size
+        rows, nodes, back = (np.pad(x, (0, padding)) for x in (front.rows, front.nodes, front.back))
         with jax.enable_x64(float64):
-            latents, log_p = evaluate(
-                network,
-                front.parent_latents,
-                np.pad(front.parent_rows, (0, padding)),
-                np.pad(front.nodes, (0, padding)),
-                observations,
-                masks,
-            )
-        edges = enumeration.edge[front.nodes]
+            latents, log_p, log_back = _evaluate(network, front.latents, rows, nodes, back, tables)
+        arrived_b = front.log_p_b
+        if is_lifted and front.latents is not None:
+            arrived_b = arrived_b + np.asarray(log_back, np.float64)[:size]
+            ends = is_terminal[front.nodes]
+            if ends.any():
+                yield Histories(front.nodes[ends], front.log_p_f[ends], arrived_b[ends])
+        edges = np.where(is_terminal[front.nodes][:, None], -1, enumeration.edge[front.nodes])
         rows, actions = np.nonzero(edges >= 0)
+        taken = edges[rows, actions]
         child = enumeration.child[front.nodes[rows], actions]
         child_f = front.log_p_f[rows] + np.asarray(log_p, np.float64)[rows, actions]
-        child_b = front.log_p_b[rows] + log_p_b[edges[rows, actions]]
-        ended = is_terminal[child]
+        child_b = arrived_b[rows] + log_p_b[taken]
+        ended = is_terminal[child] & (not is_lifted)
         if ended.any():
             yield Histories(child[ended], child_f[ended], child_b[ended])
         going = np.flatnonzero(~ended)
         for start in range(0, len(going), BLOCKS[-1]):
             part = going[start : start + BLOCKS[-1]]
-            stack.append(_Frontier(child[part], latents, rows[part], child_f[part], child_b[part]))
+            undo = enumeration.undo[taken[part]]
+            stack.append(
+                _Frontier(child[part], undo, latents, rows[part], child_f[part], child_b[part])
+            )
 
 
+@jax.jit
 def _evaluate(
-    policy: Policy, parent_latents: Any, rows: Any, nodes: Any, observations: Any, masks: Any
-) -> tuple[Any, Any]:
-    """Latents on arrival in `nodes`, and `log p_F` of every action there."""
+    policy: Policy, parent_latents: Any, rows: Any, nodes: Any, back: Any, tables: Any
+) -> tuple[Any, Any, Any]:
+    """Latents on arrival in `nodes`, `log p_F` of every action, `log p_B` of the step there."""
+    observations, masks, parent_masks = (table[nodes] for table in tables)
     if parent_latents is None:
-        latents = policy.dynamics.initial(nodes.shape)
+        latents = policy.network.initial(nodes.shape)
     else:
         # Leaves without a batch axis (the step number) are shared by the block.
         parents = jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, parent_latents)
-        latents = policy.dynamics.advance(parents, observations[nodes])
-    return latents, policy.log_probabilities(latents, observations[nodes], masks[nodes])
+        latents = policy.network.advance(parents, observations)
+    outputs = policy.network.evaluate(latents, observations)
+    log_p_b = policy.log_p_b(outputs, observations, parent_masks)
+    return (
+        latents,
+        policy.log_p_f(outputs, masks),
+        jnp.take_along_axis(log_p_b, back[:, None], -1)[:, 0],
+    )
+
+
+def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Floats:
+    """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents."""
+    with jax.enable_x64(float64):
+        observations = jnp.asarray(enumeration.observations, jnp.float64 if float64 else None)
+        table = np.asarray(
+            jax.jit(Policy.log_p_b)(
+                to_float64(policy) if float64 else policy,
+                None,
+                observations,
+                jnp.asarray(enumeration.parent_masks),
+            ),
+            np.float64,
+        )
+    heads = [v for _, v in enumeration.dag.edges]
+    log_p_b: Floats = table[heads, enumeration.undo]
+    return log_p_b
 
 
 def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
     dag = enumeration.dag
     with jax.enable_x64(float64):
         dtype = jnp.float64 if float64 else jnp.float32
-        log_p = jax.jit(Policy.log_probabilities)(
+        log_p = jax.jit(_markov_log_p_f)(
             to_float64(policy) if float64 else policy,
-            (),
             jnp.asarray(enumeration.observations, dtype),
             jnp.asarray(enumeration.edge >= 0),
         )
         table = np.asarray(log_p, np.float64)
+    log_p_b = base_log_p_b(policy, enumeration, float64=float64)
     taken = enumeration.edge >= 0
     log_p_f = np.empty(len(dag.edges))
     log_p_f[enumeration.edge[taken]] = table[taken]
     policy_64 = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
-    kernel = BackwardKernel(dag, FLOAT64, np.exp(enumeration.log_p_b).tolist())
+    kernel = BackwardKernel(dag, FLOAT64, np.exp(log_p_b).tolist())
     terminals = list(dag.terminals)
-    difference = log_p_f - enumeration.log_p_b
+    difference = log_p_f - log_p_b
     high = longest_path(dag, difference)[terminals] - enumeration.log_rewards
     low = -longest_path(dag, -difference)[terminals] - enumeration.log_rewards
     return TerminalLaw(
@@ -224,3 +283,7 @@ def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> T
         backward_mass=np.array(path_sums(kernel))[terminals],
         log_ratio_range=(float(low.min()), float(high.max())),
     )
+
+
+def _markov_log_p_f(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
+    return policy.log_p_f(policy.network.evaluate((), observations), masks)

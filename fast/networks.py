@@ -1,10 +1,16 @@
 """Networks: what maps `(s_t, W_t)` to the numbers of which a policy makes laws and flows."""
 
+import itertools
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics import AbstractDynamics, Markov
 
 Latent = TypeVar("Latent")
 
@@ -20,6 +26,11 @@ class AbstractNetwork(eqx.Module, Generic[Latent]):
     """
 
     outputs: eqx.AbstractVar[int]
+
+    @property
+    @abstractmethod
+    def is_markovian(self) -> bool:
+        """Whether the outputs are a function of the state alone (the latent is then `()`)."""
 
     @abstractmethod
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
@@ -40,3 +51,104 @@ class AbstractNetwork(eqx.Module, Generic[Latent]):
         self, observations: Float[Array, "*batch time features"]
     ) -> Float[Array, "*batch time outputs"]:
         """The outputs along `s_0, ..., s_{T-1}`."""
+
+
+class Perceptron(eqx.Module):
+    """Linear layers with leaky ReLU (slope 0.01) between them, on the last axis.
+
+    Attributes:
+        weights: one matrix per layer, shape (in, out): the other way round, each product of a
+            small batch would first rearrange it.
+        biases: one vector per layer.
+    """
+
+    weights: list[Float[Array, "in out"]]
+    biases: list[Float[Array, " out"]]
+
+    def __init__(self, sizes: Sequence[int], *, key: PRNGKeyArray):
+        keys = jax.random.split(key, len(sizes) - 1)
+        pairs = list(itertools.pairwise(sizes))
+        self.weights = [
+            jax.random.normal(k, (n, m)) * (2.0 / n) ** 0.5
+            for k, (n, m) in zip(keys, pairs, strict=True)
+        ]
+        # A small last layer makes the untrained policy nearly uniform.
+        self.weights[-1] = self.weights[-1] * 0.01
+        self.biases = [jnp.zeros(m) for _, m in pairs]
+
+    def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
+        """The outputs of the last layer."""
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = jax.nn.leaky_relu(x @ weight + bias, 0.01)
+        return x @ self.weights[-1] + self.biases[-1]
+
+
+class UniformNetwork(AbstractNetwork[tuple[()]]):
+    """All outputs zero: the policy that chooses uniformly among the legal actions."""
+
+    outputs: int = eqx.field(static=True)
+
+    @property
+    def is_markovian(self) -> bool:
+        """Always."""
+        return True
+
+    def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
+        """No latent."""
+        return ()
+
+    def advance(self, latent: tuple[()], observation: Float[Array, "*batch features"]) -> tuple[()]:
+        """No latent."""
+        return ()
+
+    def evaluate(
+        self, latent: tuple[()], observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        """Zeros."""
+        return jnp.zeros((*observation.shape[:-1], self.outputs), observation.dtype)
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time outputs"]:
+        """Zeros."""
+        return self.evaluate((), observations)
+
+
+class ReadOutNetwork(AbstractNetwork[Latent]):
+    """Latent dynamics, and a perceptron on what they read out."""
+
+    dynamics: AbstractDynamics[Latent]
+    head: Perceptron
+    outputs: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dynamics: AbstractDynamics[Latent],
+        hidden: Sequence[int],
+        outputs: int,
+        *,
+        key: PRNGKeyArray,
+    ):
+        self.dynamics = dynamics
+        self.head = Perceptron([dynamics.output, *hidden, outputs], key=key)
+        self.outputs = outputs
+
+    @property
+    def is_markovian(self) -> bool:
+        return isinstance(self.dynamics, Markov)
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Latent:
+        return self.dynamics.initial(batch)
+
+    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+        return self.dynamics.advance(latent, observation)
+
+    def evaluate(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        return self.head(self.dynamics.read(latent, observation))
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time outputs"]:
+        return self.head(self.dynamics.unroll(observations))

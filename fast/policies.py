@@ -1,144 +1,89 @@
-"""Forward policies: latent dynamics, then a perceptron that scores the actions."""
+"""Policies: the laws and flows that a network's outputs stand for."""
 
-import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float
 
-from fast.config import TrainConfig
-from fast.dynamics import SRWM, AbstractDynamics, Markov
-from fast.environments import AbstractEnvironment
-from reference.errors import InputError
+from fast.networks import AbstractNetwork, Perceptron
+
+BackwardKind = Literal["uniform", "learned", "lifted"]
 
 # An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
 MASKED = -1e9
 
 
-class Perceptron(eqx.Module):
-    """Linear layers with leaky ReLU (slope 0.01) between them, on the last axis.
+class Policy(eqx.Module):
+    """A forward policy `p_F(. | s_t, W_t)`, a backward policy, and optionally a state flow.
+
+    The outputs of the network are the logits of the actions, then, for `p_b = "lifted"`, those of
+    the backward actions, then, if it has one, the log flow.
 
     Attributes:
-        weights: one matrix per layer, shape (out, in).
-        biases: one vector per layer.
+        network: the function of `(s_t, W_t)`.
+        backward_head: the logits of `p_B(. | s)` from the features of `s`, for `p_b = "learned"`.
+        actions: the number of actions.
+        parents: the number of backward actions.
+        p_b: "uniform" over the parents; "learned", a function of the state alone, so that
+            `sum over tau of p_B(tau | x) = 1`; or "lifted", which reads `W_t` as well: soft-maxed
+            over the unlifted parents, its mass differs from 1 (reported by `pdai audit`), and the
+            balanced sampler then draws `x` in proportion to `R(x)` times that mass.
+        has_flow: whether the last output is `log F(s_t, W_t)`.
     """
 
-    weights: list[Float[Array, "out in"]]
-    biases: list[Float[Array, " out"]]
+    network: AbstractNetwork[Any]
+    backward_head: Perceptron | None
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+    p_b: BackwardKind = eqx.field(static=True)
+    has_flow: bool = eqx.field(static=True)
 
-    def __init__(self, sizes: Sequence[int], *, key: PRNGKeyArray):
-        keys = jax.random.split(key, len(sizes) - 1)
-        pairs = list(itertools.pairwise(sizes))
-        self.weights = [
-            jax.random.normal(k, (m, n)) * (2.0 / n) ** 0.5
-            for k, (n, m) in zip(keys, pairs, strict=True)
-        ]
-        # A small last layer makes the untrained policy nearly uniform.
-        self.weights[-1] = self.weights[-1] * 0.01
-        self.biases = [jnp.zeros(m) for _, m in pairs]
+    @property
+    def is_markovian(self) -> bool:
+        """Whether the forward policy is a function of the state alone."""
+        return self.network.is_markovian
 
-    def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
-        """The outputs of the last layer."""
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = jax.nn.leaky_relu(x @ weight.T + bias, 0.01)
-        return x @ self.weights[-1].T + self.biases[-1]
-
-
-class Policy(eqx.Module):
-    """A forward policy `p_F(. | s_t, W_t)`: dynamics and a head over the environment's actions."""
-
-    dynamics: AbstractDynamics[Any]
-    head: Perceptron
-
-    def log_probabilities(
-        self,
-        latent: Any,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch actions"],
+    def log_p_f(
+        self, outputs: Float[Array, "*batch outputs"], mask: Bool[Array, "*batch actions"]
     ) -> Float[Array, "*batch actions"]:
-        """`log p_F` of every action at one step, in nats; about -1e9 where masked."""
-        return _log_softmax(self.head(self.dynamics.read(latent, observation)), mask)
+        """`log p_F` of every action, in nats; about -1e9 where masked."""
+        return masked_log_softmax(outputs[..., : self.actions], mask)
 
-    def unroll(
+    def log_p_b(
         self,
-        observations: Float[Array, "*batch time features"],
-        masks: Bool[Array, "*batch time actions"],
-    ) -> Float[Array, "*batch time actions"]:
-        """The same along known trajectories, all steps at once."""
-        return _log_softmax(self.head(self.dynamics.unroll(observations)), masks)
+        outputs: Float[Array, "*batch outputs"] | None,
+        observation: Float[Array, "*batch features"],
+        mask: Bool[Array, "*batch parents"],
+    ) -> Float[Array, "*batch parents"]:
+        """`log p_B` of every backward action, in nats; about -1e9 where masked.
+
+        Args:
+            outputs: at the state that is left backwards; read for `p_b = "lifted"` only.
+            observation: its features; read for `p_b = "learned"` only.
+            mask: its legal backward actions.
+        """
+        if self.p_b == "uniform":
+            return jnp.where(mask, -jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1)), MASKED)
+        if self.p_b == "learned":
+            assert self.backward_head is not None
+            return masked_log_softmax(self.backward_head(observation), mask)
+        assert outputs is not None
+        return masked_log_softmax(outputs[..., self.actions : self.actions + self.parents], mask)
+
+    def log_flow(self, outputs: Float[Array, "*batch outputs"]) -> Float[Array, "*batch"]:
+        """`log F(s_t, W_t)`, in nats."""
+        return outputs[..., -1]
 
 
-def _log_softmax(logits: Array, mask: Array) -> Array:
+def masked_log_softmax(
+    logits: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
+) -> Float[Array, "*batch n"]:
+    """The log of the soft-max over what the mask allows."""
     return jax.nn.log_softmax(jnp.where(mask, logits, MASKED))
-
-
-def make_policy(
-    config: TrainConfig, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
-) -> Policy:
-    """The policy of a configuration, as wide as its parameter budget allows.
-
-    The Markovian head has three hidden layers on the features of the state, the path-dependent
-    one a single hidden layer on the read-out `y_t`, as in the paper's appendix; the width of the
-    hidden layers is chosen so that the number of parameters comes nearest to the budget.
-
-    Raises:
-        InputError: if no width comes within 5 % of the budget.
-    """
-    features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
-
-    def build(width: int, key: PRNGKeyArray) -> Policy:
-        dynamics_key, head_key = jax.random.split(key)
-        dynamics: AbstractDynamics[Any]
-        if config.dynamics == "markov":
-            dynamics, hidden = Markov(features), [width] * 3
-        else:
-            dynamics, hidden = (
-                SRWM(
-                    features,
-                    config.latent_size,
-                    environment.horizon,
-                    rotation=config.rotation,
-                    link=config.link,
-                    write_key=config.write_key,
-                    skip=config.skip,
-                    key=dynamics_key,
-                ),
-                [width],
-            )
-        return Policy(
-            dynamics, Perceptron([dynamics.output, *hidden, environment.actions], key=head_key)
-        )
-
-    return build(_fit_width(config, lambda width: build(width, key)), key)
 
 
 def count_parameters(policy: Policy) -> int:
     """The number of trained numbers of a policy."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(policy, eqx.is_array)))
-
-
-def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:
-    """The width whose parameter count is nearest to `config.parameters`, by bisection."""
-
-    def count(width: int) -> int:
-        shapes: Policy = eqx.filter_eval_shape(build, width)
-        leaves = jax.tree.leaves(shapes)
-        return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
-
-    low, high = 1, 2
-    while count(high) < config.parameters:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < config.parameters else (low, middle)
-    width = min((low, high), key=lambda w: abs(count(w) - config.parameters))
-    found = count(width)
-    if abs(found - config.parameters) > 0.05 * config.parameters:
-        raise InputError(
-            f"parameters is {config.parameters:,}, but the {config.dynamics} policy nearest to it "
-            f"has {found:,}: ask for a number within 5 % of that, or more"
-        )
-    return width

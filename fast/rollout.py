@@ -1,4 +1,4 @@
-"""Sampling trajectories from a policy, and evaluating policies along them."""
+"""Trajectories: sampled forwards from a policy, or backwards from terminal states."""
 
 from typing import Any, NamedTuple
 
@@ -15,72 +15,178 @@ class Trajectories(NamedTuple):
     """A batch of complete trajectories, padded to the horizon.
 
     Attributes:
-        observations: of `s_0, ..., s_{T-1}`.
-        masks: their legal actions.
-        actions: the actions taken.
+        states: `s_0, ..., s_T`; what follows a terminal state is padding.
+        actions: the actions taken at `s_0, ..., s_{T-1}`.
         active: whether `s_t` was not yet terminal; the rest is padding.
-        log_p_b: `log p_B(tau | x)` of the uniform backward policy, in nats.
+        final: the terminal states `x`.
         log_reward: `log R(x)`, in nats.
-        final: the terminal states.
     """
 
-    observations: Float[Array, "batch time features"]
-    masks: Bool[Array, "batch time actions"]
+    states: Any
     actions: Int[Array, "batch time"]
     active: Bool[Array, "batch time"]
-    log_p_b: Float[Array, " batch"]
-    log_reward: Float[Array, " batch"]
     final: Any
+    log_reward: Float[Array, " batch"]
+
+
+class Exploration(NamedTuple):
+    """How actions are drawn: from `(1 - epsilon) softmax(log p_F / temperature) + epsilon uniform`.
+
+    Attributes:
+        epsilon: the share of uniformly chosen actions.
+        temperature: above 1 flattens the policy, below 1 sharpens it.
+    """
+
+    epsilon: float | Float[Array, ""] = 0.0
+    temperature: float | Float[Array, ""] = 1.0
+
+
+ON_POLICY = Exploration()
+
+
+def uniforms(
+    key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int
+) -> Float[Array, "time batch"]:
+    """The random numbers of a batch of trajectories: one per step, uniform on [0, 1)."""
+    return jax.random.uniform(key, (environment.horizon, batch))
 
 
 def sample_trajectories(
     policy: Policy,
     environment: AbstractEnvironment[Any],
-    batch: int,
-    epsilon: float | Float[Array, ""],
-    *,
-    key: PRNGKeyArray,
-) -> Trajectories:
-    """Samples from the exploratory policy `(1 - epsilon) p_F + epsilon uniform`.
+    draws: Float[Array, "time batch"],
+    exploration: Exploration = ON_POLICY,
+) -> tuple[Trajectories, Float[Array, "batch time"]]:
+    """Samples trajectories from `p_F`, or from an exploratory policy.
 
     Args:
         policy: `p_F`; no gradient flows through the samples.
         environment: the state graph.
-        batch: the number of trajectories.
-        epsilon: the share of uniformly chosen actions; 0 samples from `p_F` itself.
-        key: the random key.
+        draws: what `uniforms` gives; each action inverts a distribution function at one of them.
+        exploration: how actions are drawn; the default draws from `p_F` itself.
+
+    Returns:
+        the trajectories, and `log p_F` of each of their actions (not that of the exploratory
+        policy), in nats, 0 where padded.
     """
+    each = jax.vmap
 
-    def one_step(carry: Any, step_key: PRNGKeyArray) -> tuple[Any, Any]:
-        state, latent, log_p_b = carry
-        observation = jax.vmap(environment.observe)(state)
-        mask = jax.vmap(environment.mask)(state)
-        log_p = policy.log_probabilities(latent, observation, mask)
-        uniform = mask / mask.sum(-1, keepdims=True)
-        mixed = jnp.log((1 - epsilon) * jnp.exp(log_p) + epsilon * uniform)
-        action = jax.random.categorical(step_key, jnp.where(mask, mixed, -jnp.inf))
-        active = ~jax.vmap(environment.is_terminal)(state)
-        following = jax.vmap(environment.step)(state, action)
-        parents = jax.vmap(environment.parent_mask)(following).sum(-1)
-        log_p_b = log_p_b - jnp.where(active, jnp.log(parents), 0.0)
-        # Latents of terminal states are never read, so they need no care.
-        latent = policy.dynamics.advance(latent, jax.vmap(environment.observe)(following))
-        return (following, latent, log_p_b), (observation, mask, action, active)
+    def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
+        state, observation, latent, active = carry
+        mask = each(environment.mask)(state)
+        log_p = policy.log_p_f(policy.network.evaluate(latent, observation), mask)
+        action = draw_action(log_p, mask, draw, exploration)
+        taken = jnp.take_along_axis(log_p, action[:, None], -1)[:, 0]
+        following = each(environment.step)(state, action)
+        seen = each(environment.observe)(following)
+        # Latents of terminal states are advanced too, and never read.
+        latent = policy.network.advance(latent, seen)
+        still = active & ~each(environment.is_terminal)(following)
+        step = (following, action, active, jnp.where(active, taken, 0.0))
+        return (following, seen, latent, still), step
 
-    start = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), environment.initial()
+    batch = draws.shape[1]
+    start = _repeat(environment.initial(), batch)
+    carry = (
+        start,
+        each(environment.observe)(start),
+        policy.network.initial((batch,)),
+        jnp.ones(batch, bool),
     )
-    carry = (start, policy.dynamics.initial((batch,)), jnp.zeros(batch))
-    (final, _, log_p_b), steps = lax.scan(
-        one_step, carry, jax.random.split(key, environment.horizon)
+    (final, *_), (later, actions, active, log_p_f) = _scan(environment, move, carry, draws)
+    states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, later)
+    log_reward = each(environment.log_reward)(final)
+    drawn = Trajectories(states, actions, active, final, log_reward)
+    return _batch_first(drawn), log_p_f.T
+
+
+def sample_backward(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    final: Any,
+    draws: Float[Array, "time batch"],
+) -> Trajectories:
+    """Samples trajectories `tau ~ p_B(. | x)` from their ends; not for a `p_B` that reads latents.
+
+    Args:
+        policy: `p_B`, uniform or learned; no gradient flows through the samples.
+        environment: the state graph.
+        final: a batch of terminal states `x`.
+        draws: what `uniforms` gives.
+    """
+    each = jax.vmap
+
+    def move(state: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
+        mask = each(environment.parent_mask)(state)
+        active = mask.any(-1)
+        log_p = policy.log_p_b(None, each(environment.observe)(state), mask)
+        parent = draw_action(log_p, mask, draw, ON_POLICY)
+        action = each(environment.redo)(state, parent)
+        before = each(environment.backward_step)(state, parent)
+        kept = jax.tree.map(lambda a, b: _where(active, a, b), before, state)
+        return kept, (kept, action, active)
+
+    _, (earlier, actions, active) = lax.scan(move, final, draws)
+    # Row k holds what is k + 1 steps before the end. A trajectory of L steps begins at row L - 1.
+    time, batch = draws.shape
+    length = active.sum(0)
+    row = length - 1 - jnp.arange(time)[:, None]
+    forward = row >= 0
+    take = jnp.maximum(row, 0), jnp.arange(batch)
+    states = jax.tree.map(
+        lambda a, x: jnp.concatenate([_where(forward, a[take], x[None]), x[None]]), earlier, final
     )
-    observations, masks, actions, active = (jnp.moveaxis(leaf, 0, 1) for leaf in steps)
-    log_reward = jax.vmap(environment.log_reward)(final)
-    return Trajectories(observations, masks, actions, active, log_p_b, log_reward, final)
+    log_reward = each(environment.log_reward)(final)
+    return _batch_first(Trajectories(states, actions[take], forward, final, log_reward))
 
 
-def log_forward(policy: Policy, trajectories: Trajectories) -> Float[Array, " batch"]:
-    """`log p_F(tau)` in nats, differentiable in the policy."""
-    log_p = policy.unroll(trajectories.observations, trajectories.masks)
-    taken = jnp.take_along_axis(log_p, trajectories.actions[..., None], -1)[..., 0]
-    return jnp.sum(jnp.where(trajectories.active, taken, 0.0), -1)
+def draw_action(
+    log_p: Float[Array, "batch actions"],
+    mask: Bool[Array, "batch actions"],
+    draw: Float[Array, " batch"],
+    exploration: Exploration,
+) -> Int[Array, " batch"]:
+    """The action at which the distribution function exceeds the draw; always a legal one."""
+    epsilon, temperature = exploration
+    if not isinstance(temperature, float) or temperature != 1.0:
+        log_p = jax.nn.log_softmax(log_p / temperature)
+    p = jnp.exp(log_p)
+    if not isinstance(epsilon, float) or epsilon != 0.0:
+        p = (1 - epsilon) * p + epsilon * mask / mask.sum(-1, keepdims=True)
+    below = jnp.where(mask, jnp.cumsum(p, -1), 0.0)
+    # Rounding can leave partial sums out of order: of the legal actions, the largest counts as 1.
+    return jnp.argmax(below > draw[:, None] * below.max(-1, keepdims=True), -1)
+
+
+def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: Any) -> Any:
+    """`lax.scan`, which leaves the rest out once all trajectories of a batch have ended."""
+    if environment.is_graded:
+        return lax.scan(move, carry, draws)
+    padding = jax.tree.map(
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(move, carry, draws[0])[1]
+    )
+
+    def move_or_rest(carry: Any, draw: Any) -> Any:
+        return lax.cond(carry[-1].any(), move, lambda carry, _: (carry, padding), carry, draw)
+
+    return lax.scan(move_or_rest, carry, draws)
+
+
+def _repeat(state: Any, batch: int) -> Any:
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), state)
+
+
+def _batch_first(trajectories: Trajectories) -> Trajectories:
+    def swap(leaf: Array) -> Array:
+        return jnp.swapaxes(leaf, 0, 1)
+
+    return trajectories._replace(
+        states=jax.tree.map(swap, trajectories.states),
+        actions=swap(trajectories.actions),
+        active=swap(trajectories.active),
+    )
+
+
+def _where(condition: Array, a: Array, b: Array) -> Array:
+    """`jnp.where` with the condition's axes first."""
+    return jnp.where(condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim)), a, b)

@@ -23,7 +23,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from fast.config import FORMAT, TrainConfig, from_json, to_json
+from fast.config import TrainConfig
+from fast.tasks import FORMAT, from_json, to_json
 from fast.training import TrainState
 from reference.errors import InputError
 
@@ -55,7 +56,7 @@ def create_run(config: TrainConfig, parameters: int) -> Path:
         "backend": jax.default_backend(),
         "commit": _commit(),
         "parameters": parameters,
-        "seed": config.seed,
+        "seeds": list(range(config.seed, config.seed + config.seeds)),
     }
     write_json(folder / "meta.json", meta)
     write_json(folder / "config.json", to_json(config))
@@ -109,7 +110,7 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
     payload = buffer.getvalue()
     header = {
         "format": FORMAT,
-        "step": int(state.step),
+        "step": int(state.step[0]),
         "seconds": seconds,
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
@@ -159,7 +160,7 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
     return state, seconds
 
 
-def append_metrics(folder: Path, record: dict[str, float | int | str]) -> None:
+def append_metrics(folder: Path, record: dict[str, Any]) -> None:
     """Adds one record to the metrics."""
     with (folder / "metrics.jsonl").open("a") as file:
         file.write(json.dumps(record) + "\n")
@@ -186,7 +187,7 @@ def rewind_metrics(folder: Path, step: int) -> None:
 
 
 def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Learned and target probabilities of a finished run.
+    """Learned probabilities, one row per seed, and those of the target, of a finished run.
 
     Raises:
         InputError: if the run is not finished.

@@ -1,48 +1,69 @@
 """The tables that runs and audits end with."""
 
+import statistics
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from rich.table import Table
 
 from fast.audit import Audit
-from fast.evaluation import FCS_BATCHES, FCS_SIZE, TOP_SAMPLES, Figures, Report
+from fast.evaluation import FCS_BATCHES, FCS_SIZE, MEAN_BEST, TOP_SAMPLES, Figures, Report
 from reference.metrics import Estimate
+
+Cell = Callable[[Figures], "Estimate | float | int | None"]
 
 
 def report_table(report: Report) -> Table:
     """The final figures of a run, beside the untrained policy and exact sampling."""
-    table = Table(title=f"{report.terminals:,} terminal states; learned law: {report.method}")
-    for name in ("", "learned", "untrained (uniform)", "exact sampling"):
-        table.add_column(name, justify="left" if not name else "right")
-    columns = (report.learned, report.uniform, report.exact)
+    states = "not enumerated" if report.terminals is None else f"{report.terminals:,}"
+    table = Table(title=f"{states} terminal states; learned law: {report.method}")
+    runs = len(report.learned)
+    names = ["learned" if runs == 1 else f"learned, mean ± sd of {runs}", "untrained (uniform)"]
+    columns: list[Sequence[Figures]] = [report.learned, [report.uniform]]
+    if report.exact is not None:
+        names.append("exact sampling")
+        columns.append([report.exact])
+    table.add_column("")
+    for name in names:
+        table.add_column(name, justify="right")
 
-    def row(name: str, cell: "list[str]") -> None:
-        table.add_row(name, *cell)
+    def row(name: str, cell: Cell, digits: int = 4) -> None:
+        cells = [_summary([cell(figures) for figures in column], digits) for column in columns]
+        table.add_row(name, *cells)
 
-    kind = "sampled" if report.sampled_law else "exact"
-    row(f"TV to the target ({kind})", [f"{column.tv:.4f}" for column in columns])
+    row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
     row(
-        f"FCS ({FCS_BATCHES} batches of {min(FCS_SIZE, report.terminals)})",
-        [_estimate(column.fcs, 4) for column in columns],
+        f"FCS ({FCS_BATCHES} batches of {min(FCS_SIZE, report.terminals or FCS_SIZE)})",
+        lambda f: f.fcs,
     )
-    row("KL(target || learned), nats", [f"{column.kl:.4f}" for column in columns])
-    row(
-        "log Z, nats" + ("" if report.log_z_is_learned else " (mean of -f)"),
-        [_estimate(column.log_z, 4) for column in columns],
-    )
-    row(
-        f"best {report.top_count} states: found in {TOP_SAMPLES:,} samples",
-        [f"{column.top_found}" for column in columns],
-    )
-    table.caption = _caption(report.exact, report)
+    bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""
+    row(f"KL(target || learned), nats{bound}", lambda f: f.kl)
+    row("log Z, nats" + ("" if report.log_z_is_learned else " (mean of -f)"), lambda f: f.log_z)
+    row(f"mean log reward of the best {MEAN_BEST} in {TOP_SAMPLES:,} samples", lambda f: f.best)
+    if report.top_count is not None:
+        row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
+    true = [] if report.log_z is None else [f"true log Z = {report.log_z:.4f}"]
+    table.caption = "; ".join([*true, *report.notes])
     return table
 
 
-def _caption(exact: Figures, report: Report) -> str:
-    text = f"true log Z = {exact.log_z.mean:.4f}"
-    if report.sampled_law:
-        text += "; the learned law is estimated from samples, so exact sampling is its floor"
-    return text
+def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:
+    """One figure with its standard error, or the mean and spread over seeds."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    if len(known) == 1:
+        return _estimate(known[0], digits)
+    means = [value.mean if isinstance(value, Estimate) else float(value) for value in known]
+    return f"{statistics.mean(means):.{digits}f} ± {statistics.stdev(means):.{digits}f}"
+
+
+def _estimate(value: Estimate | float, digits: int) -> str:
+    if not isinstance(value, Estimate):
+        return f"{value:.{digits}f}"
+    if not value.standard_error:
+        return f"{value.mean:.{digits}f}"
+    return f"{value.mean:.{digits}f} ± {value.standard_error:.{digits}f}"
 
 
 def audit_table(audit: Audit) -> Table:
@@ -66,12 +87,6 @@ def audit_table(audit: Audit) -> Table:
     for name, value in rows.items():
         table.add_row(name, value)
     return table
-
-
-def _estimate(estimate: Estimate, digits: int) -> str:
-    if not estimate.standard_error:
-        return f"{estimate.mean:.{digits}f}"
-    return f"{estimate.mean:.{digits}f} ± {estimate.standard_error:.{digits}f}"
 
 
 def _number(value: Fraction | float, digits: int) -> str:

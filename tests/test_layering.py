@@ -65,7 +65,7 @@ def test_control_forbidden_imports_are_seen() -> None:
     assert not violations("fast", Path("bridge.py"), {"reference.marginals"})
 
 
-@pytest.mark.parametrize("module", ["reference", "fast.config", "fast.cli"])
+@pytest.mark.parametrize("module", ["reference", "fast.config", "fast.tasks", "fast.cli"])
 def test_importing_the_reference_or_the_command_line_does_not_import_jax(module: str) -> None:
     code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,10 +1,10 @@
 """What an environment is: a state graph and its rewards as pure array code."""
 
 from abc import abstractmethod
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 State = TypeVar("State")
 
@@ -21,11 +21,13 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
         horizon: the largest number of steps of a trajectory, `T`.
         actions: the number of actions; `mask` says which are legal.
         parents: the number of backward actions; `parent_mask` says which are legal.
+        is_graded: whether every trajectory has exactly `horizon` steps.
     """
 
     horizon: eqx.AbstractVar[int]
     actions: eqx.AbstractVar[int]
     parents: eqx.AbstractVar[int]
+    is_graded: ClassVar[bool] = False
 
     @abstractmethod
     def initial(self) -> State:
@@ -72,6 +74,10 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
     @abstractmethod
     def is_terminal(self, state: State) -> Bool[Array, ""]:
         """Whether the state is in `X`."""
+
+    @abstractmethod
+    def random_terminal(self, key: PRNGKeyArray) -> State:
+        """A terminal state, uniform on `X`."""
 
     @abstractmethod
     def observe(self, state: State) -> Float[Array, " features"]:

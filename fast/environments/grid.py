@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from reference.problems import Cell, Grid, Landscape
@@ -73,6 +74,10 @@ class GridEnvironment(AbstractEnvironment[GridState]):
 
     def is_terminal(self, state: GridState) -> Bool[Array, ""]:
         return state.stopped
+
+    def random_terminal(self, key: PRNGKeyArray) -> GridState:
+        cell = jax.random.randint(key, (self.dimension,), 0, self.side, jnp.int32)
+        return GridState(cell, jnp.bool_(True))
 
     def observe(self, state: GridState) -> Float[Array, " features"]:
         if self.encoding == "natural":

@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from reference.problems import Lines
@@ -70,6 +71,10 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
 
     def is_terminal(self, state: LinesState) -> Bool[Array, ""]:
         return state.stopped
+
+    def random_terminal(self, key: PRNGKeyArray) -> LinesState:
+        place = jax.random.randint(key, (), 0, self.length + 1, jnp.int32)
+        return LinesState(place, jnp.bool_(True))
 
     def observe(self, state: LinesState) -> Float[Array, " features"]:
         if self.encoding == "natural":

@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
@@ -30,6 +31,8 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         letter_utilities: `v` of the synthetic reward, with a leading 0 for the empty place.
         form: whether the sum of `u v` is `log R` ("product") or, as printed, `R` ("sum").
     """
+
+    is_graded = True
 
     log_reward_table: Float[Array, " strings"]
     position_utilities: Float[Array, " positions"]
@@ -122,6 +125,10 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
 
     def is_terminal(self, state: SequenceState) -> Bool[Array, ""]:
         return state.size == self.length
+
+    def random_terminal(self, key: PRNGKeyArray) -> SequenceState:
+        tokens = jax.random.randint(key, (self.length,), 1, len(self.alphabet) + 1, jnp.int32)
+        return SequenceState(tokens, jnp.int32(self.length))
 
     def observe(self, state: SequenceState) -> Float[Array, " features"]:
         if self.encoding == "natural":

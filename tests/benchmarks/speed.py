@@ -13,10 +13,11 @@ import jax
 import numpy as np
 
 from fast.bridge import enumerate_environment
-from fast.config import GridConfig, Six6Config, TrainConfig
+from fast.config import TrainConfig
 from fast.environments import make_environment
 from fast.laws import exact_law
-from fast.policies import make_policy
+from fast.models import make_policy
+from fast.tasks import GridConfig, Six6Config
 from fast.training import make_trainer
 from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
 

@@ -7,9 +7,11 @@ import jax
 import numpy as np
 
 from fast.bridge import Enumeration, enumerate_environment
-from fast.config import Six6Config, TrainConfig
+from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, AnyProblem, make_environment
-from fast.policies import Policy, make_policy
+from fast.models import make_policy
+from fast.policies import Policy
+from fast.tasks import Six6Config
 from reference.problems import Grid, Lines, SyntheticSequences, TableSequences
 
 TABLE = np.random.default_rng(5).normal(size=2**4).astype(np.float32)
@@ -53,8 +55,12 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     """A policy with random weights, far from uniform; options are those of a configuration."""
     config: TrainConfig = Six6Config(**{"parameters": 6_000, "latent_size": 8, **options})
     policy = make_policy(config, environment, key=jax.random.key(seed))
-    # The last layer starts small, so that an untrained policy is nearly uniform; undo that.
+    # The last layers start small, so that an untrained policy is nearly uniform; undo that.
     rebuilt: Policy = eqx.tree_at(
-        lambda p: p.head.weights[-1], policy, policy.head.weights[-1] * 100
+        lambda p: p.network.head.weights[-1], policy, replace_fn=lambda weights: weights * 100
     )
+    if policy.backward_head is not None:
+        rebuilt = eqx.tree_at(
+            lambda p: p.backward_head.weights[-1], rebuilt, replace_fn=lambda weights: weights * 100
+        )
     return rebuilt

@@ -14,7 +14,8 @@ from fast.bridge import decode_all, exact_policy
 from fast.laws import sample_terminals
 from fast.losses import log_ratio, log_variance, tb
 from fast.policies import Policy
-from fast.rollout import Trajectories, log_forward, sample_trajectories
+from fast.rollout import Exploration, Trajectories, sample_trajectories, uniforms
+from fast.steps import Steps, evaluate
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -41,7 +42,19 @@ class Sampled(NamedTuple):
     lifted: LiftedDAG[Any]
     exact: ForwardPolicy[Any]
     drawn: Trajectories
+    on_the_way: Any
+    steps: Steps
     trajectories: list[Trajectory]
+
+
+@eqx.filter_jit
+def draw(
+    policy: Policy, environment: Any, batch: int, epsilon: float, seed: int
+) -> tuple[Trajectories, Any, Steps]:
+    """A batch of trajectories, `log p_F` on the way, and their terms evaluated afterwards."""
+    draws = uniforms(jax.random.key(seed), environment, batch)
+    drawn, log_p_f = sample_trajectories(policy, environment, draws, Exploration(epsilon))
+    return drawn, log_p_f, evaluate(policy, environment, drawn)
 
 
 @pytest.fixture(
@@ -54,10 +67,9 @@ def sampled(request: pytest.FixtureRequest) -> Sampled:
     instance = make_instance(name)
     policy = random_policy(instance.environment, dynamics=dynamics)
     lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
-    drawn = jax.jit(sample_trajectories, static_argnums=2)(
-        policy, instance.environment, 64, 0.3, key=jax.random.key(2)
-    )
-    return Sampled(instance, policy, lifted, exact, drawn, _on_the_lift(instance, lifted, drawn))
+    drawn, on_the_way, steps = draw(policy, instance.environment, 64, 0.3, 2)
+    trajectories = _on_the_lift(instance, lifted, drawn)
+    return Sampled(instance, policy, lifted, exact, drawn, on_the_way, steps, trajectories)
 
 
 def _on_the_lift(
@@ -90,12 +102,13 @@ def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled
     dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
     kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
     reward = dict(zip(dag.terminals, enumeration.rewards, strict=True))
-    log_p_f = np.asarray(log_forward(sampled.policy, sampled.drawn))
+    log_p_f, log_p_b = (np.asarray(x.sum(-1)) for x in sampled.steps[:2])
+    on_the_way = np.asarray(sampled.on_the_way.sum(-1))
     for row, tau in enumerate(sampled.trajectories):
-        assert log_p_f[row] == pytest.approx(np.log(float(sampled.exact.along(tau))), abs=TOLERANCE)
-        assert sampled.drawn.log_p_b[row] == pytest.approx(
-            np.log(float(kernel.along(tau))), abs=TOLERANCE
-        )
+        exact = np.log(float(sampled.exact.along(tau)))
+        assert log_p_f[row] == pytest.approx(exact, abs=TOLERANCE)
+        assert on_the_way[row] == pytest.approx(exact, abs=TOLERANCE)
+        assert log_p_b[row] == pytest.approx(np.log(float(kernel.along(tau))), abs=TOLERANCE)
         assert sampled.drawn.log_reward[row] == pytest.approx(
             np.log(float(reward[dag.end(tau)])), abs=TOLERANCE
         )
@@ -107,18 +120,14 @@ def test_losses_equal_those_of_the_exact_residuals(sampled: Sampled) -> None:
     log_z = 0.7
     residual = dict(log_tb_residuals(sampled.exact, kernel, enumeration.rewards, log_z))
     delta = np.array([residual[tau] for tau in sampled.trajectories])
-    f = log_ratio(
-        log_forward(sampled.policy, sampled.drawn),
-        sampled.drawn.log_p_b,
-        sampled.drawn.log_reward,
-    )
-    assert float(tb(f, jnp.float32(log_z))) == pytest.approx(np.mean(delta**2), rel=1e-4)
+    steps, f = sampled.steps, log_ratio(sampled.steps)
+    assert float(tb(steps, jnp.float32(log_z))) == pytest.approx(np.mean(delta**2), rel=1e-4)
     # Contrastive balance: the mean over ordered pairs of distinct trajectories of the batch.
     pairs = (delta[:, None] - delta[None, :]) ** 2
     batch = len(delta)
     assert float(log_variance(f)) == pytest.approx(pairs.sum() / (batch * (batch - 1)), rel=1e-4)
     # Controls: the wrong constant, and the biased variance, are both seen.
-    assert float(tb(f, jnp.float32(log_z + 0.1))) != pytest.approx(np.mean(delta**2), rel=1e-4)
+    assert float(tb(steps, jnp.float32(log_z + 0.1))) != pytest.approx(np.mean(delta**2), rel=1e-4)
     assert float(log_variance(f)) != pytest.approx(pairs.mean(), rel=1e-4)
 
 
@@ -162,32 +171,20 @@ def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
 def test_exploration_mixes_in_uniform_actions() -> None:
     instance = make_instance("grid")
     policy = random_policy(instance.environment)
-    drawn = jax.jit(sample_trajectories, static_argnums=2)(
-        policy, instance.environment, 20_000, 1.0, key=jax.random.key(3)
-    )
+    drawn, _, _ = draw(policy, instance.environment, 20_000, 1.0, 3)
     first = np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3)
     uniform = np.full(3, 20_000 / 3)
     assert _chi_square(first, uniform) <= 1
     # Control: without exploration the same policy is far from uniform.
-    drawn = jax.jit(sample_trajectories, static_argnums=2)(
-        policy, instance.environment, 20_000, 0.0, key=jax.random.key(3)
-    )
+    drawn, _, _ = draw(policy, instance.environment, 20_000, 0.0, 3)
     assert _chi_square(np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3), uniform) > 1
 
 
 def test_masked_actions_have_probability_zero_for_logits_of_any_sign() -> None:
-    instance = make_instance("grid")
-    policy = random_policy(instance.environment)
-    observation = instance.environment.observe(instance.environment.initial())
+    policy = random_policy(make_instance("grid").environment)
     mask = jnp.array([True, False, True])
     for logits in ([2.0, -1.0, 0.0], [-5.0, -1.0, -3.0], [0.0, 0.0, 0.0]):
-        head = policy.head
-        fixed = eqx.tree_at(
-            lambda p: (p.head.weights[-1], p.head.biases[-1]),
-            policy,
-            (jnp.zeros_like(head.weights[-1]), jnp.array(logits)),
-        )
-        p = jnp.exp(fixed.log_probabilities(fixed.dynamics.initial(), observation, mask))
+        p = jnp.exp(policy.log_p_f(jnp.array(logits), mask))
         assert float(p[1]) == 0.0
         assert float(p.sum()) == pytest.approx(1, abs=1e-6)
     # Control: the multiplicative mask of eq:policya turns a negative logit into +inf, 0 into NaN.

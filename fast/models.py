@@ -1,0 +1,109 @@
+"""The policy of a configuration."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import PRNGKeyArray
+
+from fast.config import TrainConfig
+from fast.dynamics import SRWM, AbstractDynamics, Markov
+from fast.environments import AbstractEnvironment
+from fast.networks import AbstractNetwork, Perceptron, ReadOutNetwork
+from fast.policies import Policy
+from reference.errors import InputError
+
+
+def make_policy(
+    config: TrainConfig, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+) -> Policy:
+    """The policy of a configuration, as wide as its parameter budget allows.
+
+    The Markovian head has three hidden layers on the features of the state, the path-dependent
+    one a single hidden layer on the read-out `y_t`, as in the paper's appendix; the width of the
+    hidden layers is chosen so that the number of parameters comes nearest to the budget.
+
+    Raises:
+        InputError: if no width comes within 5 % of the budget.
+    """
+
+    def build(width: int) -> Policy:
+        return build_policy(config, environment, width, key=key)
+
+    return build(_fit_width(config, build))
+
+
+def build_policy(
+    config: TrainConfig, environment: AbstractEnvironment[Any], width: int, *, key: PRNGKeyArray
+) -> Policy:
+    """The policy of a configuration with hidden layers of a given width."""
+    network_key, backward_key = jax.random.split(key)
+    features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
+    outputs = environment.actions + config.has_flow
+    if config.p_b == "lifted":
+        outputs += environment.parents
+    backward_head = None
+    if config.p_b == "learned":
+        sizes = [features, *[width] * config.layers, environment.parents]
+        backward_head = Perceptron(sizes, key=backward_key)
+    return Policy(
+        _network(config, environment, features, width, outputs, key=network_key),
+        backward_head,
+        environment.actions,
+        environment.parents,
+        config.p_b,
+        config.has_flow,
+    )
+
+
+def _network(
+    config: TrainConfig,
+    environment: AbstractEnvironment[Any],
+    features: int,
+    width: int,
+    outputs: int,
+    *,
+    key: PRNGKeyArray,
+) -> AbstractNetwork[Any]:
+    dynamics_key, head_key = jax.random.split(key)
+    dynamics: AbstractDynamics[Any]
+    if config.dynamics == "markov":
+        dynamics = Markov(features)
+    else:
+        dynamics = SRWM(
+            features,
+            config.latent_size,
+            # A `p_B` that reads latents reads that of the terminal state too.
+            environment.horizon + (config.p_b == "lifted"),
+            rotation=config.rotation,
+            link=config.link,
+            write_key=config.write_key,
+            skip=config.skip,
+            key=dynamics_key,
+        )
+    return ReadOutNetwork(dynamics, [width] * config.layers, outputs, key=head_key)
+
+
+def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:
+    """The width whose parameter count is nearest to `config.parameters`, by bisection."""
+
+    def count(width: int) -> int:
+        shapes: Policy = eqx.filter_eval_shape(build, width)
+        leaves = jax.tree.leaves(shapes)
+        return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
+
+    low, high = 1, 2
+    while count(high) < config.parameters:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) < config.parameters else (low, middle)
+    width = min((low, high), key=lambda w: abs(count(w) - config.parameters))
+    found = count(width)
+    if abs(found - config.parameters) > 0.05 * config.parameters:
+        raise InputError(
+            f"parameters is {config.parameters:,}, but the {config.dynamics} policy nearest to it "
+            f"has {found:,}: ask for a number within 5 % of that, or more"
+        )
+    return width
