@@ -11,9 +11,10 @@ ROOT = Path(__file__).parent.parent
 OURS = {"reference", "fast", "verify", "tests"}
 MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
 
-# The modules that hold a trained network against the reference; the others may take from it the
-# parameters of problems (and their errors), but no semantics.
-BRIDGES = {"audit", "bridge", "evaluation", "job", "laws", "tables"}
+# The modules that hold a trained network or an environment against the reference, and the
+# environment made of a problem's enumerated DAG; the others may take from the reference the
+# parameters and labels of problems (and their errors), but no semantics.
+BRIDGES = {"audit", "bridge", "checking", "evaluation", "job", "laws", "tables", "tabular"}
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network.
 COMMANDS = {"reference.drawing", "reference.inspection"}
@@ -43,6 +44,7 @@ def violations(package: str, path: Path, imported: set[str]) -> set[str]:
             name
             for name in imported
             if name.split(".")[0] == "reference"
+            and not name.startswith("reference.problems.")
             and name not in PARAMETERS_ONLY | (COMMANDS if path.stem == "cli" else set())
         }
     return bad
@@ -62,7 +64,9 @@ def test_control_forbidden_imports_are_seen() -> None:
     assert violations("fast", Path("cli.py"), {"verify.ledger"})
     assert violations("fast", Path("cli.py"), {"reference.marginals"})
     assert violations("fast", Path("rollout.py"), {"reference.inspection"})
+    assert violations("fast", Path("sets.py"), {"reference.dag"})
     assert not violations("fast", Path("bridge.py"), {"reference.marginals"})
+    assert not violations("fast", Path("sets.py"), {"reference.problems.sets"})
 
 
 @pytest.mark.parametrize("module", ["reference", "fast.config", "fast.tasks", "fast.cli"])

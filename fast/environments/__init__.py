@@ -1,25 +1,54 @@
 """The problems of `reference.problems` as array code."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from fast.environments.grid import GridEnvironment
 from fast.environments.lines import LinesEnvironment
+from fast.environments.random_walk import WalkEnvironment
 from fast.environments.sequences import SequenceEnvironment
-from reference.problems import Grid, Lines, SyntheticSequences, TableSequences
+from fast.environments.sets import SetEnvironment
+from fast.environments.tabular import TabularEnvironment
+from reference.errors import InputError
+from reference.problems import (
+    Grid,
+    LazyRandomWalk,
+    Lines,
+    Sets,
+    SyntheticSequences,
+    TableSequences,
+)
 
-AnyProblem = Lines | Grid | SyntheticSequences | TableSequences
+AnyProblem = Lines | Grid | LazyRandomWalk | Sets | SyntheticSequences | TableSequences
+
+_MAKERS: Mapping[type, Callable[[Any, Encoding], AbstractEnvironment[Any]]] = {
+    Lines: LinesEnvironment.from_problem,
+    Grid: GridEnvironment.from_problem,
+    LazyRandomWalk: WalkEnvironment.from_problem,
+    Sets: SetEnvironment.from_problem,
+    SyntheticSequences: SequenceEnvironment.from_problem,
+    TableSequences: SequenceEnvironment.from_problem,
+}
 
 
 def make_environment(
     problem: AnyProblem, encoding: Encoding = "one-hot"
 ) -> AbstractEnvironment[Any]:
-    """The environment of a problem."""
-    if isinstance(problem, Lines):
-        return LinesEnvironment.from_problem(problem, encoding)
-    if isinstance(problem, Grid):
-        return GridEnvironment.from_problem(problem, encoding)
-    return SequenceEnvironment.from_problem(problem, encoding)
+    """The environment of a problem.
+
+    Raises:
+        InputError: if there is no environment for problems of that very class (a subclass may have
+            another reward), or it does not have that encoding.
+    """
+    make = _MAKERS.get(type(problem))
+    if make is None:
+        known = ", ".join(kind.__name__ for kind in _MAKERS)
+        raise InputError(
+            f"there is no environment for the problem {type(problem).__name__}, only for {known}: "
+            "enumerate it with `TabularEnvironment.from_problem`, or write an environment"
+        )
+    return make(problem, encoding)
 
 
 __all__ = [
@@ -29,5 +58,8 @@ __all__ = [
     "GridEnvironment",
     "LinesEnvironment",
     "SequenceEnvironment",
+    "SetEnvironment",
+    "TabularEnvironment",
+    "WalkEnvironment",
     "make_environment",
 ]

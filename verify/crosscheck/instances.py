@@ -12,7 +12,14 @@ from fast.environments import AbstractEnvironment, AnyProblem, make_environment
 from fast.models import make_policy
 from fast.policies import Policy
 from fast.tasks import Six6Config
-from reference.problems import Grid, Lines, SyntheticSequences, TableSequences
+from reference.problems import (
+    Grid,
+    LazyRandomWalk,
+    Lines,
+    Sets,
+    SyntheticSequences,
+    TableSequences,
+)
 
 TABLE = np.random.default_rng(5).normal(size=2**4).astype(np.float32)
 
@@ -26,13 +33,18 @@ PROBLEMS: dict[str, AnyProblem] = {
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
     "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
+    "sets": Sets.random(5, 3, seed=1),
+    "walk": LazyRandomWalk(1, 3, 2),
 }
 
-# Other rewards on the same graphs: only the environment differs.
+# Other rewards: only the environment differs.
 VARIANTS: dict[str, AnyProblem] = {
     "grid, printed": Grid(4, 2, "printed"),
     "grid, sparse": Grid(6, 2, "sparse"),
     "synthetic, printed sum": SyntheticSequences.random(3, 2, "append", seed=6, form="sum"),
+    "sets, printed sum": Sets.random(5, 3, "sum", seed=2),
+    "walk, sharp rings": LazyRandomWalk(2, 4, 2, "sharp-rings"),
+    "walk, sinusoidal": LazyRandomWalk(3, 4, 1, "sinusoidal"),
 }
 
 

@@ -1,0 +1,182 @@
+"""Any problem that can be enumerated, as an environment made of tables."""
+
+from collections.abc import Callable, Hashable, Iterable
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Bool, Float, Int
+
+from fast.environments.base import AbstractEnvironment
+from reference.balance import log_float
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError
+from reference.problems import Problem, enumerate_dag, enumerate_rewards
+
+S = TypeVar("S", bound=Hashable)
+
+# 400 MB for each table of integers.
+MAX_ENTRIES = 100_000_000
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+class NodeState(NamedTuple):
+    """A node of the enumerated DAG, by its number."""
+
+    node: Int[Array, ""]
+
+
+class TabularEnvironment(AbstractEnvironment[NodeState]):
+    """A problem of your own, without array code: its enumerated DAG as tables.
+
+    Action i leads to the i-th child that the problem lists, backward action j to the j-th parent in
+    the order of nodes. Unlike the other environments this one is derived from the reference, and
+    can be no evidence for it.
+
+    Attributes:
+        children: the node that each action leads to; the node itself where there is no child.
+        legal: which actions are legal; all on terminal nodes.
+        parent_nodes: the node that each backward action leads to; the node itself where there is no
+            parent.
+        parent_legal: which backward actions are legal.
+        undone: the backward action that undoes each action.
+        redone: the action that each backward action undoes.
+        log_rewards: `log R` in nats; 0 on nodes that are not terminal.
+        features: those of each node, or `None` for the one-hot vector of its number.
+        dag: the enumerated DAG, which gives the labels.
+    """
+
+    children: Int[Array, "nodes actions"]
+    legal: Bool[Array, "nodes actions"]
+    parent_nodes: Int[Array, "nodes parents"]
+    parent_legal: Bool[Array, "nodes parents"]
+    undone: Int[Array, "nodes actions"]
+    redone: Int[Array, "nodes parents"]
+    log_rewards: Float[Array, " nodes"]
+    features: Float[Array, "nodes features"] | None
+    dag: PointedDAG[Any] = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: Problem[S], features: Callable[[S], Iterable[float]] | None = None
+    ) -> "TabularEnvironment":
+        """The environment of a problem.
+
+        Args:
+            problem: anything with `initial`, `children` and `reward`.
+            features: what a network sees of a state, equally many finite numbers for each. Without
+                it, networks see the number of the node, one-hot, and cannot generalise.
+
+        Raises:
+            TooLargeError: if there are too many states, or entries in a table.
+            InputError: if the problem or its features break a rule.
+        """
+        dag = enumerate_dag(problem)
+        rewards = enumerate_rewards(problem, dag)
+        nodes, actions = len(dag.labels), max(map(len, dag.children))
+        parents = max(map(len, dag.in_edges))
+        if nodes * max(actions, parents) > MAX_ENTRIES:
+            raise TooLargeError(
+                f"{type(problem).__name__} has {nodes:,} states with up to {actions:,} children "
+                f"and {parents:,} parents, but a table has at most {MAX_ENTRIES:,} entries: use a "
+                "smaller instance, or write an environment"
+            )
+        here = np.arange(nodes, dtype=np.int32)[:, None]
+        children, parent_nodes = np.tile(here, actions), np.tile(here, parents)
+        legal, parent_legal = np.zeros((nodes, actions), bool), np.zeros((nodes, parents), bool)
+        undone = np.zeros((nodes, actions), np.int32)
+        redone = np.zeros((nodes, parents), np.int32)
+        for v, edges in enumerate(dag.in_edges):
+            for b, edge in enumerate(edges):
+                u = dag.edges[edge][0]
+                a = edge - dag.out_edges[u].start
+                children[u, a], legal[u, a], undone[u, a] = v, True, b
+                parent_nodes[v, b], parent_legal[v, b], redone[v, b] = u, True, a
+        terminals = list(dag.terminals)
+        legal[terminals] = True
+        log_rewards = np.zeros(nodes)
+        log_rewards[terminals] = [log_float(reward) for reward in rewards]
+        return cls(
+            children=jnp.array(children),
+            legal=jnp.array(legal),
+            parent_nodes=jnp.array(parent_nodes),
+            parent_legal=jnp.array(parent_legal),
+            undone=jnp.array(undone),
+            redone=jnp.array(redone),
+            log_rewards=jnp.array(log_rewards, jnp.float32),
+            features=None if features is None else jnp.array(_table(features, dag), jnp.float32),
+            dag=dag,
+            horizon=max(dag.depths),
+            actions=actions,
+            parents=parents,
+        )
+
+    def initial(self) -> NodeState:
+        return NodeState(jnp.int32(0))
+
+    def step(self, state: NodeState, action: Int[Array, ""]) -> NodeState:
+        return NodeState(self.children[state.node, action])
+
+    def backward_step(self, state: NodeState, parent: Int[Array, ""]) -> NodeState:
+        return NodeState(self.parent_nodes[state.node, parent])
+
+    def undo(self, state: NodeState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return self.undone[state.node, action]
+
+    def redo(self, state: NodeState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return self.redone[state.node, parent]
+
+    def mask(self, state: NodeState) -> Bool[Array, " actions"]:
+        return self.legal[state.node]
+
+    def parent_mask(self, state: NodeState) -> Bool[Array, " parents"]:
+        return self.parent_legal[state.node]
+
+    def is_terminal(self, state: NodeState) -> Bool[Array, ""]:
+        return self.children[state.node, 0] == state.node
+
+    def observe(self, state: NodeState) -> Float[Array, " features"]:
+        if self.features is None:
+            return (jnp.arange(len(self.children)) == state.node).astype(jnp.float32)
+        return self.features[state.node]
+
+    def log_reward(self, state: NodeState) -> Float[Array, ""]:
+        return self.log_rewards[state.node]
+
+    def encode(self, label: Hashable) -> NodeState:
+        return NodeState(np.int32(self.dag.index[label]))  # type: ignore[arg-type]
+
+    def decode(self, state: NodeState) -> Any:
+        return self.dag.labels[int(state.node)]
+
+
+def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.NDArray[np.float32]:
+    """The features of every node, checked.
+
+    Raises:
+        InputError: if they are not equally many finite numbers for every state.
+    """
+    rows: list[list[float]] = []
+    for label in dag.labels:
+        given = features(label)
+        row = list(given) if isinstance(given, Iterable) else []
+        if not row or len(row) != len((rows or [row])[0]):
+            raise InputError(
+                f"features({label!r}) is {given!r}, but must be a list of numbers, at least one "
+                "and as many for every state: pad or cut it"
+            )
+        for value in row:
+            if not isinstance(value, Real) or not abs(value) <= LARGEST:
+                raise InputError(
+                    f"features({label!r}) has the entry {value!r}, but features are finite numbers "
+                    "that float32 can hold: replace or rescale it"
+                )
+        rows.append(row)
+    return np.array(rows, np.float32)

@@ -1,0 +1,118 @@
+"""Tables from any problem that can be enumerated: how they are made, and what is refused."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fast.environments.tabular as tabular
+from fast.bridge import enumerate_environment
+from fast.environments import TabularEnvironment, make_environment
+from reference.errors import InputError, TooLargeError
+from reference.problems import Grid
+
+
+CHILDREN = {
+    "door": ("shelf", "till", "window"),
+    "shelf": ("till", "window", "bag"),
+    "window": ("bag",),
+    "till": (),
+    "bag": (),
+}
+
+
+class Shop:
+    """Terminals at several depths, states with different numbers of children and of parents."""
+
+    initial = "door"
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return CHILDREN[state]
+
+    def reward(self, terminal: str) -> Fraction:
+        return Fraction({"till": 3, "bag": 10**400}[terminal])
+
+
+@dataclass(frozen=True)
+class Star:
+    """One step to one of many terminals."""
+
+    rays: int
+    initial = 0
+
+    def children(self, state: int) -> tuple[int, ...]:
+        return () if state else tuple(range(1, self.rays + 1))
+
+    def reward(self, terminal: int) -> Fraction:
+        return Fraction(terminal)
+
+
+def test_tables_have_a_slot_per_child_and_per_parent() -> None:
+    environment = TabularEnvironment.from_problem(Shop())
+    assert (environment.actions, environment.parents, environment.horizon) == (3, 2, 3)
+    shelf = environment.encode("shelf")
+    following = jax.vmap(environment.step, (None, 0))(shelf, jnp.arange(3))
+    assert [environment.decode(environment.step(shelf, jnp.int32(a))) for a in range(3)] == list(
+        CHILDREN["shelf"]
+    )
+    assert following.node.dtype == jnp.int32
+    assert np.asarray(environment.mask(environment.encode("window"))).tolist() == [1, 0, 0]
+    assert np.asarray(environment.parent_mask(shelf)).tolist() == [1, 0]
+
+
+def test_a_reward_beyond_the_range_of_floats_has_a_logarithm() -> None:
+    environment = TabularEnvironment.from_problem(Shop())
+    assert float(environment.log_reward(environment.encode("bag"))) == pytest.approx(
+        400 * np.log(10)
+    )
+
+
+def test_a_problem_with_array_code_has_the_same_graph_as_tables() -> None:
+    problem = Grid(4, 2)
+    own = enumerate_environment(problem, make_environment(problem))
+    tables = enumerate_environment(problem, TabularEnvironment.from_problem(problem))
+    assert [set(row) for row in own.child] == [set(row) for row in tables.child]
+
+
+def test_networks_see_the_number_of_the_node_or_the_features_given() -> None:
+    plain = TabularEnvironment.from_problem(Shop())
+    rows = np.stack([plain.observe(plain.encode(label)) for label in plain.dag.labels])
+    assert (rows == np.eye(5)).all()
+    given = TabularEnvironment.from_problem(Shop(), lambda label: (len(label), label < "m", 1 / 4))
+    assert np.asarray(given.observe(given.encode("bag"))).tolist() == [3, 1, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (lambda label: 3, r"features\('door'\) is 3, but must be a list"),
+        (lambda label: [], "at least one"),
+        (lambda label: [1.0] * len(label), r"features\('shelf'\) is .* as many for every state"),
+        (lambda label: label, "has the entry 'd'"),
+        (lambda label: [float("nan")], "has the entry nan"),
+        (lambda label: [1e39], "that float32 can hold"),
+    ],
+)
+def test_features_that_no_network_could_read_are_refused(features: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TabularEnvironment.from_problem(Shop(), features)
+
+
+def test_tables_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    TabularEnvironment.from_problem(Star(9))
+    monkeypatch.setattr(tabular, "MAX_ENTRIES", 89)
+    with pytest.raises(TooLargeError, match="10 states with up to 9 children and 1 parents"):
+        TabularEnvironment.from_problem(Star(9))
+
+
+def test_a_problem_without_array_code_is_sent_to_the_tables() -> None:
+    class Another(Grid):
+        """A grid with another reward, perhaps."""
+
+    for problem in (Shop(), Another(4, 2)):
+        with pytest.raises(InputError, match=r"TabularEnvironment\.from_problem"):
+            make_environment(problem)  # type: ignore[arg-type]
