@@ -15,7 +15,6 @@ from fast.environments import TabularEnvironment, make_environment
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid
 
-
 CHILDREN = {
     "door": ("shelf", "till", "window"),
     "shelf": ("till", "window", "bag"),

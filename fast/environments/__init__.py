@@ -4,28 +4,47 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.bits import BitEnvironment
 from fast.environments.grid import GridEnvironment
+from fast.environments.ising import IsingEnvironment
 from fast.environments.lines import LinesEnvironment
+from fast.environments.preference import PreferenceEnvironment
 from fast.environments.random_walk import WalkEnvironment
 from fast.environments.sequences import SequenceEnvironment
 from fast.environments.sets import SetEnvironment
 from fast.environments.tabular import TabularEnvironment
 from reference.errors import InputError
 from reference.problems import (
+    BitSequences,
     Grid,
+    Ising,
     LazyRandomWalk,
     Lines,
+    Preference,
     Sets,
     SyntheticSequences,
     TableSequences,
 )
 
-AnyProblem = Lines | Grid | LazyRandomWalk | Sets | SyntheticSequences | TableSequences
+AnyProblem = (
+    BitSequences
+    | Grid
+    | Ising
+    | LazyRandomWalk
+    | Lines
+    | Preference
+    | Sets
+    | SyntheticSequences
+    | TableSequences
+)
 
 _MAKERS: Mapping[type, Callable[[Any, Encoding], AbstractEnvironment[Any]]] = {
-    Lines: LinesEnvironment.from_problem,
+    BitSequences: BitEnvironment.from_problem,
     Grid: GridEnvironment.from_problem,
+    Ising: IsingEnvironment.from_problem,
     LazyRandomWalk: WalkEnvironment.from_problem,
+    Lines: LinesEnvironment.from_problem,
+    Preference: PreferenceEnvironment.from_problem,
     Sets: SetEnvironment.from_problem,
     SyntheticSequences: SequenceEnvironment.from_problem,
     TableSequences: SequenceEnvironment.from_problem,
@@ -54,9 +73,12 @@ def make_environment(
 __all__ = [
     "AbstractEnvironment",
     "AnyProblem",
+    "BitEnvironment",
     "Encoding",
     "GridEnvironment",
+    "IsingEnvironment",
     "LinesEnvironment",
+    "PreferenceEnvironment",
     "SequenceEnvironment",
     "SetEnvironment",
     "TabularEnvironment",

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from reference.errors import check_choice
 from reference.problems import Cell, Grid, Landscape
 
 
@@ -33,6 +34,7 @@ class GridEnvironment(AbstractEnvironment[GridState]):
     @classmethod
     def from_problem(cls, problem: Grid, encoding: Encoding = "one-hot") -> "GridEnvironment":
         """The environment with the parameters of `problem`."""
+        check_choice("Grid", "the encoding", encoding, Encoding)
         return cls(
             side=problem.side,
             dimension=problem.dimension,

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from reference.errors import check_choice
 from reference.problems import Lines
 
 
@@ -33,6 +34,7 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
     @classmethod
     def from_problem(cls, problem: Lines, encoding: Encoding = "one-hot") -> "LinesEnvironment":
         """The environment with the parameters of `problem`."""
+        check_choice("Lines", "the encoding", encoding, Encoding)
         return cls(
             log_rewards=jnp.log(jnp.array([float(r) for r in problem.rewards], jnp.float32)),
             length=problem.length,

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from reference.errors import check_choice
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
 
@@ -19,75 +20,39 @@ class SequenceState(NamedTuple):
     size: Int[Array, ""]
 
 
-class SequenceEnvironment(AbstractEnvironment[SequenceState]):
-    """Strings built by appending (actions 0 to A-1) and prepending (actions A to 2A-1) a letter.
+class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
+    """The state graph of strings; rewards and labels are left to the problems.
 
+    Strings grow by appending (actions 0 to A-1) or prepending (actions A to 2A-1) a letter.
     Backward action 0 drops the last letter, action 1 the first. Where both ends give the same
     string, that is one edge: the prepending action, and its undoing, are masked.
 
     Attributes:
-        log_reward_table: `log R` by string number; of size 0 if the reward is synthetic.
-        position_utilities: `u` of the synthetic reward, else empty.
-        letter_utilities: `v` of the synthetic reward, with a leading 0 for the empty place.
-        form: whether the sum of `u v` is `log R` ("product") or, as printed, `R` ("sum").
+        letters: A, the size of the alphabet.
+        length: the number of letters of a terminal string.
+        build: where letters are added.
+        encoding: one-hot letters, "none yet" being one of them, or their numbers.
     """
 
     is_graded = True
 
-    log_reward_table: Float[Array, " strings"]
-    position_utilities: Float[Array, " positions"]
-    letter_utilities: Float[Array, " letters"]
-    alphabet: str = eqx.field(static=True)
-    length: int = eqx.field(static=True)
-    build: Build = eqx.field(static=True)
-    form: RewardForm = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
-
-    @classmethod
-    def from_problem(
-        cls, problem: SyntheticSequences | TableSequences, encoding: Encoding = "one-hot"
-    ) -> "SequenceEnvironment":
-        """The environment with the parameters of `problem`."""
-        letters = len(problem.alphabet)
-        ends = 1 if problem.build == "append" else 2
-        table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
-        if isinstance(problem, TableSequences):
-            # The lowest score has y = 0 and log y = -inf; the floor of R takes over there.
-            scores = problem.scores.astype(np.float64)
-            with np.errstate(divide="ignore"):
-                log_y = np.log((scores - scores.min()) / np.ptp(scores))
-            table = np.maximum(np.log(10.0) + problem.exponent * log_y, np.log(1e-3))
-        else:
-            u, v = np.array(problem.u), np.array((0.0, *problem.v))
-        return cls(
-            log_reward_table=jnp.array(table, jnp.float32),
-            position_utilities=jnp.array(u, jnp.float32),
-            letter_utilities=jnp.array(v, jnp.float32),
-            alphabet=problem.alphabet,
-            length=problem.length,
-            build=problem.build,
-            form=problem.form if isinstance(problem, SyntheticSequences) else "product",
-            encoding=encoding,
-            horizon=problem.length,
-            actions=ends * letters,
-            parents=ends,
-        )
+    letters: eqx.AbstractVar[int]
+    length: eqx.AbstractVar[int]
+    build: eqx.AbstractVar[Build]
+    encoding: eqx.AbstractVar[Encoding]
 
     def initial(self) -> SequenceState:
         return SequenceState(jnp.zeros(self.length, jnp.int32), jnp.int32(0))
 
     def step(self, state: SequenceState, action: Int[Array, ""]) -> SequenceState:
-        letter = action % len(self.alphabet) + 1
+        letter = action % self.letters + 1
         place = jnp.arange(self.length)
         appended = jnp.where(place == state.size, letter, state.tokens)
         prepended = jnp.where(place == 0, letter, jnp.roll(state.tokens, 1))
-        longer = jnp.where(action < len(self.alphabet), appended, prepended)
+        longer = jnp.where(action < self.letters, appended, prepended)
         done = self.is_terminal(state)
         return SequenceState(
-            jnp.where(done, state.tokens, longer).astype(jnp.int32), state.size + (1 - done)
+            jnp.where(done, state.tokens, longer).astype(jnp.int32), state.size + ~done
         )
 
     def backward_step(self, state: SequenceState, parent: Int[Array, ""]) -> SequenceState:
@@ -98,16 +63,15 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         return SequenceState(tokens.astype(jnp.int32), state.size - 1)
 
     def undo(self, state: SequenceState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return (action >= len(self.alphabet)).astype(jnp.int32)
+        return (action >= self.letters).astype(jnp.int32)
 
     def redo(self, state: SequenceState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        letters = len(self.alphabet)
-        dropped_last = jnp.take(state.tokens, state.size - 1) - 1
-        return jnp.where(parent == 0, dropped_last, letters + state.tokens[0] - 1)
+        last = jnp.sum(jnp.where(jnp.arange(self.length) == state.size - 1, state.tokens, 0))
+        return jnp.where(parent == 0, last - 1, self.letters + state.tokens[0] - 1)
 
     def mask(self, state: SequenceState) -> Bool[Array, " actions"]:
-        letters = jnp.arange(len(self.alphabet)) + 1
-        append = jnp.ones(len(self.alphabet), bool)
+        letters = jnp.arange(self.letters) + 1
+        append = jnp.ones(self.letters, bool)
         if self.build == "append":
             return append
         # a + s == s + a exactly when s is a run of the letter a.
@@ -127,18 +91,74 @@ class SequenceEnvironment(AbstractEnvironment[SequenceState]):
         return state.size == self.length
 
     def random_terminal(self, key: PRNGKeyArray) -> SequenceState:
-        tokens = jax.random.randint(key, (self.length,), 1, len(self.alphabet) + 1, jnp.int32)
+        tokens = jax.random.randint(key, (self.length,), 1, self.letters + 1, jnp.int32)
         return SequenceState(tokens, jnp.int32(self.length))
 
     def observe(self, state: SequenceState) -> Float[Array, " features"]:
         if self.encoding == "natural":
             return state.tokens.astype(jnp.float32)
-        one_hot = state.tokens[:, None] == jnp.arange(len(self.alphabet) + 1)
+        one_hot = state.tokens[:, None] == jnp.arange(self.letters + 1)
         return one_hot.astype(jnp.float32).reshape(-1)
+
+
+class SequenceEnvironment(AbstractSequenceEnvironment):
+    """Strings with a reward from a table, or the synthetic one.
+
+    Attributes:
+        log_reward_table: `log R` by string number; of size 0 if the reward is synthetic.
+        position_utilities: `u` of the synthetic reward, else empty.
+        letter_utilities: `v` of the synthetic reward, with a leading 0 for the empty place.
+        form: whether the sum of `u v` is `log R` ("product") or, as printed, `R` ("sum").
+    """
+
+    log_reward_table: Float[Array, " strings"]
+    position_utilities: Float[Array, " positions"]
+    letter_utilities: Float[Array, " letters"]
+    alphabet: str = eqx.field(static=True)
+    letters: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
+    build: Build = eqx.field(static=True)
+    form: RewardForm = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: SyntheticSequences | TableSequences, encoding: Encoding = "one-hot"
+    ) -> "SequenceEnvironment":
+        """The environment with the parameters of `problem`."""
+        check_choice("Sequences", "the encoding", encoding, Encoding)
+        letters = len(problem.alphabet)
+        ends = 1 if problem.build == "append" else 2
+        table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
+        if isinstance(problem, TableSequences):
+            # The lowest score has y = 0 and log y = -inf; the floor of R takes over there.
+            scores = problem.scores.astype(np.float64)
+            with np.errstate(divide="ignore"):
+                log_y = np.log((scores - scores.min()) / np.ptp(scores))
+            table = np.maximum(np.log(10.0) + problem.exponent * log_y, np.log(1e-3))
+        else:
+            u, v = np.array(problem.u), np.array((0.0, *problem.v))
+        return cls(
+            log_reward_table=jnp.array(table, jnp.float32),
+            position_utilities=jnp.array(u, jnp.float32),
+            letter_utilities=jnp.array(v, jnp.float32),
+            alphabet=problem.alphabet,
+            letters=letters,
+            length=problem.length,
+            build=problem.build,
+            form=problem.form if isinstance(problem, SyntheticSequences) else "product",
+            encoding=encoding,
+            horizon=problem.length,
+            actions=ends * letters,
+            parents=ends,
+        )
 
     def log_reward(self, state: SequenceState) -> Float[Array, ""]:
         if self.log_reward_table.size:
-            powers = len(self.alphabet) ** jnp.arange(self.length - 1, -1, -1)
+            powers = self.letters ** jnp.arange(self.length - 1, -1, -1)
             return self.log_reward_table[jnp.sum((state.tokens - 1) * powers)]
         total = jnp.sum(self.position_utilities * self.letter_utilities[state.tokens])
         return total if self.form == "product" else jnp.log(total)

@@ -13,9 +13,12 @@ from fast.models import make_policy
 from fast.policies import Policy
 from fast.tasks import Six6Config
 from reference.problems import (
+    BitSequences,
     Grid,
+    Ising,
     LazyRandomWalk,
     Lines,
+    Preference,
     Sets,
     SyntheticSequences,
     TableSequences,
@@ -35,6 +38,12 @@ PROBLEMS: dict[str, AnyProblem] = {
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
     "sets": Sets.random(5, 3, seed=1),
     "walk": LazyRandomWalk(1, 3, 2),
+    "bits, append": BitSequences(("0000", "0110"), 2, "append"),
+    "bits, prepend-append": BitSequences(("000000", "011011"), 2, "prepend-append", 20),
+    "preference, fixed order": Preference.random(5, 3, 1, "fixed", seed=7),
+    "preference, any order": Preference.random(9, 2, 2, "any", seed=8),
+    "ising, fixed order": Ising.random(4, "fixed", seed=9),
+    "ising, any order": Ising.random(3, "any", seed=10),
 }
 
 # Other rewards: only the environment differs.

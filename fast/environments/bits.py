@@ -1,0 +1,81 @@
+"""Bit sequences as array code."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from fast.environments.base import Encoding
+from fast.environments.sequences import AbstractSequenceEnvironment, SequenceState
+from reference.errors import TooLargeError, check_choice
+from reference.problems import BitSequences, Build
+
+# 65,536 words: every step has an action for each.
+MAX_WORD = 16
+
+
+class BitEnvironment(AbstractSequenceEnvironment):
+    """Strings over the alphabet of all words of k bits: letter a is the word of the number a - 1.
+
+    Attributes:
+        modes: the bits of each mode.
+        word: k, the number of bits of a word.
+        exponent: c.
+    """
+
+    modes: Bool[Array, "modes bits"]
+    word: int = eqx.field(static=True)
+    exponent: int = eqx.field(static=True)
+    letters: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
+    build: Build = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: BitSequences, encoding: Encoding = "one-hot"
+    ) -> "BitEnvironment":
+        """The environment with the parameters of `problem`.
+
+        Raises:
+            TooLargeError: if there are too many words for an action each.
+        """
+        check_choice("BitSequences", "the encoding", encoding, Encoding)
+        if problem.word > MAX_WORD:
+            raise TooLargeError(
+                f"BitSequences: words of {problem.word} bits would need 2^{problem.word} actions: "
+                f"choose a word length of at most {MAX_WORD}"
+            )
+        letters, length = 2**problem.word, problem.length // problem.word
+        ends = 1 if problem.build == "append" else 2
+        return cls(
+            modes=jnp.array([[bit == "1" for bit in mode] for mode in problem.modes]),
+            word=problem.word,
+            exponent=problem.exponent,
+            letters=letters,
+            length=length,
+            build=problem.build,
+            encoding=encoding,
+            horizon=length,
+            actions=ends * letters,
+            parents=ends,
+        )
+
+    def log_reward(self, state: SequenceState) -> Float[Array, ""]:
+        place = jnp.arange(self.word - 1, -1, -1)
+        bits = ((state.tokens[:, None] - 1) >> place) & 1
+        distance = jnp.sum(bits.reshape(-1) != self.modes, axis=1).min()
+        return -self.exponent * distance.astype(jnp.float32) / (self.length * self.word)
+
+    def encode(self, label: str) -> SequenceState:
+        tokens = np.zeros(self.length, np.int32)
+        words = [label[i : i + self.word] for i in range(0, len(label), self.word)]
+        tokens[: len(words)] = [int(word, 2) + 1 for word in words]
+        return SequenceState(tokens, np.int32(len(words)))  # type: ignore[arg-type]
+
+    def decode(self, state: SequenceState) -> str:
+        words = np.asarray(state.tokens)[: int(state.size)] - 1
+        return "".join(f"{word:0{self.word}b}" for word in words)

@@ -1,0 +1,73 @@
+"""Preference learning as array code."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment, Order
+from fast.environments.base import Encoding
+from reference.errors import check_choice
+from reference.problems import Preference
+from reference.problems.preference import Weights
+
+
+class PreferenceEnvironment(AbstractAssignmentEnvironment):
+    """Components chosen one by one: value k is the weight `k - 1 - m`.
+
+    Natural features are the weights, 0 where open, and then which components are chosen.
+
+    Attributes:
+        differences: `x_k`, one row per comparison.
+        bound: `m`.
+    """
+
+    differences: Float[Array, "comparisons components"]
+    bound: int = eqx.field(static=True)
+    places: int = eqx.field(static=True)
+    choices: int = eqx.field(static=True)
+    order: Order = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: Preference, encoding: Encoding = "one-hot"
+    ) -> "PreferenceEnvironment":
+        """The environment with the parameters of `problem`."""
+        check_choice("Preference", "the encoding", encoding, Encoding)
+        components, weights = problem.dimension, 2 * problem.bound + 1
+        return cls(
+            differences=jnp.array(problem.differences, jnp.float32),
+            bound=problem.bound,
+            places=components,
+            choices=weights,
+            order=problem.order,
+            encoding=encoding,
+            horizon=components,
+            actions=components * weights if problem.order == "any" else weights,
+            parents=components if problem.order == "any" else 1,
+        )
+
+    def numbers(self, state: Assignment) -> Float[Array, " features"]:
+        chosen = state.values > 0
+        return jnp.concatenate([self._weights(state), chosen]).astype(jnp.float32)
+
+    def log_reward(self, state: Assignment) -> Float[Array, ""]:
+        # The scores are integers below 100, exact in whatever precision a device multiplies.
+        return jnp.sum(jax.nn.log_sigmoid(self.differences @ self._weights(state)))
+
+    def encode(self, label: Weights) -> Assignment:
+        values = [0 if w is None else w + self.bound + 1 for w in label.components]
+        return Assignment(np.array(values, np.int32))  # type: ignore[arg-type]
+
+    def decode(self, state: Assignment) -> Weights:
+        values = [int(value) for value in state.values]
+        return Weights(tuple(k - 1 - self.bound if k else None for k in values))
+
+    def _weights(self, state: Assignment) -> Float[Array, " components"]:
+        weights = state.values - 1 - self.bound
+        return jnp.where(state.values > 0, weights, 0).astype(jnp.float32)
