@@ -4,8 +4,9 @@ from abc import abstractmethod
 from typing import Literal, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 
@@ -31,6 +32,8 @@ class AbstractAssignmentEnvironment(AbstractEnvironment[Assignment]):
         order: the order in which places are given values.
         encoding: one-hot values, "open" being one of them, or what `numbers` gives.
     """
+
+    is_graded = True
 
     places: eqx.AbstractVar[int]
     choices: eqx.AbstractVar[int]
@@ -73,6 +76,9 @@ class AbstractAssignmentEnvironment(AbstractEnvironment[Assignment]):
 
     def is_terminal(self, state: Assignment) -> Bool[Array, ""]:
         return jnp.all(state.values > 0)
+
+    def random_terminal(self, key: PRNGKeyArray) -> Assignment:
+        return Assignment(jax.random.randint(key, (self.places,), 1, self.choices + 1, jnp.int32))
 
     def observe(self, state: Assignment) -> Float[Array, " features"]:
         if self.encoding == "natural":

@@ -4,10 +4,11 @@ from itertools import product
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from reference.errors import check_choice
@@ -33,6 +34,8 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         radius: `M`.
         encoding: one-hot coordinates and time, or these numbers themselves.
     """
+
+    is_graded = True
 
     log_heights: Float[Array, " cells"]
     radius: int = eqx.field(static=True)
@@ -91,6 +94,11 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
 
     def is_terminal(self, state: WalkState) -> Bool[Array, ""]:
         return state.time == self.horizon
+
+    def random_terminal(self, key: PRNGKeyArray) -> WalkState:
+        # Every cell of the box can be reached in time, or the problem would have been refused.
+        cell = jax.random.randint(key, (self.dimension,), -self.radius, self.radius + 1, jnp.int32)
+        return WalkState(cell, jnp.int32(self.horizon))
 
     def observe(self, state: WalkState) -> Float[Array, " features"]:
         if self.encoding == "natural":

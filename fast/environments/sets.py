@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from reference.errors import InputError
@@ -29,6 +29,8 @@ class SetEnvironment(AbstractEnvironment[SetState]):
         size: K, the number of items of a terminal set.
         form: whether the reward is the product or the sum of weights.
     """
+
+    is_graded = True
 
     log_weights: Float[Array, " items"]
     size: int = eqx.field(static=True)
@@ -84,6 +86,9 @@ class SetEnvironment(AbstractEnvironment[SetState]):
 
     def is_terminal(self, state: SetState) -> Bool[Array, ""]:
         return state.chosen.sum() == self.size
+
+    def random_terminal(self, key: PRNGKeyArray) -> SetState:
+        return SetState(jax.random.permutation(key, self.actions) < self.size)
 
     def observe(self, state: SetState) -> Float[Array, " features"]:
         return state.chosen.astype(jnp.float32)

@@ -5,10 +5,11 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment
 from reference.balance import log_float
@@ -141,6 +142,10 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
 
     def is_terminal(self, state: NodeState) -> Bool[Array, ""]:
         return self.children[state.node, 0] == state.node
+
+    def random_terminal(self, key: PRNGKeyArray) -> NodeState:
+        terminals = jnp.array(self.dag.terminals, jnp.int32)
+        return NodeState(jax.random.choice(key, terminals))
 
     def observe(self, state: NodeState) -> Float[Array, " features"]:
         if self.features is None:
