@@ -142,6 +142,11 @@ class TrainConfig(ABC):
         if self.replay != "none":
             replayed = round(self.replay_share * self.batch)
             self._require("replay_share", 0 < replayed < self.batch, "leave some of both")
+        if self.replay != "none" and self.devices > 1:
+            raise InputError(
+                f"replay with {self.devices} devices: the buffer lives on one device; use one of "
+                "the two"
+            )
         if self.batch % self.devices:
             raise InputError(
                 f"batch is {self.batch}, which {self.devices} devices cannot share evenly"

@@ -22,6 +22,7 @@ from fast.estimates import (
 from fast.evaluation import Report, enumerated_report, law_of, target_law
 from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
+from fast.objectives import TrainState
 from fast.plotting import plot_runs
 from fast.policies import Policy, count_parameters
 from fast.progress import Progress
@@ -36,7 +37,7 @@ from fast.runs import (
     save_law,
     write_json,
 )
-from fast.training import Trainer, TrainState, make_trainer
+from fast.training import Trainer, make_trainer
 from reference.errors import InputError
 from reference.metrics import total_variation
 from reference.problems import ClosedForm, closed_form

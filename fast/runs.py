@@ -24,8 +24,8 @@ import jax
 import numpy as np
 
 from fast.config import TrainConfig
+from fast.objectives import TrainState
 from fast.tasks import FORMAT, from_json, to_json
-from fast.training import TrainState
 from reference.errors import InputError
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")

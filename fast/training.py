@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,37 +13,22 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment
-from fast.flow_matching import fm_residuals
-from fast.gradients import evaluate_with_pullback
-from fast.losses import PENALTIES, db, log_ratio, log_variance, subtb, tb
+from fast.losses import log_ratio
 from fast.models import make_policy
+from fast.objectives import (
+    Sampler,
+    TrainState,
+    draw_batch,
+    loss_and_gradient,
+    loss_and_gradient_on_devices,
+)
 from fast.policies import Policy
-from fast.replay import Buffer, add, choose, empty_buffer
-from fast.rollout import Exploration, Trajectories, sample_backward, sample_trajectories
-from fast.steps import Steps, as_steps
+from fast.replay import empty_buffer
+from fast.rollout import sample_trajectories, uniforms
+from fast.steps import evaluate
 
-
-class Sampler(eqx.Module):
-    """What training learns."""
-
-    policy: Policy
-    log_z: Float[Array, ""]
-
-
-class TrainState(NamedTuple):
-    """What the next step needs; every leaf has a leading axis, one entry per seed.
-
-    Attributes:
-        sampler: what is learned.
-        optimizer: the state of the optimiser.
-        buffer: terminal states for replay, or None.
-        step: how many steps were done.
-    """
-
-    sampler: Sampler
-    optimizer: Any
-    buffer: Buffer | None
-    step: Int[Array, " seeds"]
+# Trajectories that the first `log Z` is estimated from.
+FIRST_BATCH = 256
 
 
 class TrainInfo(NamedTuple):
@@ -77,7 +62,7 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
 
     def init_one(seed: Int[Array, ""]) -> TrainState:
         policy = make_policy(config, environment, key=_key(seed, "policy"))
-        sampler = Sampler(policy, jnp.zeros(()))
+        sampler = Sampler(policy, _first_log_z(policy, environment, _key(seed, "log_z")))
         buffer = None
         if config.replay != "none":
             buffer = empty_buffer(environment, config.replay_capacity)
@@ -105,8 +90,9 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
 
     # The environment is an argument: as a constant, its reward table would slow compilation.
     compiled = jax.jit(advance, static_argnums=2, donate_argnums=1)
+    initialise = jax.jit(jax.vmap(init_one))
     return Trainer(
-        lambda: eqx.filter_vmap(init_one)(seeds),
+        lambda: initialise(seeds),
         lambda state, steps: compiled(environment, state, steps),
     )
 
@@ -120,92 +106,18 @@ def train_step(
     _: None = None,
 ) -> tuple[TrainState, TrainInfo]:
     """One gradient step of one seed."""
-    sampler, buffer = state.sampler, state.buffer
     draws = jax.random.uniform(
         jax.random.fold_in(key, state.step), (environment.horizon + 1, config.batch)
     )
-    trajectories, log_p_f, buffer = draw_batch(config, environment, state, draws)
-    loss, log_z, gradient = loss_and_gradient(config, environment, sampler, trajectories, log_p_f)
-    updates, optimizer_state = optimizer.update(gradient, state.optimizer, sampler)
-    sampler = optax.apply_updates(sampler, updates)
+    if config.devices == 1:
+        batch, buffer = draw_batch(config, environment, state, draws)
+        loss, log_z, gradient = loss_and_gradient(config, environment, state.sampler, batch)
+    else:
+        buffer = None
+        loss, log_z, gradient = loss_and_gradient_on_devices(config, environment, state, draws)
+    updates, optimizer_state = optimizer.update(gradient, state.optimizer, state.sampler)
+    sampler = optax.apply_updates(state.sampler, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(loss, log_z)
-
-
-def draw_batch(
-    config: TrainConfig,
-    environment: AbstractEnvironment[Any],
-    state: TrainState,
-    draws: Float[Array, "rows batch"],
-) -> tuple[Trajectories, Float[Array, "batch time"] | None, Buffer | None]:
-    """The trajectories of a step: forwards from the exploring policy, the rest from the buffer.
-
-    Returns:
-        the trajectories; `log p_F` of their actions if all are sampled forwards; the buffer with
-        their ends.
-    """
-    policy = state.sampler.policy
-    decay = 1 - state.step / (config.epsilon_until * config.steps)
-    exploration = Exploration(
-        config.epsilon and config.epsilon * jnp.clip(decay, 0, 1), config.temperature
-    )
-    replayed = 0 if state.buffer is None else round(config.replay_share * config.batch)
-    forward, log_p_f = sample_trajectories(policy, environment, draws[1:, replayed:], exploration)
-    if state.buffer is None:
-        return forward, log_p_f, None
-    buffer = add(state.buffer, forward.final, forward.log_reward)
-    ends = choose(buffer, config.replay, draws[0, :replayed])
-    backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
-    both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
-    return both, None, buffer
-
-
-def loss_and_gradient(
-    config: TrainConfig,
-    environment: AbstractEnvironment[Any],
-    sampler: Sampler,
-    trajectories: Trajectories,
-    log_p_f: Float[Array, "batch time"] | None = None,
-) -> tuple[Float[Array, ""], Float[Array, ""], Sampler]:
-    """The loss on a batch, an estimate of `log Z`, and the gradient by what is learned."""
-    penalty = PENALTIES[config.penalty]
-
-    def loss_of(steps: Steps, log_z: Array) -> tuple[Array, Array]:
-        if config.loss == "tb":
-            return tb(steps, log_z, penalty), log_z
-        if config.loss == "log_variance":
-            ratios = log_ratio(steps)
-            return log_variance(ratios), -jnp.mean(ratios)
-        flow_at_start = steps.log_flow[0, 0]
-        if config.loss == "db":
-            return db(steps, penalty), flow_at_start
-        return subtb(steps, config.subtb_lambda, penalty), flow_at_start
-
-    if config.loss == "fm":
-        return _flow_matching(config, environment, sampler, trajectories)
-    steps, pullback = evaluate_with_pullback(sampler.policy, environment, trajectories, log_p_f)
-    (loss, log_z), (by_terms, by_log_z) = jax.value_and_grad(
-        lambda terms, log_z: loss_of(as_steps(trajectories, terms), log_z), (0, 1), has_aux=True
-    )(jnp.stack(steps[:3]), sampler.log_z)
-    return loss, log_z, Sampler(pullback(by_terms), by_log_z)
-
-
-def _flow_matching(
-    config: TrainConfig,
-    environment: AbstractEnvironment[Any],
-    sampler: Sampler,
-    trajectories: Trajectories,
-) -> tuple[Array, Array, Sampler]:
-    penalty = PENALTIES[config.penalty]
-
-    def loss_of(sampler: Sampler) -> tuple[Array, Array]:
-        residuals = fm_residuals(sampler.policy, environment, trajectories)
-        loss = jnp.sum(jnp.where(trajectories.active, penalty(residuals), 0.0))
-        start = environment.observe(environment.initial())
-        log_z = sampler.policy.log_flow(sampler.policy.network.evaluate((), start))
-        return loss / jnp.sum(trajectories.active), log_z
-
-    (loss, log_z), gradient = eqx.filter_value_and_grad(loss_of, has_aux=True)(sampler)
-    return loss, log_z, gradient
 
 
 def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
@@ -228,6 +140,15 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
     )
 
 
-def _key(seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
-    """The key of a purpose: "policy" for the initial weights, "samples" for the training."""
-    return jax.random.split(jax.random.key(seed))[0 if purpose == "policy" else 1]
+def _first_log_z(
+    policy: Policy, environment: AbstractEnvironment[Any], key: PRNGKeyArray
+) -> Float[Array, ""]:
+    """The best constant for the untrained policy: `log Z` may be far from 0."""
+    draws = uniforms(key, environment, FIRST_BATCH)
+    drawn, _ = sample_trajectories(policy, environment, draws)
+    return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))
+
+
+def _key(seed: Int[Array, ""], purpose: Literal["policy", "samples", "log_z"]) -> PRNGKeyArray:
+    """The key of a purpose."""
+    return jax.random.fold_in(jax.random.key(seed), ("policy", "samples", "log_z").index(purpose))

@@ -13,6 +13,7 @@ from fast.environments import make_environment
 from fast.evaluation import target_law
 from fast.laws import exact_law
 from fast.models import make_policy
+from fast.objectives import TrainState
 from fast.policies import Policy, count_parameters
 from fast.tasks import (
     TASKS,
@@ -24,7 +25,7 @@ from fast.tasks import (
     from_json,
     to_json,
 )
-from fast.training import TrainState, make_trainer
+from fast.training import make_trainer
 from reference import InputError, enumerate_dag, total_variation
 
 SHIPPED = [name for name, task in TASKS.items() if task is not Pho4Config]

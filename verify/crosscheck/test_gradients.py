@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fast.gradients import BLOCK, evaluate_with_pullback
+from fast.objectives import Batch, Sampler, loss_and_gradient
 from fast.policies import Policy
 from fast.rollout import Exploration, sample_trajectories, uniforms
 from fast.steps import evaluate
 from fast.tasks import LinesConfig
-from fast.training import Sampler, loss_and_gradient
 from reference import (
     FLOAT64,
     BackwardPolicy,
@@ -106,7 +106,8 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         drawn, log_p_f = sample_trajectories(
             policy, instance.environment, draws, Exploration(EPSILON)
         )
-        return loss_and_gradient(config, instance.environment, sampler, drawn, log_p_f)[2].policy
+        batch = Batch(drawn, log_p_f)
+        return loss_and_gradient(config, instance.environment, sampler, batch)[2].policy
 
     exact = _flat(_exact_gradient(instance, policy, loss))
     # Projections on fixed directions, so that each has a standard error of its own.
