@@ -11,6 +11,7 @@ import pytest
 
 import fast.environments.tabular as tabular
 from fast.bridge import enumerate_environment
+from fast.checking import check_environment
 from fast.environments import TabularEnvironment, make_environment
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid
@@ -33,7 +34,7 @@ class Shop:
         return CHILDREN[state]
 
     def reward(self, terminal: str) -> Fraction:
-        return Fraction({"till": 3, "bag": 10**400}[terminal])
+        return Fraction({"till": 3, "bag": 1}[terminal])
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,14 @@ class Star:
     """One step to one of many terminals."""
 
     rays: int
+    height: Fraction = Fraction(1, 3)
     initial = 0
 
     def children(self, state: int) -> tuple[int, ...]:
         return () if state else tuple(range(1, self.rays + 1))
 
     def reward(self, terminal: int) -> Fraction:
-        return Fraction(terminal)
+        return self.height * terminal
 
 
 def test_tables_have_a_slot_per_child_and_per_parent() -> None:
@@ -63,11 +65,16 @@ def test_tables_have_a_slot_per_child_and_per_parent() -> None:
     assert np.asarray(environment.parent_mask(shelf)).tolist() == [1, 0]
 
 
+def test_tables_keep_every_rule_on_every_state_and_edge() -> None:
+    for problem, edges in ((Shop(), 7), (Star(9), 9)):
+        report = check_environment(problem, TabularEnvironment.from_problem(problem))
+        assert report.edges == edges
+        assert report.observations == report.inner_states
+
+
 def test_a_reward_beyond_the_range_of_floats_has_a_logarithm() -> None:
-    environment = TabularEnvironment.from_problem(Shop())
-    assert float(environment.log_reward(environment.encode("bag"))) == pytest.approx(
-        400 * np.log(10)
-    )
+    environment = TabularEnvironment.from_problem(Star(1, Fraction(10**400)))
+    assert float(environment.log_reward(environment.encode(1))) == pytest.approx(400 * np.log(10))
 
 
 def test_a_problem_with_array_code_has_the_same_graph_as_tables() -> None:

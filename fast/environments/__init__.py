@@ -8,6 +8,7 @@ from fast.environments.bits import BitEnvironment
 from fast.environments.grid import GridEnvironment
 from fast.environments.ising import IsingEnvironment
 from fast.environments.lines import LinesEnvironment
+from fast.environments.loading import load_environment
 from fast.environments.preference import PreferenceEnvironment
 from fast.environments.random_walk import WalkEnvironment
 from fast.environments.sequences import SequenceEnvironment
@@ -83,5 +84,6 @@ __all__ = [
     "SetEnvironment",
     "TabularEnvironment",
     "WalkEnvironment",
+    "load_environment",
     "make_environment",
 ]

@@ -2,16 +2,31 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.bridge import decode_all, enumerate_environment
-from fast.environments import GridEnvironment, LinesEnvironment, make_environment
+from fast.bridge import enumerate_environment
+from fast.checking import check_environment
+from fast.environments import (
+    AbstractEnvironment,
+    AnyProblem,
+    BitEnvironment,
+    GridEnvironment,
+    IsingEnvironment,
+    LinesEnvironment,
+    PreferenceEnvironment,
+    SequenceEnvironment,
+    SetEnvironment,
+    TabularEnvironment,
+    WalkEnvironment,
+    make_environment,
+)
+from reference.balance import log_float
 from reference.errors import InputError
-from reference.problems import Grid, Lines, TableSequences
+from reference.problems import Grid, Sets, TableSequences
+from reference.problems.presets import PAPER
 from verify.crosscheck.instances import PROBLEMS, VARIANTS, Instance, make_instance
 
 
@@ -20,10 +35,15 @@ def instance(request: pytest.FixtureRequest) -> Instance:
     return make_instance(request.param)
 
 
-def test_environment_has_the_states_edges_parents_and_rewards_of_the_problem(
-    instance: Instance,
-) -> None:
-    # make_instance has compared everything; what is left is that it looked at every edge.
+def test_environment_keeps_every_rule_on_every_state_and_edge(instance: Instance) -> None:
+    report = check_environment(instance.problem, instance.environment)
+    # It looked at everything, and networks can tell all states apart where they act.
+    dag = instance.enumeration.dag
+    assert (report.states, report.edges) == (len(dag.labels), len(dag.edges))
+    assert report.observations == report.inner_states == len(dag.labels) - len(dag.terminals)
+
+
+def test_actions_are_numbered_by_the_edges_that_they_follow(instance: Instance) -> None:
     dag, enumeration = instance.enumeration.dag, instance.enumeration
     seen = sorted(enumeration.edge[enumeration.edge >= 0].tolist())
     assert seen == list(range(len(dag.edges)))
@@ -39,74 +59,61 @@ def test_environment_of_six6_has_the_states_edges_parents_and_rewards_of_the_pro
     assert (enumeration.edge >= 0).sum() == len(enumeration.dag.edges)
 
 
-def test_labels_survive_encoding_and_decoding(instance: Instance) -> None:
-    environment, labels = instance.environment, instance.enumeration.dag.labels
-    assert tuple(environment.decode(environment.encode(label)) for label in labels) == labels
+def test_natural_observations_tell_all_inner_states_apart(instance: Instance) -> None:
+    if isinstance(instance.problem, Sets):
+        with pytest.raises(InputError, match="Sets: the encoding is 'natural'"):
+            make_environment(instance.problem, "natural")
+        return
+    environment, dag = make_environment(instance.problem, "natural"), instance.enumeration.dag
+    inner = [environment.encode(dag.labels[u]) for u, row in enumerate(dag.children) if row]
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *inner)
+    rows = np.asarray(jax.jit(jax.vmap(environment.observe))(states))
+    assert len(np.unique(rows, axis=0)) == len(inner)
 
 
-def test_backward_steps_lead_to_exactly_the_parents(instance: Instance) -> None:
-    environment, dag = instance.environment, instance.enumeration.dag
-    slots = jnp.arange(environment.parents)
-    step_back = jax.jit(lambda state: jax.vmap(environment.backward_step, (None, 0))(state, slots))
-    legal = jax.jit(lambda state: environment.parent_mask(state))
-    for node, label in enumerate(dag.labels):
-        state = environment.encode(label)
-        labels = decode_all(environment, step_back(state))
-        found = [labels[i] for i in np.flatnonzero(np.asarray(legal(state)))]
-        assert len(set(found)) == len(found)
-        assert set(found) == {dag.labels[dag.edges[e][0]] for e in dag.in_edges[node]}
+def test_an_encoding_that_no_environment_knows_is_refused(instance: Instance) -> None:
+    with pytest.raises(InputError, match="encoding is 'binary'"):
+        make_environment(instance.problem, "binary")  # type: ignore[arg-type]
 
 
-def test_undo_and_redo_lead_along_the_edge_just_taken(instance: Instance) -> None:
-    environment, dag = instance.environment, instance.enumeration.dag
-    states = jax.tree.map(
-        lambda *leaves: jnp.asarray(np.stack(leaves)),
-        *(environment.encode(label) for label in dag.labels),
-    )
-
-    def there_and_back(state: Any, action: Any) -> Any:
-        following = environment.step(state, action)
-        return environment.backward_step(following, environment.undo(state, action))
-
-    def back_and_there(state: Any, parent: Any) -> Any:
-        before = environment.backward_step(state, parent)
-        return environment.step(before, environment.redo(state, parent))
-
-    def along(move: Any, slots: int) -> list[Any]:
-        everywhere = jax.vmap(jax.vmap(move, (None, 0)), (0, None))
-        return decode_all(
-            environment,
-            jax.tree.map(
-                lambda leaf: leaf.reshape(-1, *leaf.shape[2:]),
-                jax.jit(everywhere)(states, jnp.arange(slots)),
-            ),
-        )
-
-    forth = along(there_and_back, environment.actions)
-    back = along(back_and_there, environment.parents)
-    legal = instance.enumeration.edge >= 0
-    legal_back = np.asarray(jax.vmap(environment.parent_mask)(states))
-    for node, label in enumerate(dag.labels):
-        for action in np.flatnonzero(legal[node]):
-            assert forth[node * environment.actions + action] == label
-        for parent in np.flatnonzero(legal_back[node]):
-            assert back[node * environment.parents + parent] == label
+def test_states_keep_their_types_in_double_precision(instance: Instance) -> None:
+    environment = instance.environment
+    with jax.enable_x64(True):
+        state = jax.eval_shape(environment.initial)
+        types = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)]
+        for move in (environment.step, environment.backward_step):
+            for dtype in (jnp.int32, jnp.int64):
+                following = jax.eval_shape(move, state, jnp.zeros((), dtype))
+                assert [(x.shape, x.dtype) for x in jax.tree.leaves(following)] == types
 
 
-def test_terminal_states_stay_and_allow_every_action(instance: Instance) -> None:
-    environment, dag = instance.environment, instance.enumeration.dag
-    for x in dag.terminals:
-        state = environment.encode(dag.labels[x])
-        assert bool(environment.mask(state).all())
-        for action in range(environment.actions):
-            assert environment.decode(environment.step(state, jnp.int32(action))) == dag.labels[x]
+# The largest of each kind; the others differ in size alone.
+@pytest.mark.parametrize(
+    "name",
+    ["sets-32", "bits-64", "synthetic-32", "preference-150", "random-walk-sharp", "ising-64"],
+)
+def test_rewards_of_random_terminals_at_full_size_are_those_of_the_problem(name: str) -> None:
+    problem = PAPER[name]()
+    environment = make_environment(problem)
 
+    @jax.jit
+    @jax.vmap
+    def rollout(key: Any) -> Any:
+        def one_step(state: Any, key: Any) -> tuple[Any, None]:
+            logits = jnp.where(environment.mask(state), 0.0, -jnp.inf)
+            return environment.step(state, jax.random.categorical(key, logits)), None
 
-def test_one_hot_observations_tell_all_inner_states_apart(instance: Instance) -> None:
-    dag = instance.enumeration.dag
-    inner = [node for node, row in enumerate(dag.children) if row]
-    rows = {instance.enumeration.observations[node].tobytes() for node in inner}
-    assert len(rows) == len(inner)
+        keys = jax.random.split(key, environment.horizon)
+        final, _ = jax.lax.scan(one_step, environment.initial(), keys)
+        return final, environment.log_reward(final)
+
+    final, log_rewards = jax.tree.map(np.asarray, rollout(jax.random.split(jax.random.key(0), 20)))
+    labels = [environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], final)) for i in range(20)]
+    assert not any(problem.children(label) for label in labels)
+    assert len(set(labels)) > 1
+    expected = [log_float(problem.reward(label)) for label in labels]
+    # float32: a few units in the last place of a sum of up to 150 terms of one sign.
+    assert log_rewards == pytest.approx(expected, rel=1e-6, abs=1e-5)
 
 
 class _WithoutOneAction(LinesEnvironment):
@@ -139,6 +146,105 @@ class _ScalesItsReward(LinesEnvironment):
         return super().log_reward(state) * 1.001
 
 
+class _AddsAnItemTwice(SetEnvironment):
+    def mask(self, state: Any) -> Any:
+        return jnp.ones(self.actions, bool)
+
+
+class _ComesFromBeyondReach(WalkEnvironment):
+    """Its parents are all cells of the box next to it, also those reached by no trajectory."""
+
+    def parent_mask(self, state: Any) -> Any:
+        inside = jnp.all(jnp.abs(state.position - self._moves()) <= self.radius, axis=1)
+        return inside & (state.time > 0)
+
+
+class _LeavesTheBox(WalkEnvironment):
+    def mask(self, state: Any) -> Any:
+        return jnp.ones(self.actions, bool)
+
+
+class _PrependsARunAgain(SequenceEnvironment):
+    def mask(self, state: Any) -> Any:
+        return jnp.ones(self.actions, bool)
+
+
+class _DropsARunTwice(BitEnvironment):
+    def parent_mask(self, state: Any) -> Any:
+        return jnp.repeat(state.size > 0, self.parents)
+
+
+class _CountsWords(BitEnvironment):
+    """The Hamming distance in words of k bits, not in bits."""
+
+    def log_reward(self, state: Any) -> Any:
+        powers = 2 ** jnp.arange(self.word - 1, -1, -1)
+        modes = jnp.sum(self.modes.reshape(len(self.modes), -1, self.word) * powers, axis=-1) + 1
+        return -self.exponent * jnp.sum(state.tokens != modes, axis=1).min() / self.length
+
+
+class _SetsASpinTwice(IsingEnvironment):
+    def mask(self, state: Any) -> Any:
+        return jnp.ones(self.actions, bool)
+
+
+class _WithASelfCoupling(IsingEnvironment):
+    """`J = v v'`, without taking its diagonal away."""
+
+    def log_reward(self, state: Any) -> Any:
+        return super().log_reward(state) + jnp.sum(self.direction**2) / 2
+
+
+class _OpensTheFirstPlace(PreferenceEnvironment):
+    def backward_step(self, state: Any, parent: Any) -> Any:
+        return type(state)(state.values.at[0].set(0))
+
+
+class _SwapsPositionAndValue(PreferenceEnvironment):
+    def redo(self, state: Any, parent: Any) -> Any:
+        value = jnp.sum(jnp.where(jnp.arange(self.places) == parent, state.values, 0)) - 1
+        return self.places * value + parent
+
+
+class _ForgetsTheParent(TabularEnvironment):
+    def undo(self, state: Any, action: Any) -> Any:
+        return jnp.int32(0)
+
+
+def _broken(name: str, kind: Any) -> tuple[AnyProblem, AbstractEnvironment[Any]]:
+    problem = (PROBLEMS | VARIANTS)[name]
+    return problem, kind.from_problem(problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "message"),
+    [
+        ("lines", _WithoutOneAction, "no action of the environment leads"),
+        ("lines", _WithOneActionTooMany, "not one of the problem's children"),
+        ("lines", _WithWrongParents, "parents"),
+        ("lines", _NeverTerminal, "is terminal"),
+        ("lines", _StartsElsewhere, "initial state"),
+        ("lines", _ScalesItsReward, "log R"),
+        ("sets", _AddsAnItemTwice, "not one of the problem's children"),
+        ("walk", _ComesFromBeyondReach, "5 parents, the problem 1: fix parent_mask"),
+        ("walk", _LeavesTheBox, "not one of the problem's children"),
+        ("synthetic, prepend-append", _PrependsARunAgain, "is reached by another action"),
+        ("bits, prepend-append", _DropsARunTwice, "2 parents, the problem 1"),
+        ("bits, append", _CountsWords, "log R"),
+        ("ising, any order", _SetsASpinTwice, "not one of the problem's children"),
+        ("ising, fixed order", _WithASelfCoupling, "log R"),
+        ("preference, fixed order", _OpensTheFirstPlace, "does not lead to the parent: fix undo"),
+        ("preference, any order", _SwapsPositionAndValue, "fix redo"),
+        ("grid", _ForgetsTheParent, "does not lead to the parent: fix undo"),
+    ],
+)
+def test_control_a_broken_environment_is_told_from_its_problem(
+    name: str, broken: Any, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        check_environment(*_broken(name, broken))
+
+
 class _FloatBands(GridEnvironment):
     """The reward compared in floats, as is often done; n(12) = 3/5 at H = 16 falls inside."""
 
@@ -147,33 +253,8 @@ class _FloatBands(GridEnvironment):
         return jnp.log(1e-3 + 0.5 * jnp.all(n > 0.5) + 2.0 * jnp.all((n > 0.6) & (n < 0.8)))
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (_WithoutOneAction, "no action of the environment leads"),
-        (_WithOneActionTooMany, "not one of the problem's children"),
-        (_WithWrongParents, "parents"),
-        (_NeverTerminal, "is terminal"),
-        (_StartsElsewhere, "initial state"),
-        (_ScalesItsReward, "log R"),
-    ],
-)
-def test_control_a_broken_environment_is_told_from_its_problem(
-    broken: type[LinesEnvironment], message: str
-) -> None:
-    problem = Lines.laplaces(5, 2, seed=1)
-    with pytest.raises(InputError, match=message):
-        enumerate_environment(problem, broken.from_problem(problem))
-
-
 def test_control_rewards_compared_in_floats_are_told_from_the_exact_ones() -> None:
     problem = Grid(16, 2)
     enumerate_environment(problem, make_environment(problem))
     with jax.enable_x64(True), pytest.raises(InputError, match="log R"):
         enumerate_environment(problem, _FloatBands.from_problem(problem))
-
-
-def test_modules_are_pytrees_of_arrays_alone() -> None:
-    for name in PROBLEMS:
-        leaves = jax.tree.leaves(make_environment(PROBLEMS[name]))
-        assert all(eqx.is_array(leaf) for leaf in leaves)

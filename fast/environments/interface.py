@@ -1,0 +1,119 @@
+"""What every environment must do whatever its problem: types, and the way from label to state."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fast.environments.base import AbstractEnvironment
+from reference.errors import InputError, check_integer
+
+
+def check_types(environment: AbstractEnvironment[Any]) -> None:
+    """Checks that an environment is a value for `jax.jit`, and the types of all its results.
+
+    Raises:
+        InputError: if a field or a result has another type, or a method cannot be traced.
+    """
+    name = type(environment).__name__
+    for field in ("horizon", "actions", "parents"):
+        check_integer(name, field, getattr(environment, field), 1)
+    for leaf in jax.tree.leaves(environment):
+        if not eqx.is_array(leaf):
+            raise InputError(
+                f"{name}: a field holds {leaf!r}, which is no array: convert it with jnp.asarray, "
+                "or declare the field as eqx.field(static=True)"
+            )
+    state, action = _trace(name, "initial", environment.initial), jnp.int32(0)
+    for method in ("step", "backward_step"):
+        result = _trace(name, method, getattr(environment, method), state, action)
+        if _types(result) != _types(state):
+            raise InputError(
+                f"{name}: {method}() gives {_shown(result)}, and initial() {_shown(state)}, but "
+                "states have one type: cast it with astype()"
+            )
+    for method, shape, kind in (
+        ("mask", (environment.actions,), jnp.bool_),
+        ("parent_mask", (environment.parents,), jnp.bool_),
+        ("is_terminal", (), jnp.bool_),
+        ("log_reward", (), jnp.floating),
+        ("observe", None, jnp.floating),
+    ):
+        _check_array(name, method, getattr(environment, method), (state,), shape, kind)
+    for method in ("undo", "redo"):
+        _check_array(name, method, getattr(environment, method), (state, action), (), jnp.integer)
+
+
+def _check_array(
+    name: str,
+    method: str,
+    call: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    shape: tuple[int, ...] | None,
+    kind: Any,
+) -> None:
+    """Checks the type of one array; `None` stands for any vector."""
+    result = _trace(name, method, call, *arguments)
+    is_array = isinstance(result, jax.ShapeDtypeStruct)
+    fits = is_array and (result.shape == shape if shape is not None else result.ndim == 1)
+    if not fits or not jnp.issubdtype(result.dtype, kind):
+        expected = "a vector" if shape is None else f"an array of shape {shape}"
+        raise InputError(
+            f"{name}: {method}() gives {_shown(result)}, but must give {expected} of "
+            f"{kind.__name__} numbers: fix its shape, or cast it with astype()"
+        )
+
+
+def _trace(name: str, method: str, call: Callable[..., Any], *arguments: Any) -> Any:
+    """The types of a result, computed without numbers."""
+    try:
+        return jax.eval_shape(call, *arguments)
+    except TypeError as error:
+        raise InputError(
+            f"{name}: {method}() cannot be traced by jax.jit ({str(error).splitlines()[0]}): use "
+            "jnp functions on arrays, and jnp.where instead of if"
+        ) from error
+
+
+def _shown(tree: Any) -> str:
+    """The types of a pytree of arrays, as text."""
+    leaves, structure = jax.tree.flatten(tree)
+    return str(
+        jax.tree.unflatten(structure, [f"{leaf.dtype}{list(leaf.shape)}" for leaf in leaves])
+    )
+
+
+def _types(tree: Any) -> tuple[Any, ...]:
+    """The same to be compared."""
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, *((leaf.dtype, leaf.shape) for leaf in leaves)
+
+
+def encode_all(environment: AbstractEnvironment[Any], labels: Sequence[Any]) -> Any:
+    """The batch of the states of all labels, which must survive encoding and decoding.
+
+    Raises:
+        InputError: if one does not, or its state is of another type than the initial one.
+    """
+    initial = jax.eval_shape(environment.initial)
+    # Taking a method from a module is slow, as equinox wraps it anew each time.
+    encode, decode = environment.encode, environment.decode
+    name, states = type(environment).__name__, []
+    for label in labels:
+        state = jax.tree.map(np.asarray, encode(label))
+        if _types(state) != _types(initial):
+            raise InputError(
+                f"{name}: encode({label!r}) gives {_shown(state)}, and initial() "
+                f"{_shown(initial)}, but states have one type: fix encode()"
+            )
+        decoded = decode(state)
+        if decoded != label:
+            raise InputError(
+                f"{name}: {label!r}, encoded and decoded, is {decoded!r}, but labels must survive: "
+                "fix encode() or decode()"
+            )
+        states.append(state)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)

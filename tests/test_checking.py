@@ -1,0 +1,206 @@
+"""The checks of a user's own environment, and how it is found."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.checking import check_environment
+from fast.environments import GridEnvironment, LinesEnvironment, load_environment, make_environment
+from reference.errors import InputError
+from reference.problems import Grid, Lines
+
+PROBLEM = Lines.laplaces(5, 2, seed=1)
+
+
+def test_the_report_counts_what_was_checked() -> None:
+    environment = make_environment(PROBLEM)
+    report = check_environment(PROBLEM, environment)
+    assert (report.environment, report.problem) == ("LinesEnvironment", "Lines")
+    assert (report.states, report.edges, report.terminals) == (12, 15, 6)
+    assert (report.horizon, report.actions, report.parents, report.features) == (6, 3, 3, 6)
+    rows = report.rows()
+    assert rows["edges, all followed, undone and redone"] == "15"
+    assert rows["inner states told apart by their features"] == "6 of 6"
+    assert float(rows["largest error of log R, nats"]) < 1e-6
+
+
+class _AliasesStates(LinesEnvironment):
+    def observe(self, state: Any) -> Any:
+        return (state.position > 2).astype(jnp.float32)[None]
+
+
+def test_states_that_look_alike_are_counted_and_allowed() -> None:
+    report = check_environment(PROBLEM, _AliasesStates.from_problem(PROBLEM))
+    assert report.rows()["inner states told apart by their features"] == "2 of 6"
+
+
+class _ForbidsEverything(LinesEnvironment):
+    def mask(self, state: Any) -> Any:
+        return super().mask(state) & (state.position != 3)
+
+
+class _ForbidsActionsAtTheEnd(LinesEnvironment):
+    def mask(self, state: Any) -> Any:
+        return super().mask(state) & ~(state.stopped & (jnp.arange(self.actions) == 1))
+
+
+class _GoesOn(LinesEnvironment):
+    def step(self, state: Any, action: Any) -> Any:
+        following = super().step(state._replace(stopped=jnp.bool_(False)), action)
+        return following._replace(stopped=state.stopped | following.stopped)
+
+
+class _UndoesOutside(LinesEnvironment):
+    def undo(self, state: Any, action: Any) -> Any:
+        return action - 1
+
+
+class _UndoesIllegally(LinesEnvironment):
+    def undo(self, state: Any, action: Any) -> Any:
+        return jnp.where(action == 0, 1, action)
+
+
+class _StepsBackTooFar(LinesEnvironment):
+    def backward_step(self, state: Any, parent: Any) -> Any:
+        return super().backward_step(state, 2 * parent)
+
+
+class _RedoesAnotherAction(LinesEnvironment):
+    def redo(self, state: Any, parent: Any) -> Any:
+        return jnp.maximum(parent, 1)
+
+
+class _SeesInfinity(LinesEnvironment):
+    def observe(self, state: Any) -> Any:
+        return 1 / (4 - state.position[None].astype(jnp.float32))
+
+
+class _Remembers(LinesEnvironment):
+    """Counts its calls, which a compiled function makes once."""
+
+    calls: ClassVar[list[int]] = []
+
+    def observe(self, state: Any) -> Any:
+        self.calls.append(1)
+        return super().observe(state) + len(self.calls)
+
+
+class _EncodesLongIntegers(LinesEnvironment):
+    def encode(self, label: str) -> Any:
+        return super().encode(label)._replace(position=np.int64(label[1:]))
+
+
+class _DecodesAll(LinesEnvironment):
+    def decode(self, state: Any) -> str:
+        return f"p{int(state.position)}"
+
+
+class _StepsInFloats(LinesEnvironment):
+    def step(self, state: Any, action: Any) -> Any:
+        following = super().step(state, action)
+        return following._replace(position=following.position * 1.0)
+
+
+class _Branches(LinesEnvironment):
+    def mask(self, state: Any) -> Any:
+        return super().mask(state) if state.stopped else jnp.ones(self.actions, bool)
+
+
+class _MasksByNumbers(LinesEnvironment):
+    def mask(self, state: Any) -> Any:
+        return super().mask(state).astype(jnp.float32)
+
+
+class _HasAMatrixOfFeatures(LinesEnvironment):
+    def observe(self, state: Any) -> Any:
+        return super().observe(state)[None]
+
+
+class _UndoesByNothing(LinesEnvironment):
+    def undo(self, state: Any, action: Any) -> Any:
+        return None
+
+
+class _HoldsAName(LinesEnvironment):
+    name: str = "lines"
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (_ForbidsEverything, "no action of the environment leads from 'p3'"),
+        (_ForbidsActionsAtTheEnd, "forbids action 1 at the terminal state 'q0'"),
+        (_GoesOn, "leaves the terminal state 'q0' by action 1"),
+        (_UndoesOutside, "by the backward action -1, which is not legal"),
+        (_UndoesIllegally, "by the backward action 1, which is not legal"),
+        (_StepsBackTooFar, "does not lead to the parent: fix undo"),
+        (_RedoesAnotherAction, "redo.. gives action 1 for the backward action 0"),
+        (_SeesInfinity, "feature 0 of 'p4' is inf"),
+        (_Remembers, "at 'p0', observation is .* must be pure functions"),
+        (_EncodesLongIntegers, r"encode\('p0'\) gives .*int64"),
+        (_DecodesAll, "'q0', encoded and decoded, is 'p0'"),
+        (_StepsInFloats, "step.. gives .*float32"),
+        (_Branches, "mask.. cannot be traced by jax.jit"),
+        (_MasksByNumbers, r"mask.. gives float32\[3\], but must give an array of shape \(3,\)"),
+        (_HasAMatrixOfFeatures, r"observe.. gives float32\[1, 6\], but must give a vector"),
+        (_UndoesByNothing, "undo.. gives None"),
+        (_HoldsAName, "a field holds 'lines', which is no array"),
+    ],
+)
+def test_control_a_broken_rule_is_named(broken: type[LinesEnvironment], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_environment(PROBLEM, broken.from_problem(PROBLEM))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("horizon", 7, "horizon is 7, but the longest trajectory has 6 steps"),
+        ("horizon", 6.0, "horizon is 6.0, but must be an integer"),
+        ("parents", 0, "parents is 0, but must be an integer of at least 1"),
+        ("actions", 4, "action 3 .* leads to a state that is not"),
+    ],
+)
+def test_control_a_wrong_number_is_named(field: str, value: Any, message: str) -> None:
+    environment = dataclasses.replace(make_environment(PROBLEM), **{field: value})
+    with pytest.raises(InputError, match=message):
+        check_environment(PROBLEM, environment)
+
+
+def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_lines.py").write_text(
+        "from fast.environments import LinesEnvironment\n"
+        "from reference.problems import Lines\n"
+        "instance = LinesEnvironment.from_problem(Lines.minimal())\n"
+        "class Unfinished(LinesEnvironment):\n"
+        "    @classmethod\n"
+        "    def from_problem(cls, problem):\n"
+        "        return 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(load_environment("my_lines:instance", PROBLEM), LinesEnvironment)
+    found = load_environment("fast.environments:GridEnvironment", Grid(4, 2))
+    assert isinstance(found, GridEnvironment)
+    assert found.side == 4
+    with pytest.raises(InputError, match="gives 3, but must give an AbstractEnvironment"):
+        load_environment("my_lines:Unfinished", PROBLEM)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "does not name an environment"),
+        ("no_such_module:Name", "No module named 'no_such_module'"),
+        ("fast.environments:NoSuchName", "NoSuchName"),
+        ("fast.environments:make_environment", "must give an AbstractEnvironment"),
+        ("fast.environments:GridEnvironment", "does not make an environment of the problem Lines"),
+        ("fast.environments:AbstractEnvironment", "must give an AbstractEnvironment"),
+    ],
+)
+def test_what_names_no_environment_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_environment(spec, PROBLEM)
