@@ -24,8 +24,8 @@ from fast.environments import (
     make_environment,
 )
 from reference.balance import log_float
-from reference.errors import InputError
-from reference.problems import Grid, Sets, TableSequences
+from reference.errors import InputError, TooLargeError
+from reference.problems import BitSequences, Grid, Sets, TableSequences
 from reference.problems.presets import PAPER
 from verify.crosscheck.instances import PROBLEMS, VARIANTS, Instance, make_instance
 
@@ -74,6 +74,11 @@ def test_natural_observations_tell_all_inner_states_apart(instance: Instance) ->
 def test_an_encoding_that_no_environment_knows_is_refused(instance: Instance) -> None:
     with pytest.raises(InputError, match="encoding is 'binary'"):
         make_environment(instance.problem, "binary")  # type: ignore[arg-type]
+
+
+def test_words_of_too_many_bits_are_refused() -> None:
+    with pytest.raises(TooLargeError, match=r"words of 17 bits would need 2\^17 actions"):
+        make_environment(BitSequences(("0" * 17,), 17))
 
 
 def test_states_keep_their_types_in_double_precision(instance: Instance) -> None:
