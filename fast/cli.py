@@ -147,6 +147,34 @@ class Inspect:
 
 
 @dataclass(frozen=True)
+class Check:
+    """Compare an array environment of your own with its problem, state by state and edge by edge.
+
+    `pdai check my_module:MyEnvironment --problem my_module:MyProblem`.
+    """
+
+    environment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
+    """Where the environment is: an instance, or a class with `from_problem`."""
+    problem: str
+    """MODULE:NAME of its problem; a class or function is called without arguments."""
+
+    def run(self) -> None:
+        """Checks, and prints a table to stdout."""
+        from rich.table import Table
+
+        from fast.checking import check_environment
+        from fast.environments import load_environment
+        from reference.inspection import load_problem
+
+        problem = load_problem(self.problem)
+        report = check_environment(problem, load_environment(self.environment, problem))
+        table = Table(title=f"{report.environment} is {report.problem}", show_header=False)
+        for name, value in report.rows().items():
+            table.add_row(name, value)
+        _show(table)
+
+
+@dataclass(frozen=True)
 class Verify:
     """Run the checks of the paper's claims, and print the ledger."""
 
@@ -166,6 +194,7 @@ Command = (
     | Annotated[SampleRun, tyro.conf.subcommand("sample")]
     | Annotated[PlotRuns, tyro.conf.subcommand("plot")]
     | Annotated[Inspect, tyro.conf.subcommand("inspect")]
+    | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
 )
 

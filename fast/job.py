@@ -11,7 +11,7 @@ import numpy as np
 
 from fast.bridge import Enumeration, Floats, enumerate_environment
 from fast.config import TrainConfig
-from fast.environments import AbstractEnvironment, make_environment
+from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
 from fast.estimates import (
     CURVE_SAMPLES,
     curve_value,
@@ -37,6 +37,7 @@ from fast.runs import (
     save_law,
     write_json,
 )
+from fast.tasks import CustomConfig
 from fast.training import Trainer, make_trainer
 from reference.errors import InputError
 from reference.metrics import total_variation
@@ -84,7 +85,11 @@ def set_up(config: TrainConfig) -> Setup:
         InputError: if a lifted `p_B` is asked for on a problem that is not enumerated.
     """
     problem = config.problem()
-    environment = make_environment(problem, config.encoding)
+    environment = (
+        TabularEnvironment.from_problem(problem, getattr(problem, "features", None))
+        if isinstance(config, CustomConfig)
+        else make_environment(problem, config.encoding)
+    )
     enumeration, form = None, None
     if config.states() <= config.max_states:
         enumeration = enumerate_environment(problem, environment, config.max_states)

@@ -330,7 +330,11 @@ class GraphsConfig(TrainConfig):
 
 @dataclass(frozen=True)
 class CustomConfig(TrainConfig):
-    """Your own problem: any class with initial, children(state) and reward(terminal)."""
+    """Your own problem: any class with initial, children(state) and reward(terminal).
+
+    It is enumerated. Networks see the number of a state, one-hot, or what the problem's method
+    features(state) gives, if it has one: equally many numbers for each state.
+    """
 
     problem_name: ClassVar[str] = "custom"
 

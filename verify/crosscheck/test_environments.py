@@ -1,13 +1,15 @@
 """Every environment against its problem: nodes, edges, masks, parents, terminals, rewards."""
 
+from collections import Counter
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
-from fast.bridge import enumerate_environment
+from fast.bridge import decode_all, enumerate_environment
 from fast.checking import check_environment
 from fast.environments import (
     AbstractEnvironment,
@@ -57,6 +59,17 @@ def test_environment_of_six6_has_the_states_edges_parents_and_rewards_of_the_pro
     enumeration = enumerate_environment(problem, make_environment(problem))
     assert len(enumeration.dag.labels) == (4**9 - 1) // 3
     assert (enumeration.edge >= 0).sum() == len(enumeration.dag.edges)
+
+
+def test_random_terminals_are_uniform_on_the_terminals(instance: Instance) -> None:
+    environment, dag = instance.environment, instance.enumeration.dag
+    keys = jax.random.split(jax.random.key(0), 40 * len(dag.terminals))
+    drawn = decode_all(environment, jax.jit(jax.vmap(environment.random_terminal))(keys))
+    counts = Counter(drawn)
+    assert set(counts) <= {dag.labels[x] for x in dag.terminals}
+    # 40 expected of each: Pearson's statistic, at an error probability of 1e-6.
+    statistic = sum((counts[dag.labels[x]] - 40) ** 2 / 40 for x in dag.terminals)
+    assert statistic <= chi2.ppf(1 - 1e-6, len(dag.terminals) - 1)
 
 
 def test_natural_observations_tell_all_inner_states_apart(instance: Instance) -> None:
