@@ -6,30 +6,51 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.fast_weights import delta_rule
+from fast.dynamics.rotations import haar_bases, rotation_angles
 from reference.errors import InputError
 
-Rotation = Literal["planes", "none"]
-Link = Literal["elu", "identity"]
+Rotation = Literal["planes", "haar", "none"]
+Link = Literal["elu", "softmax", "identity"]
 WriteKey = Literal["q", "k"]
+Erase = Literal["before", "after"]
 
 
-class SRWMLatent(NamedTuple):
-    """`W_t R^{-t} = a_o b_o^T + sum_j u_j (x) R^j w_j`, kept as its rank-one updates.
+class Writes(NamedTuple):
+    """`U_t = sum_j u_j (x) w_j`, kept as its terms; the first is `W_o = a_o b_o^T`.
 
     Attributes:
-        u: the columns `u_j` written so far, at row j = 1, ..., t; the rest is zero.
-        w: the rotated write vectors `R^j w_j`, likewise.
+        u: the columns `u_j`, at row j = 0, ..., t; the rest is zero.
+        w: the write vectors `R^j zeta(q_j)`, likewise.
         t: the step, the same for the whole batch.
     """
 
-    u: Float[Array, "*batch horizon d"]
-    w: Float[Array, "*batch horizon d"]
+    u: Float[Array, "*batch heads steps d_head"]
+    w: Float[Array, "*batch heads steps d_head"]
     t: Int[Array, ""]
+
+
+class Matrix(NamedTuple):
+    """`U_t`, kept as a matrix.
+
+    Attributes:
+        transposed: `U_t'`, so that summing over the axis that is not the last applies it.
+        t: the step, the same for the whole batch.
+    """
+
+    transposed: Float[Array, "*batch heads d_head d_head"]
+    t: Int[Array, ""]
+
+
+SRWMLatent = Writes | Matrix
+
+# Applying the terms costs 2 t d numbers and the matrix d^2, but more per number. Measured with
+# d = 32 and a batch of 128, the matrix is the slower at 32 steps and the faster at 64.
+DENSE_FROM = 1.5
 
 
 class SRWM(AbstractDynamics[SRWMLatent]):
@@ -39,28 +60,46 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         W_t = W_{t-1} R + sigmoid(beta) (v - W_{t-1} zeta(k)) (x) zeta(q)
         y_t = W_t psi(s_t),   W_o = a_o b_o^T
 
-    with `psi` a linear embedding of the features, `zeta` the normalised ELU (eq:sigmasa) and `R` a
-    rotation by incommensurable angles in d/2 coordinate planes. At `s_o` the matrix is `W_o`.
+    with `psi` a linear embedding of the features. At `s_o` the matrix is `W_o`. The gates come from
+    the slow weights `W` alone, so this is a delta rule with a rotated memory.
 
     Substituting `W_t = U_t R^t` turns the rotation of a matrix into rotations of vectors,
 
         U_t = U_{t-1} + u_t (x) R^t zeta(q),   u_t = sigmoid(beta) (v - U_{t-1} R^{t-1} zeta(k)),
 
-    and along a known trajectory the `u_t` solve one unit lower-triangular system, so that `unroll`
-    needs neither a scan nor any d x d matrix.
+    and along a known trajectory the `u_t` solve one unit lower-triangular system (`delta_rule`), so
+    that `unroll` needs neither a scan nor any d x d matrix. `W_o` is the write of step 0.
 
     Attributes:
         embedding: `psi`, shape (d, features).
-        slow: the slow weights `W`, shape (3d + 1, d).
-        bias: `b`, shape (3d + 1,).
-        a: `a_o`, shape (d,).
+        slow: the slow weights `W`, shape (3d + heads, d).
+        bias: `b`, shape (3d + heads,).
+        a: `a_o`, shape (d,); that of each head one after the other, like all vectors.
         b: `b_o`, shape (d,).
+        output: d, or 2d with the skip.
         horizon: the largest number of steps of a trajectory.
-        rotation: "planes", or "none" for `R = I` (the paper's ablation).
-        link: `zeta`, "elu" or "identity" (the paper's ablation).
+        heads: h; the latent is then h matrices of (d/h) x (d/h), each with its rate, and works on
+            its part of q, k, v and psi (Irie et al., A modern self-referential weight matrix,
+            2022). h independent matrices of e x e are `d = h e`; every h has the same slow weights
+            up to the h rates, so that comparing several is about the memory alone.
+        rotation: "planes" is R of incommensurable angles in the coordinate planes (j, j + d/2),
+            "haar" the same in a fixed, uniformly drawn basis, R = Q' B Q (with the link
+            "identity" a change of parameters), and "none" is R = I, the paper's ablation.
+        link: `zeta`: "elu" is `(ELU(x) + 1) / sum(ELU(x) + 1)` (eq:sigmasa), "softmax" the
+            example given with eq:ASRWM, "identity" the paper's ablation. All act per head.
         write_key: the vector of the outer product: "q" as printed, or "k", the key that is read,
             as in the delta rule.
+        erase: whether the old value is read "before" the rotation, `W_{t-1} zeta(k)` as printed, or
+            "after" it, `W_{t-1} R zeta(k)`. Only "after" with write_key "k" is stable, as then
+            `W_t = W_{t-1} R (I - sigmoid(beta) zeta(k) zeta(k)') + ...` never lengthens `W`; as
+            printed, `W` can grow exponentially.
+        normalize: whether `y_t` is divided by its root mean square; not in the paper. A gain would
+            be absorbed by the head's first layer.
         skip: whether the read-out is `(y_t, psi(s_t))` instead of `y_t`; not in the paper.
+
+    Raises:
+        InputError: if the size does not divide into heads, or a head's into planes, or the horizon
+            or a scale is not positive.
     """
 
     embedding: Float[Array, "d features"]
@@ -70,133 +109,184 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     b: Float[Array, " d"]
     output: int = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
+    heads: int = eqx.field(static=True)
     rotation: Rotation = eqx.field(static=True)
     link: Link = eqx.field(static=True)
     write_key: WriteKey = eqx.field(static=True)
+    erase: Erase = eqx.field(static=True)
+    normalize: bool = eqx.field(static=True)
     skip: bool = eqx.field(static=True)
 
     def __init__(
         self,
         features: int,
-        d: int,
+        size: int,
         horizon: int,
         *,
+        heads: int = 1,
         rotation: Rotation = "planes",
         link: Link = "elu",
         write_key: WriteKey = "q",
+        erase: Erase = "before",
+        normalize: bool = False,
         skip: bool = False,
+        latent_scale: float = 1.0,
+        slow_scale: float = 1.0,
         key: PRNGKeyArray,
     ):
-        if d < 2 or d % 2:
-            raise InputError(f"SRWM has d = {d}, but d must be even: R rotates d/2 planes")
+        """Draws the weights.
+
+        The entries of `W_o` have standard deviation `latent_scale / sqrt(d / h)`, those of the slow
+        weights `slow_scale / sqrt(d)`; the biases are zero, so that `sigmoid(beta)` is about 1/2.
+        """
+        unit = heads if rotation == "none" else 2 * heads
+        if heads < 1 or size < unit or size % unit:
+            raise InputError(
+                f"SRWM has d = {size} and {heads} heads, but with rotation {rotation!r} d must be "
+                f"a multiple of {unit}: a head rotates pairs of coordinates"
+            )
+        if horizon < 1:
+            raise InputError(f"SRWM has horizon {horizon}, but trajectories have a step at least")
+        for name, scale in (("latent_scale", latent_scale), ("slow_scale", slow_scale)):
+            if not 0 < scale < float("inf"):
+                raise InputError(f"SRWM has {name} = {scale}, but it must be positive and finite")
         keys = jax.random.split(key, 4)
         # A one-hot observation selects columns of the embedding: unit scale, whatever the width.
-        self.embedding = jax.random.normal(keys[0], (d, features))
-        self.slow = jax.random.normal(keys[1], (3 * d + 1, d)) / d**0.5
-        self.bias = jnp.zeros(3 * d + 1)
-        self.a = jax.random.normal(keys[2], (d,)) * d**-0.25
-        self.b = jax.random.normal(keys[3], (d,)) * d**-0.25
-        self.output = 2 * d if skip else d
+        self.embedding = jax.random.normal(keys[0], (size, features))
+        self.slow = jax.random.normal(keys[1], (3 * size + heads, size)) * slow_scale / size**0.5
+        self.bias = jnp.zeros(3 * size + heads)
+        factor = (size // heads) ** -0.25 * latent_scale**0.5
+        self.a = jax.random.normal(keys[2], (size,)) * factor
+        self.b = jax.random.normal(keys[3], (size,)) * factor
+        self.output = 2 * size if skip else size
         self.horizon = horizon
+        self.heads = heads
         self.rotation = rotation
         self.link = link
         self.write_key = write_key
+        self.erase = erase
+        self.normalize = normalize
         self.skip = skip
 
     def initial(self, batch: tuple[int, ...] = ()) -> SRWMLatent:
-        empty = jnp.zeros((*batch, self.horizon, self.a.size), self.slow.dtype)
-        return SRWMLatent(empty, empty, jnp.int32(0))
+        u, w = self._first_write()
+        d = u.shape[-1]
+        if self.horizon > DENSE_FROM * d:
+            return Matrix(jnp.broadcast_to(w.mT * u, (*batch, self.heads, d, d)), jnp.int32(0))
+        rows = (*batch, self.heads, self.horizon + 1, d)
+        first = (jnp.arange(self.horizon + 1) == 0)[:, None]
+        return Writes(
+            jnp.broadcast_to(jnp.where(first, u, 0), rows),
+            jnp.broadcast_to(jnp.where(first, w, 0), rows),
+            jnp.int32(0),
+        )
 
     def advance(
         self, latent: SRWMLatent, observation: Float[Array, "*batch features"]
     ) -> SRWMLatent:
-        _, write, read, v, rate = self._project(observation)
         t = latent.t + 1
-        u = rate[..., None] * (v - self._apply(latent, self._rotate(read, t - 1)))
-        return SRWMLatent(
-            lax.dynamic_update_index_in_dim(latent.u, u, t, axis=-2),
-            lax.dynamic_update_index_in_dim(latent.w, self._rotate(write, t), t, axis=-2),
+        _, key, write, value = self._vectors(observation[..., None, :], t[None])
+        u = value - _apply(latent, key)
+        if isinstance(latent, Matrix):
+            return Matrix(latent.transposed + write.mT * u, t)
+        return Writes(
+            lax.dynamic_update_slice_in_dim(latent.u, u, t, axis=-2),
+            lax.dynamic_update_slice_in_dim(latent.w, write, t, axis=-2),
             t,
         )
 
     def read(
         self, latent: SRWMLatent, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch output"]:
-        psi = observation @ self.embedding.T
-        return self._with_skip(self._apply(latent, self._rotate(psi, latent.t)), psi)
+        psi = (observation @ self.embedding.T)[..., None, :]
+        y = _apply(latent, self._rotate(self._per_head(psi), latent.t[None]))
+        return self._read_out(y, psi)[..., 0, :]
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
     ) -> Float[Array, "*batch time output"]:
-        psi, write, read, v, rate = self._project(observations)
         time = observations.shape[-2]
+        if time > self.horizon + 1:
+            raise InputError(
+                f"SRWM has horizon {self.horizon}, but the trajectory has {time} states: at most "
+                f"{self.horizon + 1} are possible"
+            )
         t = jnp.arange(time)
-        # No update at s_o, where R^{t-1} wraps around and does not matter. Rows are steps; B holds
-        # R^t zeta(q_t), A holds R^{t-1} zeta(k_t), Y holds R^t psi(s_t).
-        rate = jnp.where(t == 0, 0.0, rate)[..., None]
-        B, A, Y = self._rotate(write, t), self._rotate(read, t - 1), self._rotate(psi, t)
-        earlier = jnp.tril(jnp.ones((time, time), B.dtype), -1)
-        power = -rate * (A @ B.mT) * earlier
-        u = rate * (v - (A @ self.b)[..., None] * self.a)
-        # (I - P)^{-1} = (I + P)(I + P^2)(I + P^4) ... for the nilpotent P.
-        covered = 1
-        while covered < time:
-            u = u + power @ u
-            power = power @ power
-            covered *= 2
-        up_to_now = earlier + jnp.eye(time, dtype=B.dtype)
-        y = (Y @ self.b)[..., None] * self.a + ((Y @ B.mT) * up_to_now) @ u
-        return self._with_skip(y, psi)
+        psi, key, write, value = self._vectors(observations, t)
+        u, w = self._first_write()
+        first = (t == 0)[:, None]
+        y = delta_rule(
+            key,
+            jnp.where(first, w, write),
+            self._rotate(self._per_head(psi), t),
+            jnp.where(first, u, value),
+        )
+        return self._read_out(y, psi)
 
-    def _project(
-        self, observation: Float[Array, "*batch features"]
-    ) -> tuple[Array, Array, Array, Array, Array]:
-        """`psi`, the written and the read vector after the link, `v`, and `sigmoid(beta)`."""
-        d = self.a.size
-        psi = observation @ self.embedding.T
-        projected = psi @ self.slow.T + self.bias
-        q, k, v = (projected[..., i * d : (i + 1) * d] for i in range(3))
-        read = self._link(k)
-        write = self._link(q) if self.write_key == "q" else read
-        return psi, write, read, v, jax.nn.sigmoid(projected[..., 3 * d])
+    def _vectors(
+        self, observations: Float[Array, "*batch time features"], t: Int[Array, " time"]
+    ) -> tuple[Array, Array, Array, Array]:
+        """`psi`, and per head what is read and written in `U`: keys, write vectors and values."""
+        psi = observations @ self.embedding.T
+        d = psi.shape[-1]
+        q, k, v, beta = map(
+            self._per_head, jnp.split(psi @ self.slow.T + self.bias, (d, 2 * d, 3 * d), axis=-1)
+        )
+        rate = jax.nn.sigmoid(beta)
+        erased = self._zeta(k)
+        written = self._zeta(q) if self.write_key == "q" else erased
+        key = self._rotate(erased, t - 1 if self.erase == "before" else t)
+        return psi, rate * key, self._rotate(written, t), rate * v
 
-    def _link(self, x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    def _first_write(self) -> tuple[Float[Array, "heads 1 d_head"], Float[Array, "heads 1 d_head"]]:
+        """`W_o` as `u_0 (x) w_0`."""
+        a, b = self._per_head(self.a[None]), self._per_head(self.b[None])
+        return a, self._rotate(b, jnp.arange(1))
+
+    def _zeta(self, x: Float[Array, "*batch d_head"]) -> Float[Array, "*batch d_head"]:
         if self.link == "identity":
             return x
-        positive = jax.nn.elu(x) + 1
+        if self.link == "softmax":
+            return jax.nn.softmax(x)
+        # ELU(x) + 1; taken literally, it cancels for negative x, in the end to 0/0.
+        positive = jnp.where(x >= 0, x + 1, jnp.exp(jnp.minimum(x, 0)))
         return positive / positive.sum(-1, keepdims=True)
 
-    def _rotate(self, x: Float[Array, "*batch d"], t: Int[Array, "*times"]) -> Array:
-        """`R^t x`: plane j is spanned by the coordinates j and j + d/2."""
+    def _rotate(
+        self, x: Float[Array, "*batch heads time d_head"], t: Int[Array, " time"]
+    ) -> Float[Array, "*batch heads time d_head"]:
+        """`R^t x` in the basis of the planes (j, j + d/2): `B^t Q x`, as `U_t` acts on `Q' x`."""
         if self.rotation == "none":
             return x
-        half = self.a.size // 2
+        if self.rotation == "haar":
+            x = x @ jnp.asarray(haar_bases(self.heads, x.shape[-1]), x.dtype).mT
+        half = x.shape[-1] // 2
         # Tabulated: XLA would fuse a cosine into every use of the result, and compute it there.
-        angles = np.arange(self.horizon + 1)[:, None] * rotation_angles(half)
-        cos = jnp.asarray(np.cos(angles), x.dtype)[t]
-        sin = jnp.asarray(np.sin(angles), x.dtype)[t]
+        theta = rotation_angles(self.heads * half).reshape(self.heads, 1, half)
+        angles = np.arange(self.horizon + 1)[:, None] * theta
+        cos = jnp.asarray(np.cos(angles), x.dtype)[:, t]
+        sin = jnp.asarray(np.sin(angles), x.dtype)[:, t]
         first, second = x[..., :half], x[..., half:]
         return jnp.concatenate([cos * first - sin * second, sin * first + cos * second], -1)
 
-    def _with_skip(self, y: Float[Array, "*batch d"], psi: Float[Array, "*batch d"]) -> Array:
+    def _per_head(self, x: Float[Array, "*batch time n"]) -> Array:
+        """Splits the last axis into heads, and puts them before the time."""
+        return jnp.swapaxes(x.reshape(*x.shape[:-1], self.heads, -1), -2, -3)
+
+    def _read_out(
+        self,
+        y: Float[Array, "*batch heads time d_head"],
+        psi: Float[Array, "*batch time d"],
+    ) -> Float[Array, "*batch time output"]:
+        y = jnp.swapaxes(y, -2, -3).reshape(psi.shape)
+        if self.normalize:
+            # y_t may vanish, and its gradient must not be infinite there.
+            y = y * jax.lax.rsqrt(jnp.mean(y**2, -1, keepdims=True) + 1e-6)
         return jnp.concatenate([y, psi], -1) if self.skip else y
 
-    def _apply(self, latent: SRWMLatent, x: Float[Array, "*batch d"]) -> Array:
-        """`W_t R^{-t} x`."""
-        weights = jnp.einsum("...td,...d->...t", latent.w, x)
-        return (x @ self.b)[..., None] * self.a + jnp.einsum("...td,...t->...d", latent.u, weights)
 
-
-def rotation_angles(planes: int) -> npt.NDArray[np.float64]:
-    """`theta_j = 2 pi frac(sqrt(p_j))`, `p_j` the j-th prime.
-
-    1 and the square roots of distinct primes are independent over the rationals, so the rotation
-    is ergodic on the torus of the plane phases (Weyl), which is what "ergodic" can mean for d > 2.
-    """
-    primes: list[int] = []
-    candidate = 2
-    while len(primes) < planes:
-        if all(candidate % p for p in primes):
-            primes.append(candidate)
-        candidate += 1
-    return 2 * np.pi * (np.sqrt(primes) % 1)
+def _apply(latent: SRWMLatent, x: Float[Array, "*batch heads 1 d_head"]) -> Array:
+    """`U_t x`."""
+    if isinstance(latent, Matrix):
+        return (latent.transposed * x.mT).sum(-2, keepdims=True)
+    return (x @ latent.w.mT) @ latent.u
