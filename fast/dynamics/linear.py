@@ -1,0 +1,98 @@
+"""The linear recurrence of the paper's linear policies (eq:linear_rec)."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.recurrence import check_size
+from reference.errors import InputError
+
+
+class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
+    """The linear dynamics of prop:lines; its read-outs are logits.
+
+        W_t = b a_t^T,   a_t = a_{t-1} + (w . psi(s_t)) v,   y_t = W_t psi(s_t) = b (a_t . psi(s_t))
+
+    with `psi` the features themselves. `s_o` is not added, so that `a_t = a_o + (w . c_t) v` with
+    `c_t = psi(s_1) + ... + psi(s_t)`, and along a known trajectory one cumulative sum of numbers is
+    all there is. The latent is `a_t`; with `v = 0` the policy is Markovian and linear.
+
+    Attributes:
+        a: `a_o`, shape (d,), d the number of features.
+        w: `w_a`, shape (d,).
+        v: `v_a`, shape (d,).
+        b: one number per action, drawn normally and fixed: a constant, not a parameter.
+        output: the length of b, `M + 1` on Lines.
+
+    Raises:
+        InputError: if the size is not positive, or is not the length of b.
+    """
+
+    a: Float[Array, " d"]
+    w: Float[Array, " d"]
+    v: Float[Array, " d"]
+    b: tuple[float, ...] = eqx.field(static=True)
+    output: int = eqx.field(static=True)
+
+    def __init__(
+        self, features: int, size: int, *, b: Sequence[float] | None = None, key: PRNGKeyArray
+    ):
+        """Draws the parameters, and b with a fixed seed unless it is given."""
+        check_size("Linear", size)
+        if b is None:
+            b = np.random.default_rng(0).normal(size=size).tolist()
+        if len(b) != size:
+            raise InputError(f"Linear has size {size}, but b has {len(b)} entries: one per action")
+        self.a, self.w, self.v = jax.random.normal(key, (3, features)) / features**0.5
+        self.b = tuple(map(float, b))
+        self.output = size
+
+    @classmethod
+    def from_parameters(
+        cls,
+        a: Float[Array, " d"],
+        w: Float[Array, " d"],
+        v: Float[Array, " d"],
+        b: Sequence[float],
+    ) -> "Linear":
+        """The dynamics with the parameters of prop:lines given one by one.
+
+        Raises:
+            InputError: if `a`, `w` and `v` are not vectors of one length, or b is empty.
+        """
+        if not a.shape == w.shape == v.shape == (a.size,):
+            raise InputError(
+                f"Linear has a, w and v of shapes {a.shape}, {w.shape} and {v.shape}: give vectors "
+                "as long as the features"
+            )
+        drawn = cls(a.size, len(b), b=b, key=jax.random.key(0))
+        made: Linear = eqx.tree_at(lambda layer: (layer.a, layer.w, layer.v), drawn, (a, w, v))
+        return made
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
+        return jnp.broadcast_to(self.a, (*batch, self.a.size))
+
+    def advance(
+        self, latent: Float[Array, "*batch d"], observation: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch d"]:
+        return latent + (observation @ self.w)[..., None] * self.v
+
+    def read(
+        self, latent: Float[Array, "*batch d"], observation: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch output"]:
+        return self._logits((latent * observation).sum(-1))
+
+    def unroll(
+        self, observations: Float[Array, "*batch time d"]
+    ) -> Float[Array, "*batch time output"]:
+        steps = observations @ self.w
+        along = jnp.cumsum(steps, axis=-1) - steps[..., :1]
+        return self._logits(observations @ self.a + along * (observations @ self.v))
+
+    def _logits(self, number: Float[Array, "*batch"]) -> Float[Array, "*batch output"]:
+        return number[..., None] * jnp.asarray(self.b, number.dtype)

@@ -1,0 +1,75 @@
+"""Dynamics whose latent is a vector, or several, fed by one product with the features."""
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics.base import AbstractDynamics, Latent
+from reference.errors import InputError
+
+
+class AbstractRecurrence(AbstractDynamics[Latent]):
+    """`W_t` is a function of `W_{t-1}` and of a linear map of `s_t`, and `y_t` a part of `W_t`.
+
+    The embedding `psi` of the state is linear and is absorbed in that map. `s_o` itself is not fed
+    in: its latent is `W_o`, which is learned. Along a known trajectory the map is one product for
+    all steps, before the scan.
+    """
+
+    @abstractmethod
+    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
+        """The part of the update that depends on the state alone."""
+
+    @abstractmethod
+    def update(self, latent: Latent, projected: Float[Array, "*batch rows"]) -> Latent:
+        """`W_t` of `W_{t-1}` and the projected state."""
+
+    @abstractmethod
+    def visible(self, latent: Latent) -> Float[Array, "*batch output"]:
+        """`y_t`."""
+
+    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+        return self.update(latent, self.project(observation))
+
+    def read(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch output"]:
+        return self.visible(latent)
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time output"]:
+        def one_step(latent: Latent, projected: Array) -> tuple[Latent, Array]:
+            latent = self.update(latent, projected)
+            return latent, self.visible(latent)
+
+        start = self.initial(observations.shape[:-2])
+        projected = jnp.moveaxis(self.project(observations[..., 1:, :]), -2, 0)
+        later: Array = lax.scan(one_step, start, projected)[1]
+        return jnp.moveaxis(jnp.concatenate([self.visible(start)[None], later]), 0, -2)
+
+
+def input_weights(
+    gates: int, size: int, features: int, *, key: PRNGKeyArray
+) -> Float[Array, "rows features"]:
+    """Weights from the features to each gate, uniform as of Glorot and Bengio (2010)."""
+    glorot = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2, batch_axis=0)
+    return glorot(key, (gates, size, features)).reshape(gates * size, features)
+
+
+def recurrent_weights(gates: int, size: int, *, key: PRNGKeyArray) -> Float[Array, "rows size"]:
+    """Weights from the latent to each gate, orthogonal (Saxe et al., 2014)."""
+    return jax.random.orthogonal(key, size, (gates,)).reshape(gates * size, size)
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuses an empty latent.
+
+    Raises:
+        InputError: if the size is not positive.
+    """
+    if size < 1:
+        raise InputError(f"{name} has size {size}, but its latent needs an entry at least")

@@ -1,0 +1,74 @@
+"""The single-layer recurrent network of the paper's recurrent policy networks."""
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics.recurrence import (
+    AbstractRecurrence,
+    check_size,
+    input_weights,
+    recurrent_weights,
+)
+
+Activation = Literal["identity", "tanh"]
+
+
+class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
+    """The plain recurrence, by default with the identity activation as in the paper.
+
+        phi(s_t, W_{t-1}) = psi(s_t) W_s + W_{t-1} (W_h - I) + b_h
+        W_t = W_{t-1} + phi(s_t, W_{t-1}) = psi(s_t) W_s + W_{t-1} W_h + b_h,   y_t = W_t
+
+    and, with the activation "tanh", `W_t = tanh(psi(s_t) W_s + W_{t-1} W_h + b_h)` (Elman, Finding
+    structure in time, 1990). The paper writes rows; the weights here act on columns. (Section
+    "Choosing a latent dynamical system"; the paper prints `phi(s_t, W_t)` on the left.)
+
+    Attributes:
+        inputs: `psi W_s`, transposed, shape (d, features).
+        recurrent: `W_h`, transposed, shape (d, d).
+        bias: `b_h`, shape (d,).
+        start: `W_o`, shape (d,).
+        output: d.
+        activation: "identity" or "tanh".
+
+    Raises:
+        InputError: if the size is not positive.
+    """
+
+    inputs: Float[Array, "d features"]
+    recurrent: Float[Array, "d d"]
+    bias: Float[Array, " d"]
+    start: Float[Array, " d"]
+    output: int = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+
+    def __init__(
+        self, features: int, size: int, *, activation: Activation = "identity", key: PRNGKeyArray
+    ):
+        check_size("RNN", size)
+        input_key, recurrent_key = jax.random.split(key)
+        self.inputs = input_weights(1, size, features, key=input_key)
+        self.recurrent = recurrent_weights(1, size, key=recurrent_key)
+        self.bias = jnp.zeros(size)
+        self.start = jnp.zeros(size)
+        self.output = size
+        self.activation = activation
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
+        return jnp.broadcast_to(self.start, (*batch, self.output))
+
+    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch d"]:
+        return observation @ self.inputs.T + self.bias
+
+    def update(
+        self, latent: Float[Array, "*batch d"], projected: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch d"]:
+        total = projected + latent @ self.recurrent.T
+        return jnp.tanh(total) if self.activation == "tanh" else total
+
+    def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        return latent

@@ -1,0 +1,501 @@
+"""Every latent dynamics against its equations in float64 NumPy, and against itself step by step."""
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import pytest
+from jax import lax
+
+from fast.dynamics import (
+    GRU,
+    LSTM,
+    RNN,
+    SRWM,
+    AbstractDynamics,
+    Linear,
+    Markov,
+    haar_bases,
+    rotation_angles,
+)
+from fast.dynamics.fast_weights import delta_rule
+from fast.dynamics.srwm import Matrix, Writes
+from reference.errors import InputError
+from reference.linear import LinearLines, Parameters
+
+Floats = npt.NDArray[np.float64]
+Step = Callable[[Any, Floats], Any]
+
+FEATURES, TIME = 5, 9
+KEY = jax.random.key(1)
+OBSERVATIONS = np.random.default_rng(0).normal(size=(2, 3, TIME, FEATURES))
+
+# Nine steps of numbers of order one; a few hundred operations deep, relative to the largest.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
+
+
+def srwm(size: int = 6, horizon: int = TIME, **options: Any) -> SRWM:
+    return SRWM(FEATURES, size, horizon, **options, key=KEY)
+
+
+CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
+    "markov": lambda: Markov(FEATURES),
+    "linear": lambda: Linear(FEATURES, 3, key=KEY),
+    "rnn": lambda: RNN(FEATURES, 6, key=KEY),
+    "rnn, tanh": lambda: RNN(FEATURES, 6, activation="tanh", key=KEY),
+    "gru": lambda: GRU(FEATURES, 6, key=KEY),
+    "lstm": lambda: LSTM(FEATURES, 6, key=KEY),
+    "srwm": srwm,
+    "srwm, dense": lambda: srwm(horizon=20),
+    "srwm, haar": lambda: srwm(rotation="haar"),
+    "srwm, no rotation": lambda: srwm(rotation="none"),
+    "srwm, softmax": lambda: srwm(link="softmax"),
+    "srwm, identity": lambda: srwm(link="identity"),
+    "srwm, write at k": lambda: srwm(write_key="k"),
+    "srwm, stable": lambda: srwm(write_key="k", erase="after"),
+    "srwm, 2 heads": lambda: srwm(size=24, heads=2),
+    "srwm, 2 heads, haar, dense": lambda: srwm(size=8, heads=2, rotation="haar"),
+    "srwm, normalised, skip": lambda: srwm(normalize=True, skip=True),
+    "srwm, scales": lambda: srwm(latent_scale=3.0, slow_scale=0.5),
+}
+SRWM_CASES = [name for name in CASES if name.startswith("srwm")]
+# One of each class, where options add nothing.
+PLAIN = ["linear", "rnn", "gru", "lstm", "srwm", "srwm, dense"]
+
+
+def perturbed(layer: Any) -> Any:
+    """The layer with every parameter moved, as zero biases hide mistakes."""
+    leaves, tree = jax.tree.flatten(layer)
+    rng = np.random.default_rng(3)
+    moved = [leaf + 0.3 * rng.normal(size=leaf.shape).astype(leaf.dtype) for leaf in leaves]
+    return jax.tree.unflatten(tree, moved)
+
+
+def stepwise(layer: AbstractDynamics[Any], observations: Any) -> Any:
+    """`read` after `initial` and `advance`, one step at a time."""
+
+    def one_step(latent: Any, observation: Any) -> Any:
+        latent = layer.advance(latent, observation)
+        return latent, layer.read(latent, observation)
+
+    by_time = jnp.moveaxis(observations, -2, 0)
+    latent = layer.initial(observations.shape[:-2])
+    later: Any = lax.scan(one_step, latent, by_time[1:])[1]
+    first = layer.read(latent, by_time[0])
+    return jnp.moveaxis(jnp.concatenate([first[None], later]), 0, -2)
+
+
+class Evaluated(NamedTuple):
+    """Read-outs along OBSERVATIONS, and gradients of the same function of them."""
+
+    layer: AbstractDynamics[Any]
+    unrolled: Floats
+    stepwise: Floats
+    unrolled_gradient: list[Floats]
+    stepwise_gradient: list[Floats]
+    changed: Floats
+
+
+@functools.cache
+def evaluate(name: str, dtype: str) -> Evaluated:
+    layer = perturbed(CASES[name]())
+    with jax.enable_x64(dtype == "float64"):
+        cast = jax.tree.map(lambda leaf: leaf.astype(dtype), layer)
+        observations = jnp.asarray(OBSERVATIONS, dtype)
+        weights = jnp.cos(jnp.arange(TIME * layer.output).reshape(TIME, -1)).astype(dtype)
+
+        @jax.jit
+        def both(layer: Any, observations: Any) -> Any:
+            def total(layer: Any, method: Any) -> Any:
+                y = method(layer, observations)
+                return jnp.sum(weights * y**2), y
+
+            ways = (type(layer).unroll, stepwise)
+            return [jax.grad(total, has_aux=True)(layer, method) for method in ways]
+
+        (ours, unrolled), (theirs, steps) = both(cast, observations)
+        (_, changed), _ = both(cast, observations.at[..., 5:, :].set(7.0))
+        assert unrolled.dtype == steps.dtype == dtype
+        gradients = [[np.asarray(x) for x in jax.tree.leaves(g)] for g in (ours, theirs)]
+        return Evaluated(
+            layer, np.asarray(unrolled), np.asarray(steps), *gradients, np.asarray(changed)
+        )
+
+
+def distance(found: Any, expected: Any) -> float:
+    """The largest difference, relative to the largest number."""
+    return float(np.abs(found - expected).max() / max(np.abs(expected).max(), 1e-30))
+
+
+# --- the equations, written out: `W_t = W_{t-1} + phi(s_t, W_{t-1})` and `y_t` of `(s_t, W_t)`.
+
+
+class Equations(NamedTuple):
+    """Dynamics by their definition, for one trajectory."""
+
+    initial: Any
+    phi: Callable[[Floats, Any], Any]
+    read: Callable[[Floats, Any], Floats]
+
+
+def follow(equations: Equations, observations: Floats, fault: str = "") -> Floats:
+    """`y_t` along a trajectory; a fault is a plausible mistake in the order of the steps."""
+    W, outputs = equations.initial, []
+    for t, s in enumerate(observations):
+        before = W
+        if t > 0 or fault == "updates at the initial state":
+            W = W + equations.phi(s, W)
+        outputs.append(equations.read(s, before if fault == "reads before the update" else W))
+    return np.array(outputs)
+
+
+def rotation_matrix(d: int, head: int = 0, heads: int = 1, kind: str = "planes") -> Floats:
+    """R of one head, dense: plane j is spanned by the coordinates j and j + d/2, in the basis."""
+    if kind == "none":
+        return np.eye(d)
+    B = np.zeros((d, d))
+    angles = rotation_angles(heads * d // 2)[head * d // 2 : (head + 1) * d // 2]
+    for j, theta in enumerate(angles):
+        k = j + d // 2
+        B[j, j], B[j, k] = np.cos(theta), -np.sin(theta)
+        B[k, j], B[k, k] = np.sin(theta), np.cos(theta)
+    Q = haar_bases(heads, d)[head] if kind == "haar" else np.eye(d)
+    rotation: Floats = Q.T @ B @ Q
+    return rotation
+
+
+def srwm_equations(layer: SRWM, backwards: bool = False) -> Equations:
+    """eq:ASRWM and its options, one matrix per head."""
+    embedding, slow, bias, a, b = (
+        np.asarray(x, np.float64)
+        for x in (layer.embedding, layer.slow, layer.bias, layer.a, layer.b)
+    )
+    d, h = a.size, layer.heads
+    e = d // h
+    part = [slice(i * e, (i + 1) * e) for i in range(h)]
+    R = [rotation_matrix(e, i, h, layer.rotation) for i in range(h)]
+    if backwards:
+        R = [r.T for r in R]
+
+    def zeta(x: Floats) -> Floats:
+        if layer.link == "identity":
+            return x
+        if layer.link == "softmax":
+            exp: Floats = np.exp(x) / np.exp(x).sum()
+            return exp
+        elu: Floats = np.where(x >= 0, x, np.expm1(np.minimum(x, 0)))
+        normalised: Floats = (elu + 1) / (elu.sum() + x.size)
+        return normalised
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        projected = slow @ embedding @ s + bias
+        q, k, v, beta = (
+            projected[:d],
+            projected[d : 2 * d],
+            projected[2 * d : 3 * d],
+            projected[3 * d :],
+        )
+        change = []
+        for i, p in enumerate(part):
+            old = W[i] @ zeta(k[p]) if layer.erase == "before" else W[i] @ R[i] @ zeta(k[p])
+            write = zeta(q[p]) if layer.write_key == "q" else zeta(k[p])
+            rate = 1 / (1 + np.exp(-beta[i]))
+            change.append(W[i] @ (R[i] - np.eye(e)) + rate * np.outer(v[p] - old, write))
+        return np.array(change)
+
+    def read(s: Floats, W: Floats) -> Floats:
+        psi = embedding @ s
+        y = np.concatenate([W[i] @ psi[p] for i, p in enumerate(part)])
+        if layer.normalize:
+            y = y / np.sqrt(np.mean(y**2) + 1e-6)
+        return np.concatenate([y, psi]) if layer.skip else y
+
+    return Equations(np.array([np.outer(a[p], b[p]) for p in part]), phi, read)
+
+
+def linear_equations(layer: Linear) -> Equations:
+    """eq:linear_rec, with the matrix `W_t = b a_t'` itself as the latent."""
+    a, w, v = (np.asarray(x, np.float64) for x in (layer.a, layer.w, layer.v))
+    b = np.array(layer.b)
+    return Equations(np.outer(b, a), lambda s, W: np.outer(b, (w @ s) * v), lambda s, W: W @ s)
+
+
+def rnn_equations(layer: RNN) -> Equations:
+    """The paper's `phi`, in rows as printed, or Elman's."""
+    W_s, W_h, b_h, start = (
+        np.asarray(x, np.float64).T
+        for x in (layer.inputs, layer.recurrent, layer.bias, layer.start)
+    )
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        if layer.activation == "tanh":
+            elman: Floats = np.tanh(s @ W_s + W @ W_h + b_h) - W
+            return elman
+        printed: Floats = s @ W_s + W @ (W_h - np.eye(W.size)) + b_h
+        return printed
+
+    return Equations(start, phi, lambda s, W: W)
+
+
+def equations_of(layer: Any, **options: Any) -> Equations:
+    if isinstance(layer, Linear):
+        return linear_equations(layer)
+    return rnn_equations(layer) if isinstance(layer, RNN) else srwm_equations(layer, **options)
+
+
+def follow_all(equations: Equations, fault: str = "") -> Floats:
+    flat = OBSERVATIONS.reshape(-1, TIME, FEATURES)
+    found = np.array([follow(equations, o, fault) for o in flat])
+    return found.reshape(*OBSERVATIONS.shape[:-1], -1)
+
+
+WITH_EQUATIONS = ["linear", "rnn", "rnn, tanh", *SRWM_CASES]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("name", CASES)
+def test_unrolling_equals_advancing_step_by_step(name: str, dtype: str) -> None:
+    if dtype == "float32" and name not in PLAIN:
+        pytest.skip("options are compared in float64")
+    found = evaluate(name, dtype)
+    assert distance(found.unrolled, found.stepwise) <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("name", WITH_EQUATIONS)
+def test_the_equations_hold_literally(name: str) -> None:
+    found = evaluate(name, "float64")
+    assert distance(found.unrolled, follow_all(equations_of(found.layer))) <= 1e-12
+
+
+@pytest.mark.parametrize("fault", ["reads before the update", "updates at the initial state"])
+@pytest.mark.parametrize("name", WITH_EQUATIONS)
+def test_control_a_wrong_order_of_steps_is_seen(name: str, fault: str) -> None:
+    found = evaluate(name, "float64")
+    assert distance(found.unrolled, follow_all(equations_of(found.layer), fault)) > 1e-3
+
+
+@pytest.mark.parametrize("name", [n for n in SRWM_CASES if "no rotation" not in n])
+def test_control_rotating_backwards_is_seen(name: str) -> None:
+    found = evaluate(name, "float64")
+    assert distance(found.unrolled, follow_all(equations_of(found.layer, backwards=True))) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["gru", "lstm"])
+def test_gated_units_equal_the_cells_of_equinox(name: str) -> None:
+    found = evaluate(name, "float64")
+    layer: Any = found.layer
+    with jax.enable_x64(True):
+        cell: Any = (eqx.nn.GRUCell if name == "gru" else eqx.nn.LSTMCell)(FEATURES, 6, key=KEY)
+        parts = [layer.inputs, layer.recurrent, layer.bias]
+        cell = eqx.tree_at(
+            lambda c: (c.weight_ih, c.weight_hh, c.bias),
+            cell,
+            [jnp.asarray(part, jnp.float64) for part in parts],
+        )
+        if name == "gru":
+            candidate = jnp.asarray(layer.candidate_bias, jnp.float64)
+            cell = eqx.tree_at(lambda c: c.bias_n, cell, candidate)
+        latent = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), layer.initial())
+        step = jax.jit(cell)
+        for t in range(TIME):
+            if t > 0:
+                latent = step(jnp.asarray(OBSERVATIONS[1, 2, t]), latent)
+            y = latent if name == "gru" else latent[0]
+            assert distance(found.unrolled[1, 2, t], np.asarray(y)) <= 1e-12
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_finite_and_those_of_the_steps(name: str) -> None:
+    found = evaluate(name, "float64")
+    for ours, theirs in zip(found.unrolled_gradient, found.stepwise_gradient, strict=True):
+        assert np.isfinite(ours).all()
+        assert np.abs(theirs).max() > 0
+        assert distance(ours, theirs) <= 1e-11
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_future_does_not_reach_the_past(name: str) -> None:
+    found = evaluate(name, "float64")
+    assert distance(found.changed[..., :5, :], found.unrolled[..., :5, :]) <= 1e-13
+    assert distance(found.changed[..., 5:, :], found.unrolled[..., 5:, :]) > 1e-3
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_one_trajectory_alone_gives_what_it_gives_in_a_batch(name: str) -> None:
+    found = evaluate(name, "float32")
+    alone = jnp.asarray(OBSERVATIONS[1, 2], jnp.float32)
+    assert distance(found.layer.unroll(alone), found.unrolled[1, 2]) <= TOLERANCE["float32"]
+    assert distance(stepwise(found.layer, alone), found.unrolled[1, 2]) <= TOLERANCE["float32"]
+
+
+def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
+    assert isinstance(srwm(horizon=9).initial(), Writes)
+    assert isinstance(srwm(horizon=10).initial(), Matrix)
+
+
+@pytest.mark.parametrize("time", [1, 2, 8, 9, 37])
+def test_the_delta_rule_and_its_gradient_equal_the_recurrence(time: int) -> None:
+    rng = np.random.default_rng(time)
+
+    def recurrence(*rows: Any) -> Any:
+        def one_step(U: Any, row: Any) -> Any:
+            a, b, c, v = row
+            U = U + (v - (U @ a[:, :, None])[..., 0])[..., None] * b[:, None, :]
+            return U, (U @ c[:, :, None])[..., 0]
+
+        by_time = tuple(jnp.moveaxis(x, 1, 0) for x in rows)
+        found: Any = lax.scan(one_step, jnp.zeros((2, 4, 4)), by_time)[1]
+        return jnp.moveaxis(found, 0, 1)
+
+    with jax.enable_x64(True):
+        *rows, cotangent = [jnp.asarray(rng.normal(size=(2, time, 4)) / 4) for _ in range(5)]
+
+        @jax.jit
+        def both(rows: Any, cotangent: Any) -> Any:
+            ways = [jax.vjp(f, *rows) for f in (delta_rule, recurrence)]
+            return [(y, *pull(cotangent)) for y, pull in ways]
+
+        for ours, theirs in zip(*both(rows, cotangent), strict=True):
+            assert distance(ours, theirs) <= 1e-12
+
+
+def test_the_linear_dynamics_have_the_log_odds_of_the_reference() -> None:
+    psi = [[Fraction(i), Fraction(1, i + 1), Fraction(-i * i, 8)] for i in range(6)]
+    a, v, w = [[Fraction(i + k, 4) for i in range(3)] for k in (1, -2, 3)]
+    b = [0.75, -0.5]
+    lines = LinearLines(tuple(map(tuple, psi)), Fraction(5, 4))
+    expected = lines.log_odds(Parameters(tuple(a), tuple(v), tuple(w)))
+    with jax.enable_x64(True):
+        layer = Linear.from_parameters(*(jnp.array(x, float) for x in (a, w, v)), b)
+        logits = layer.unroll(jnp.array(psi, float))
+        assert distance(logits[:, 0] - logits[:, 1], np.array(expected, float)) <= 1e-14
+
+
+def test_the_constant_of_the_linear_dynamics_is_no_parameter() -> None:
+    assert sum(leaf.size for leaf in jax.tree.leaves(Linear(FEATURES, 3, key=KEY))) == 3 * FEATURES
+    assert Linear(FEATURES, 2, b=(1.0, 2.0), key=KEY).b == (1.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", ["planes", "haar"])
+def test_the_rotation_is_proper_and_does_not_nearly_return(kind: str) -> None:
+    R = rotation_matrix(32, kind=kind)
+    assert np.abs(R.T @ R - np.eye(32)).max() <= 1e-14
+    assert np.linalg.det(R) == pytest.approx(1, abs=1e-12)
+    assert (np.count_nonzero(np.abs(R) > 1e-12) > 900) == (kind == "haar")
+    power = np.eye(32)
+    for _ in range(64):
+        power = power @ R
+        assert np.linalg.norm(power - np.eye(32), 2) > 0.5
+
+
+def test_heads_rotate_by_different_angles_in_different_bases() -> None:
+    first, second = (rotation_matrix(4, i, 2, "haar") for i in range(2))
+    assert distance(first, second) > 0.1
+    together = np.concatenate([np.angle(np.linalg.eigvals(R)) for R in (first, second)])
+    alone = np.angle(np.linalg.eigvals(rotation_matrix(8)))
+    assert np.sort(together) == pytest.approx(np.sort(alone), abs=1e-12)
+
+
+def test_with_the_identity_link_the_basis_is_a_change_of_parameters() -> None:
+    with jax.enable_x64(True):
+        layer = perturbed(srwm(rotation="haar", link="identity"))
+        Q = jnp.asarray(haar_bases(1, 6)[0])
+        turned = jnp.eye(19).at[:6, :6].set(Q).at[6:12, 6:12].set(Q)
+        flat = eqx.tree_at(
+            lambda x: (x.embedding, x.slow, x.bias, x.b),
+            perturbed(srwm(link="identity")),
+            (Q @ layer.embedding, turned @ layer.slow @ Q.T, turned @ layer.bias, Q @ layer.b),
+        )
+        observations = jnp.asarray(OBSERVATIONS[0])
+        assert distance(layer.unroll(observations), flat.unroll(observations)) <= 1e-5
+        # Control: with the normalised ELU it is not, as the simplex is not round.
+        elu = eqx.tree_at(lambda x: x.link, (layer, flat), ("elu", "elu"))
+        assert distance(*(x.unroll(observations) for x in elu)) > 1e-2
+
+
+def frozen(write_key: Any, erase: Any, k: Floats, q: Floats, v: Floats, **options: Any) -> SRWM:
+    """A layer with the same q, k, v and rate (nearly) 1 at every state."""
+    layer = SRWM(2, 2, 64, link="identity", write_key=write_key, erase=erase, key=KEY, **options)
+    return eqx.tree_at(
+        lambda x: (x.embedding, x.slow, x.bias, x.a, x.b),
+        layer,
+        (
+            jnp.eye(2),
+            jnp.zeros((7, 2)),
+            jnp.concatenate([jnp.asarray(x, jnp.float32) for x in (q, k, v, [40.0])]),
+            jnp.array([1.0, 0.0]),
+            jnp.array([1.0, 0.0]),
+        ),
+    )
+
+
+def largest_norm(layer: SRWM) -> float:
+    """The largest spectral norm of `W_t` over 60 steps; its columns are read one by one."""
+    columns = [layer.unroll(jnp.tile(unit, (60, 1))) for unit in jnp.eye(2)]
+    return max(np.linalg.norm(np.asarray(W), 2) for W in np.stack(columns, -1))
+
+
+def test_the_stable_read_never_lengthens_the_matrix_and_the_printed_one_can() -> None:
+    # Points of the simplex at which R - k q' has spectral radius above 1, R by 2 pi sqrt(2).
+    k, q, zero = np.array([0.05, 0.95]), np.array([0.95, 0.05]), np.zeros(2)
+    assert largest_norm(frozen("k", "after", k, q, zero)) <= 1 + 1e-5
+    assert largest_norm(frozen("q", "before", k, q, zero)) > 100
+
+
+def test_writing_at_the_key_that_is_read_stores_the_value() -> None:
+    # E13 (i): with R = I, rate 1 and |k| = 1, W_t k = v; at q it is something else.
+    k, q, v = np.array([0.6, 0.8]), np.array([1.0, 0.0]), np.array([1.0, 3.0])
+    at_k = jnp.tile(jnp.asarray(k, jnp.float32), (3, 1))
+    stored = frozen("k", "before", k, q, v, rotation="none").unroll(at_k)
+    assert distance(stored[1:], np.tile(v, (2, 1))) <= 1e-6
+    assert (
+        distance(frozen("q", "before", k, q, v, rotation="none").unroll(at_k)[1:], stored[1:]) > 0.1
+    )
+
+
+def test_scales_multiply_what_is_drawn() -> None:
+    base, scaled = srwm(), srwm(latent_scale=3.0, slow_scale=0.5)
+    assert distance(scaled.slow, 0.5 * base.slow) <= 1e-6
+    assert distance(jnp.outer(scaled.a, scaled.b), 3 * jnp.outer(base.a, base.b)) <= 1e-6
+
+
+def test_normalised_read_outs_have_unit_root_mean_square() -> None:
+    y = evaluate("srwm, normalised, skip", "float64").unrolled[..., :6]
+    assert np.abs(np.mean(y**2, -1) - 1).max() <= 1e-3
+
+
+def test_very_negative_queries_stay_on_the_simplex() -> None:
+    # ELU(x) + 1 = exp(x) there; as a difference it would be 0, and 0 / 0 after normalising.
+    layer = srwm()
+    low = eqx.tree_at(lambda x: x.bias, layer, layer.bias - 40.0)
+    assert bool(jnp.isfinite(low.unroll(jnp.asarray(OBSERVATIONS, jnp.float32))).all())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: srwm(size=5), "d = 5 and 1 heads"),
+        (lambda: srwm(size=6, heads=2), "multiple of 4"),
+        (lambda: srwm(heads=0), "0 heads"),
+        (lambda: srwm(horizon=0), "horizon 0"),
+        (lambda: srwm(latent_scale=0.0), "latent_scale = 0.0"),
+        (lambda: srwm(slow_scale=float("nan")), "slow_scale = nan"),
+        (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
+        (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
+        (lambda: Linear(FEATURES, 3, b=(1.0,), key=KEY), "b has 1 entries"),
+        (lambda: Linear.from_parameters(*map(jnp.zeros, (2, 3, 2)), (1.0,)), "shapes"),
+    ],
+)
+def test_bad_sizes_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_without_a_rotation_the_size_may_be_odd() -> None:
+    assert srwm(size=5, rotation="none").output == 5
