@@ -5,6 +5,7 @@ from typing import Any
 
 from fast.environments.base import AbstractEnvironment, Encoding
 from fast.environments.bits import BitEnvironment
+from fast.environments.graphs import GraphEnvironment
 from fast.environments.grid import GridEnvironment
 from fast.environments.ising import IsingEnvironment
 from fast.environments.lines import LinesEnvironment
@@ -17,6 +18,7 @@ from fast.environments.tabular import TabularEnvironment
 from reference.errors import InputError
 from reference.problems import (
     BitSequences,
+    EdgeAddition,
     Grid,
     Ising,
     LazyRandomWalk,
@@ -29,6 +31,7 @@ from reference.problems import (
 
 AnyProblem = (
     BitSequences
+    | EdgeAddition
     | Grid
     | Ising
     | LazyRandomWalk
@@ -41,6 +44,7 @@ AnyProblem = (
 
 _MAKERS: Mapping[type, Callable[[Any, Encoding], AbstractEnvironment[Any]]] = {
     BitSequences: BitEnvironment.from_problem,
+    EdgeAddition: GraphEnvironment.from_problem,
     Grid: GridEnvironment.from_problem,
     Ising: IsingEnvironment.from_problem,
     LazyRandomWalk: WalkEnvironment.from_problem,
@@ -76,6 +80,7 @@ __all__ = [
     "AnyProblem",
     "BitEnvironment",
     "Encoding",
+    "GraphEnvironment",
     "GridEnvironment",
     "IsingEnvironment",
     "LinesEnvironment",

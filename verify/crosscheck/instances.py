@@ -1,5 +1,7 @@
 """Minimal presets of every problem, and untrained networks on them."""
 
+from fractions import Fraction
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,6 +16,7 @@ from fast.policies import Policy
 from fast.tasks import Six6Config
 from reference.problems import (
     BitSequences,
+    EdgeAddition,
     Grid,
     Ising,
     LazyRandomWalk,
@@ -23,8 +26,26 @@ from reference.problems import (
     SyntheticSequences,
     TableSequences,
 )
+from reference.problems.graphs import graph
 
 TABLE = np.random.default_rng(5).normal(size=2**4).astype(np.float32)
+
+
+def all_graphs(nodes: int, size: int) -> EdgeAddition:
+    """All labelled graphs with at most `size` edges; those with `size` edges are terminal."""
+    pairs = list(combinations(range(nodes), 2))
+    layers = [tuple(map(graph, combinations(pairs, k))) for k in range(size + 1)]
+    rewards = tuple(Fraction(1 + i % 5, 4) for i in range(len(layers[-1])))
+    return EdgeAddition((0,) * nodes, sum(layers[:-1], ()), layers[-1], rewards)
+
+
+# One terminal after a single step, the others after two.
+UNEVEN = EdgeAddition(
+    (0, 1, 1),
+    (graph([]), graph([(0, 1)])),
+    (graph([(1, 2)]), graph([(0, 1), (0, 2)])),
+    (Fraction(1, 4), Fraction(3, 2)),
+)
 
 PROBLEMS: dict[str, AnyProblem] = {
     "lines": Lines.laplaces(5, 2, seed=1),
@@ -34,6 +55,7 @@ PROBLEMS: dict[str, AnyProblem] = {
     "grid, 3 axes": Grid(3, 3),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
+    "graphs": all_graphs(4, 2),
     "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
     "sets": Sets.random(5, 3, seed=1),
@@ -46,6 +68,12 @@ PROBLEMS: dict[str, AnyProblem] = {
 VARIANTS: dict[str, AnyProblem] = {
     "grid, printed": Grid(4, 2, "printed"),
     "grid, sparse": Grid(6, 2, "sparse"),
+    "graphs, matching": EdgeAddition.matching(),
+    "graphs, paths": EdgeAddition.paths(),
+    "graphs, marked": EdgeAddition.marked(),
+    "graphs, mirrored": EdgeAddition.mirrored(),
+    "graphs, paper": EdgeAddition.paper(),
+    "graphs, uneven": UNEVEN,
     "synthetic, printed sum": SyntheticSequences.random(3, 2, "append", seed=6, form="sum"),
     "bits, append": BitSequences(("0000", "0110"), 2, "append"),
     "ising, fixed order": Ising.random(4, "fixed", seed=9),

@@ -1,0 +1,153 @@
+"""Edge addition as array code."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fast.environments.base import AbstractEnvironment, Encoding
+from reference.errors import InputError
+from reference.problems import EdgeAddition, Graph
+
+Edge = tuple[int, int]
+
+
+class GraphState(NamedTuple):
+    """A labelled graph, by the edges that it has beyond those of `s_o`, one per action."""
+
+    added: Bool[Array, " actions"]
+
+
+class GraphEnvironment(AbstractEnvironment[GraphState]):
+    """Edge addition (ex. Graphs). Action i adds the edge `edges[i]`, backward action i removes it.
+
+    An action is legal if the graph with its edge is listed, and a backward action if the graph
+    without it is. The observation is the adjacency matrix, row by row.
+
+    Attributes:
+        listed: the listed graphs, the terminals last.
+        log_rewards: `log R`, one per terminal.
+        start_adjacency: the adjacency matrix of `s_o`, row by row.
+        edge_adjacency: the entries that each action sets.
+        nodes: the number of nodes, `n`.
+        features: the feature of each node, the paper's `X`; not part of the observation.
+        start: the edges of `s_o`.
+        edges: the edge of each action.
+    """
+
+    listed: Bool[Array, "states actions"]
+    log_rewards: Float[Array, " terminals"]
+    start_adjacency: Bool[Array, " entries"]
+    edge_adjacency: Bool[Array, "actions entries"]
+    nodes: int = eqx.field(static=True)
+    features: tuple[int, ...] = eqx.field(static=True)
+    start: tuple[Edge, ...] = eqx.field(static=True)
+    edges: tuple[Edge, ...] = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: EdgeAddition, encoding: Encoding = "one-hot"
+    ) -> "GraphEnvironment":
+        """The environment with the parameters of `problem`.
+
+        Raises:
+            InputError: if the encoding is "natural".
+        """
+        if encoding != "one-hot":
+            raise InputError(
+                f"GraphEnvironment: the encoding is {encoding!r}, but a graph is observed only by "
+                "its adjacency matrix: use 'one-hot'"
+            )
+        nodes, start = len(problem.features), problem.inner[0].edges
+        graphs = [set(state.edges) for state in (*problem.inner, *problem.terminals)]
+        edges = tuple(sorted(set().union(*graphs) - set(start)))
+        listed = np.array([[edge in graph for edge in edges] for graph in graphs])
+        rewards = np.array([float(reward) for reward in problem.rewards])
+        return cls(
+            listed=jnp.array(listed),
+            log_rewards=jnp.array(np.log(rewards), jnp.float32),
+            start_adjacency=jnp.array(adjacency_matrix(start, nodes).reshape(-1)),
+            edge_adjacency=jnp.array([adjacency_matrix([e], nodes).reshape(-1) for e in edges]),
+            nodes=nodes,
+            features=problem.features,
+            start=start,
+            edges=edges,
+            horizon=int(listed.sum(axis=1).max()),
+            actions=len(edges),
+            parents=len(edges),
+        )
+
+    def initial(self) -> GraphState:
+        return GraphState(jnp.zeros(self.actions, bool))
+
+    def step(self, state: GraphState, action: Int[Array, ""]) -> GraphState:
+        new = (jnp.arange(self.actions) == action) & ~self.is_terminal(state)
+        return GraphState(state.added | new)
+
+    def backward_step(self, state: GraphState, parent: Int[Array, ""]) -> GraphState:
+        return GraphState(state.added & (jnp.arange(self.parents) != parent))
+
+    def undo(self, state: GraphState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return action
+
+    def redo(self, state: GraphState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return parent
+
+    def mask(self, state: GraphState) -> Bool[Array, " actions"]:
+        return self._addable(state) | self.is_terminal(state)
+
+    def parent_mask(self, state: GraphState) -> Bool[Array, " parents"]:
+        return _only_difference(state.added[None], self.listed)
+
+    def is_terminal(self, state: GraphState) -> Bool[Array, ""]:
+        # The problem has checked that exactly the terminals have no listed child.
+        return ~jnp.any(self._addable(state))
+
+    def random_terminal(self, key: PRNGKeyArray) -> GraphState:
+        number = jax.random.randint(key, (), 0, len(self.log_rewards))
+        return GraphState(self.listed[len(self.listed) - len(self.log_rewards) + number])
+
+    def observe(self, state: GraphState) -> Float[Array, " features"]:
+        added = jnp.any(state.added[:, None] & self.edge_adjacency, axis=0)
+        return (self.start_adjacency | added).astype(jnp.float32)
+
+    def log_reward(self, state: GraphState) -> Float[Array, ""]:
+        terminals = self.listed[-self.log_rewards.size :]
+        here = jnp.all(terminals == state.added[None], axis=1)
+        return jnp.sum(jnp.where(here, self.log_rewards, 0.0))
+
+    def encode(self, label: Graph) -> GraphState:
+        added = np.array([edge in label.edges for edge in self.edges])
+        return GraphState(added)  # type: ignore[arg-type]
+
+    def decode(self, state: GraphState) -> Graph:
+        added = (edge for edge, here in zip(self.edges, state.added, strict=True) if here)
+        return Graph(tuple(sorted((*self.start, *added))))
+
+    def _addable(self, state: GraphState) -> Bool[Array, " actions"]:
+        return _only_difference(self.listed, state.added[None])
+
+
+def _only_difference(
+    larger: Bool[Array, "#states actions"], smaller: Bool[Array, "#states actions"]
+) -> Bool[Array, " actions"]:
+    """The edges by which some pair of graphs differs, the larger having one edge more."""
+    more = larger & ~smaller
+    one_more = (more.sum(axis=1) == 1) & ~jnp.any(smaller & ~larger, axis=1)
+    return jnp.any(more & one_more[:, None], axis=0)
+
+
+def adjacency_matrix(edges: Iterable[Edge], nodes: int) -> npt.NDArray[np.bool_]:
+    """The symmetric adjacency matrix, shape (nodes, nodes)."""
+    matrix = np.zeros((nodes, nodes), bool)
+    for i, j in edges:
+        matrix[i, j] = matrix[j, i] = True
+    return matrix
