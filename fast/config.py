@@ -14,13 +14,14 @@ import tyro
 from reference.errors import InputError
 
 Encoding = Literal["one-hot", "natural"]
-DynamicsName = Literal["srwm", "markov"]
+DynamicsName = Literal["srwm", "gru", "lstm", "rnn", "linear", "markov", "temporal-gcn", "gcn"]
 LossName = Literal["tb", "log_variance", "db", "subtb", "fm"]
 BackwardKind = Literal["uniform", "learned", "lifted"]
 PenaltyName = Literal["square", "huber", "log-cosh"]
 Replay = Literal["none", "uniform", "reward"]
 
-MARKOVIAN: tuple[DynamicsName, ...] = ("markov",)
+MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "gcn")
+ON_GRAPHS: tuple[DynamicsName, ...] = ("gcn", "temporal-gcn")
 FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
 
 
@@ -31,7 +32,9 @@ class TrainConfig(ABC):
     problem_name: ClassVar[str]
 
     dynamics: DynamicsName = "srwm"
-    """Latent dynamics: srwm is path-dependent (eq:ASRWM), markov has none."""
+    """Latent dynamics: srwm (eq:ASRWM), gru, lstm, rnn and linear (eq:linear_rec) are
+    path-dependent, markov has none; on graphs also temporal-gcn (eq:pdgraphss) and gcn
+    (eq:graphss), its Markovian twin."""
     loss: LossName = "tb"
     """Trajectory balance; contrastive balance as twice the variance of the log ratio; detailed
     balance; subtrajectory balance; flow matching (markov only)."""
@@ -72,13 +75,26 @@ class TrainConfig(ABC):
     replay_capacity: int = 8_192
     """How many terminal states are remembered (replay only)."""
     latent_size: int = 32
-    """d: the latent is a d x d matrix (srwm only)."""
-    rotation: Literal["planes", "none"] = "planes"
-    """R: incommensurable rotations of d/2 planes, or the identity (srwm only)."""
-    link: Literal["elu", "identity"] = "elu"
-    """zeta: the normalised ELU, or the identity (srwm only)."""
+    """d: the latent is a d x d matrix (srwm), or a vector of d numbers (gru, lstm, rnn)."""
+    activation: Literal["identity", "tanh"] = "identity"
+    """Of the plain recurrence: the paper's, which is linear, or Elman's (rnn only)."""
+    heads: int = 1
+    """h: the latent is h matrices of d/h x d/h (srwm only)."""
+    rotation: Literal["planes", "haar", "none"] = "planes"
+    """R: incommensurable rotations of d/2 planes, the same in a random basis, or the identity
+    (srwm only)."""
+    link: Literal["elu", "softmax", "identity"] = "elu"
+    """zeta: the normalised ELU, the soft-max, or the identity (srwm only)."""
     write_key: Literal["q", "k"] = "q"
     """Write at q, as printed, or at k, as in the delta rule (srwm only)."""
+    erase: Literal["before", "after"] = "before"
+    """Erase before the rotation, as printed, or after it: stable with --write-key k (srwm only)."""
+    normalize: bool = False
+    """Divide y_t by its root mean square; not in the paper (srwm only)."""
+    latent_scale: float = 1.0
+    """Scale of W_o (srwm only)."""
+    slow_scale: float = 1.0
+    """Scale of the slow weights (srwm only)."""
     skip: bool = False
     """Let the head see psi(s_t) beside y_t; not in the paper (srwm only)."""
     seed: int = 0
@@ -100,10 +116,11 @@ class TrainConfig(ABC):
 
     def __post_init__(self) -> None:
         counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
-        for name in (*counts, "seeds", "devices", "replay_capacity", "max_states"):
+        for name in (*counts, "heads", "seeds", "devices", "replay_capacity", "max_states"):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
         self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
-        for name in ("learning_rate", "log_z_learning_rate", "temperature"):
+        scales = ("latent_scale", "slow_scale")
+        for name in ("learning_rate", "log_z_learning_rate", "temperature", *scales):
             value = getattr(self, name)
             self._require(name, 0 < value < math.inf, "be positive and finite")
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
@@ -126,6 +143,17 @@ class TrainConfig(ABC):
                 f"loss fm with dynamics {self.dynamics}: flow matching sums over all parents of a "
                 "lifted state (s, W), of which a trajectory shows one; use db, subtb, tb or "
                 "log_variance, or --dynamics markov"
+            )
+        if self.dynamics in ON_GRAPHS and self.problem_name != "graphs":
+            raise InputError(
+                f"dynamics {self.dynamics} on {self.problem_name}: graph networks read graphs, so "
+                "they go with the problem graphs only; use srwm, gru, lstm, rnn or markov"
+            )
+        if self.dynamics in ON_GRAPHS and (self.has_flow or self.p_b == "lifted"):
+            raise InputError(
+                f"dynamics {self.dynamics} with loss {self.loss} and p_b {self.p_b}: graph "
+                "networks score edges and give no flow and no backward policy; use loss tb or "
+                "log_variance, and --p-b uniform or learned"
             )
         if self.p_b == "lifted" and self.is_markovian:
             raise InputError(

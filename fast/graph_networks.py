@@ -134,7 +134,8 @@ class EdgeScorer(eqx.Module):
 
 def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows columns"]:
     """A weight matrix that keeps the scale of its inputs through a ReLU (He et al., 2015)."""
-    return jax.random.normal(key, (rows, columns)) * (2 / rows) ** 0.5
+    drawn: Array = jax.random.normal(key, (rows, columns)) * (2 / rows) ** 0.5
+    return drawn
 
 
 class GCNNetwork(AbstractNetwork[tuple[()]]):
@@ -158,6 +159,11 @@ class GCNNetwork(AbstractNetwork[tuple[()]]):
     ):
         self.scorer = EdgeScorer(environment, width, layer=layer, symmetric=symmetric, key=key)
         self.outputs = environment.actions
+
+    @property
+    def is_markovian(self) -> bool:
+        """Always."""
+        return True
 
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
         """Nothing: the trivial lift."""
@@ -234,6 +240,11 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
         self.gate = gate
         self.update = update
         self.outputs = environment.actions
+
+    @property
+    def is_markovian(self) -> bool:
+        """Never."""
+        return False
 
     def initial(self, batch: tuple[int, ...] = ()) -> PathFeatures:
         """`(0, A_{s_o})`."""

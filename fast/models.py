@@ -8,8 +8,9 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from fast.config import TrainConfig
-from fast.dynamics import SRWM, AbstractDynamics, Markov
-from fast.environments import AbstractEnvironment
+from fast.dynamics import GRU, LSTM, RNN, SRWM, AbstractDynamics, Linear, Markov
+from fast.environments import AbstractEnvironment, GraphEnvironment
+from fast.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.networks import AbstractNetwork, Perceptron, ReadOutNetwork
 from fast.policies import Policy
 from reference.errors import InputError
@@ -22,7 +23,8 @@ def make_policy(
 
     The Markovian head has three hidden layers on the features of the state, the path-dependent
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix; the width of the
-    hidden layers is chosen so that the number of parameters comes nearest to the budget.
+    hidden layers is chosen so that the number of parameters comes nearest to the budget. The
+    linear policy of prop:lines has no head and no width, and ignores the budget.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -31,7 +33,7 @@ def make_policy(
     def build(width: int) -> Policy:
         return build_policy(config, environment, width, key=key)
 
-    return build(_fit_width(config, build))
+    return build(1 if config.dynamics == "linear" else _fit_width(config, build))
 
 
 def build_policy(
@@ -67,22 +69,41 @@ def _network(
     key: PRNGKeyArray,
 ) -> AbstractNetwork[Any]:
     dynamics_key, head_key = jax.random.split(key)
+    if isinstance(environment, GraphEnvironment) and config.dynamics == "gcn":
+        return GCNNetwork(environment, width, key=key)
+    if isinstance(environment, GraphEnvironment) and config.dynamics == "temporal-gcn":
+        return TemporalGCNNetwork(environment, width, key=key)
+    size = config.latent_size
     dynamics: AbstractDynamics[Any]
-    if config.dynamics == "markov":
-        dynamics = Markov(features)
-    else:
-        dynamics = SRWM(
-            features,
-            config.latent_size,
-            # A `p_B` that reads latents reads that of the terminal state too.
-            environment.horizon + (config.p_b == "lifted"),
-            rotation=config.rotation,
-            link=config.link,
-            write_key=config.write_key,
-            skip=config.skip,
-            key=dynamics_key,
-        )
-    return ReadOutNetwork(dynamics, [width] * config.layers, outputs, key=head_key)
+    match config.dynamics:
+        case "markov":
+            dynamics = Markov(features)
+        case "linear":
+            return ReadOutNetwork(Linear(features, outputs, key=dynamics_key), None)
+        case "rnn":
+            dynamics = RNN(features, size, activation=config.activation, key=dynamics_key)
+        case "gru":
+            dynamics = GRU(features, size, key=dynamics_key)
+        case "lstm":
+            dynamics = LSTM(features, size, key=dynamics_key)
+        case _:
+            dynamics = SRWM(
+                features,
+                size,
+                environment.horizon,
+                heads=config.heads,
+                rotation=config.rotation,
+                link=config.link,
+                write_key=config.write_key,
+                erase=config.erase,
+                normalize=config.normalize,
+                skip=config.skip,
+                latent_scale=config.latent_scale,
+                slow_scale=config.slow_scale,
+                key=dynamics_key,
+            )
+    sizes = [dynamics.output, *[width] * config.layers, outputs]
+    return ReadOutNetwork(dynamics, Perceptron(sizes, key=head_key))
 
 
 def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:

@@ -115,23 +115,21 @@ class UniformNetwork(AbstractNetwork[tuple[()]]):
 
 
 class ReadOutNetwork(AbstractNetwork[Latent]):
-    """Latent dynamics, and a perceptron on what they read out."""
+    """Latent dynamics, and a head on what they read out.
+
+    Attributes:
+        dynamics: of the latent.
+        head: a perceptron, or None if the read-outs are the outputs.
+    """
 
     dynamics: AbstractDynamics[Latent]
-    head: Perceptron
+    head: Perceptron | None
     outputs: int = eqx.field(static=True)
 
-    def __init__(
-        self,
-        dynamics: AbstractDynamics[Latent],
-        hidden: Sequence[int],
-        outputs: int,
-        *,
-        key: PRNGKeyArray,
-    ):
+    def __init__(self, dynamics: AbstractDynamics[Latent], head: Perceptron | None):
         self.dynamics = dynamics
-        self.head = Perceptron([dynamics.output, *hidden, outputs], key=key)
-        self.outputs = outputs
+        self.head = head
+        self.outputs = dynamics.output if head is None else head.biases[-1].size
 
     @property
     def is_markovian(self) -> bool:
@@ -146,9 +144,11 @@ class ReadOutNetwork(AbstractNetwork[Latent]):
     def evaluate(
         self, latent: Latent, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch outputs"]:
-        return self.head(self.dynamics.read(latent, observation))
+        read = self.dynamics.read(latent, observation)
+        return read if self.head is None else self.head(read)
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
     ) -> Float[Array, "*batch time outputs"]:
-        return self.head(self.dynamics.unroll(observations))
+        read = self.dynamics.unroll(observations)
+        return read if self.head is None else self.head(read)
