@@ -23,26 +23,28 @@ Erase = Literal["before", "after"]
 class Writes(NamedTuple):
     """`U_t = sum_j u_j (x) w_j`, kept as its terms; the first is `W_o = a_o b_o^T`.
 
+    Several heads are the last of the batch axes.
+
     Attributes:
         u: the columns `u_j`, at row j = 0, ..., t; the rest is zero.
         w: the write vectors `R^j zeta(q_j)`, likewise.
         t: the step, the same for the whole batch.
     """
 
-    u: Float[Array, "*batch heads steps d_head"]
-    w: Float[Array, "*batch heads steps d_head"]
+    u: Float[Array, "*batch steps d_head"]
+    w: Float[Array, "*batch steps d_head"]
     t: Int[Array, ""]
 
 
 class Matrix(NamedTuple):
-    """`U_t`, kept as a matrix.
+    """`U_t`, kept as a matrix; several heads are the last of the batch axes.
 
     Attributes:
         transposed: `U_t'`, so that summing over the axis that is not the last applies it.
         t: the step, the same for the whole batch.
     """
 
-    transposed: Float[Array, "*batch heads d_head d_head"]
+    transposed: Float[Array, "*batch d_head d_head"]
     t: Int[Array, ""]
 
 
@@ -172,8 +174,8 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         u, w = self._first_write()
         d = u.shape[-1]
         if self.horizon > DENSE_FROM * d:
-            return Matrix(jnp.broadcast_to(w.mT * u, (*batch, self.heads, d, d)), jnp.int32(0))
-        rows = (*batch, self.heads, self.horizon + 1, d)
+            return Matrix(jnp.broadcast_to(w.mT * u, (*batch, *self._axes, d, d)), jnp.int32(0))
+        rows = (*batch, *self._axes, self.horizon + 1, d)
         first = (jnp.arange(self.horizon + 1) == 0)[:, None]
         return Writes(
             jnp.broadcast_to(jnp.where(first, u, 0), rows),
@@ -223,6 +225,11 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         )
         return self._read_out(y, psi)
 
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        """The axis of heads; a single head has none, which is an eighth of the time of `unroll`."""
+        return (self.heads,) if self.heads > 1 else ()
+
     def _vectors(
         self, observations: Float[Array, "*batch time features"], t: Int[Array, " time"]
     ) -> tuple[Array, Array, Array, Array]:
@@ -238,7 +245,9 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         key = self._rotate(erased, t - 1 if self.erase == "before" else t)
         return psi, rate * key, self._rotate(written, t), rate * v
 
-    def _first_write(self) -> tuple[Float[Array, "heads 1 d_head"], Float[Array, "heads 1 d_head"]]:
+    def _first_write(
+        self,
+    ) -> tuple[Float[Array, "*heads 1 d_head"], Float[Array, "*heads 1 d_head"]]:
         """`W_o` as `u_0 (x) w_0`."""
         a, b = self._per_head(self.a[None]), self._per_head(self.b[None])
         return a, self._rotate(b, jnp.arange(1))
@@ -253,39 +262,44 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         return positive / positive.sum(-1, keepdims=True)
 
     def _rotate(
-        self, x: Float[Array, "*batch heads time d_head"], t: Int[Array, " time"]
-    ) -> Float[Array, "*batch heads time d_head"]:
+        self, x: Float[Array, "*batch time d_head"], t: Int[Array, " time"]
+    ) -> Float[Array, "*batch time d_head"]:
         """`R^t x` in the basis of the planes (j, j + d/2): `B^t Q x`, as `U_t` acts on `Q' x`."""
         if self.rotation == "none":
             return x
         if self.rotation == "haar":
-            x = x @ jnp.asarray(haar_bases(self.heads, x.shape[-1]), x.dtype).mT
+            d = x.shape[-1]
+            bases = haar_bases(self.heads, d).reshape(*self._axes, d, d)
+            x = x @ jnp.asarray(bases, x.dtype).mT
         half = x.shape[-1] // 2
         # Tabulated: XLA would fuse a cosine into every use of the result, and compute it there.
-        theta = rotation_angles(self.heads * half).reshape(self.heads, 1, half)
+        theta = rotation_angles(self.heads * half).reshape(*self._axes, 1, half)
         angles = np.arange(self.horizon + 1)[:, None] * theta
-        cos = jnp.asarray(np.cos(angles), x.dtype)[:, t]
-        sin = jnp.asarray(np.sin(angles), x.dtype)[:, t]
+        cos = jnp.asarray(np.cos(angles), x.dtype)[..., t, :]
+        sin = jnp.asarray(np.sin(angles), x.dtype)[..., t, :]
         first, second = x[..., :half], x[..., half:]
         return jnp.concatenate([cos * first - sin * second, sin * first + cos * second], -1)
 
     def _per_head(self, x: Float[Array, "*batch time n"]) -> Array:
         """Splits the last axis into heads, and puts them before the time."""
+        if self.heads == 1:
+            return x
         return jnp.swapaxes(x.reshape(*x.shape[:-1], self.heads, -1), -2, -3)
 
     def _read_out(
         self,
-        y: Float[Array, "*batch heads time d_head"],
+        y: Float[Array, "*batch time d_head"],
         psi: Float[Array, "*batch time d"],
     ) -> Float[Array, "*batch time output"]:
-        y = jnp.swapaxes(y, -2, -3).reshape(psi.shape)
+        if self.heads > 1:
+            y = jnp.swapaxes(y, -2, -3).reshape(psi.shape)
         if self.normalize:
             # y_t may vanish, and its gradient must not be infinite there.
             y = y * jax.lax.rsqrt(jnp.mean(y**2, -1, keepdims=True) + 1e-6)
         return jnp.concatenate([y, psi], -1) if self.skip else y
 
 
-def _apply(latent: SRWMLatent, x: Float[Array, "*batch heads 1 d_head"]) -> Array:
+def _apply(latent: SRWMLatent, x: Float[Array, "*batch 1 d_head"]) -> Array:
     """`U_t x`."""
     if isinstance(latent, Matrix):
         return (latent.transposed * x.mT).sum(-2, keepdims=True)

@@ -129,9 +129,13 @@ def evaluate(name: str, dtype: str) -> Evaluated:
         (ours, unrolled), (theirs, steps) = both(cast, observations)
         (_, changed), _ = both(cast, observations.at[..., 5:, :].set(7.0))
         assert unrolled.dtype == steps.dtype == dtype
-        gradients = [[np.asarray(x) for x in jax.tree.leaves(g)] for g in (ours, theirs)]
         return Evaluated(
-            layer, np.asarray(unrolled), np.asarray(steps), *gradients, np.asarray(changed)
+            layer,
+            np.asarray(unrolled),
+            np.asarray(steps),
+            [np.asarray(x) for x in jax.tree.leaves(ours)],
+            [np.asarray(x) for x in jax.tree.leaves(theirs)],
+            np.asarray(changed),
         )
 
 
@@ -378,7 +382,9 @@ def test_the_linear_dynamics_have_the_log_odds_of_the_reference() -> None:
     lines = LinearLines(tuple(map(tuple, psi)), Fraction(5, 4))
     expected = lines.log_odds(Parameters(tuple(a), tuple(v), tuple(w)))
     with jax.enable_x64(True):
-        layer = Linear.from_parameters(*(jnp.array(x, float) for x in (a, w, v)), b)
+        layer = Linear.from_parameters(
+            jnp.array(a, float), jnp.array(w, float), jnp.array(v, float), b
+        )
         logits = layer.unroll(jnp.array(psi, float))
         assert distance(logits[:, 0] - logits[:, 1], np.array(expected, float)) <= 1e-14
 
@@ -435,7 +441,7 @@ def test_with_the_identity_link_the_basis_is_a_change_of_parameters() -> None:
 def frozen(write_key: Any, erase: Any, k: Floats, q: Floats, v: Floats, **options: Any) -> SRWM:
     """A layer with the same q, k, v and rate (nearly) 1 at every state."""
     layer = SRWM(2, 2, 64, link="identity", write_key=write_key, erase=erase, key=KEY, **options)
-    return eqx.tree_at(
+    fixed: SRWM = eqx.tree_at(
         lambda x: (x.embedding, x.slow, x.bias, x.a, x.b),
         layer,
         (
@@ -446,12 +452,13 @@ def frozen(write_key: Any, erase: Any, k: Floats, q: Floats, v: Floats, **option
             jnp.array([1.0, 0.0]),
         ),
     )
+    return fixed
 
 
 def largest_norm(layer: SRWM) -> float:
     """The largest spectral norm of `W_t` over 60 steps; its columns are read one by one."""
     columns = [unroll(layer, jnp.tile(unit, (60, 1))) for unit in jnp.eye(2)]
-    return max(np.linalg.norm(np.asarray(W), 2) for W in np.stack(columns, -1))
+    return max(float(np.linalg.norm(W, 2)) for W in np.stack(columns, -1))
 
 
 def test_the_stable_read_never_lengthens_the_matrix_and_the_printed_one_can() -> None:
@@ -502,7 +509,10 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
         (lambda: Linear(FEATURES, 3, b=(1.0,), key=KEY), "b has 1 entries"),
-        (lambda: Linear.from_parameters(*map(jnp.zeros, (2, 3, 2)), (1.0,)), "shapes"),
+        (
+            lambda: Linear.from_parameters(jnp.zeros(2), jnp.zeros(3), jnp.zeros(2), (1.0,)),
+            "shapes",
+        ),
     ],
 )
 def test_bad_sizes_are_refused(make: Callable[[], Any], message: str) -> None:
