@@ -1,5 +1,6 @@
 """Graph networks that score edges, without and with path features (prop:temporal_gnns)."""
 
+import math
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -129,13 +130,13 @@ class EdgeScorer(eqx.Module):
         right: Float[Array, "*batch actions width"],
     ) -> Float[Array, "*batch actions"]:
         pair = jnp.concatenate([left, right], -1)
-        return jax.nn.relu(pair @ self.hidden + self.hidden_bias) @ self.readout
+        score: Array = jax.nn.relu(pair @ self.hidden + self.hidden_bias) @ self.readout
+        return score
 
 
 def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows columns"]:
     """A weight matrix that keeps the scale of its inputs through a ReLU (He et al., 2015)."""
-    drawn: Array = jax.random.normal(key, (rows, columns)) * (2 / rows) ** 0.5
-    return drawn
+    return jax.random.normal(key, (rows, columns)) * math.sqrt(2 / rows)
 
 
 class GCNNetwork(AbstractNetwork[tuple[()]]):
@@ -208,7 +209,7 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
         scorer: `f_P` and `zeta_P`, with the options `layer` and `symmetric`.
         start: the edges of `s_o`.
         gate: `alpha`. "inverse-size": `1 / (1 + |E(G)|)`, different at every step. "constant": 1,
-            with which `m_t = (A_t - A_o) 1` is a function of the state and remembers nothing.
+            with which the recursion gives `m_t = (A_t - A_o) 1`, a function of the state.
         update: "proposition", the recursion above, for which the latent holds `A = A_t`. "example",
             as ex. Graphs prints it, `m_{t+1} = m_t + alpha(G_{t+1}) (A_{t+1} - A_o) 1` with `A`
             never updated: another recursion, which counts an edge at every later step again.

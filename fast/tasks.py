@@ -9,7 +9,7 @@ from math import comb
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from fast.config import LossName, TrainConfig
+from fast.config import DynamicsName, LossName, TrainConfig
 from reference.errors import InputError
 from reference.problems import (
     BitSequences,
@@ -310,6 +310,7 @@ class GraphsConfig(TrainConfig):
     """Which instance."""
     alpha: float = 0.7
     """The target probability of the first terminal graph."""
+    dynamics: DynamicsName = "temporal-gcn"
     parameters: int = 2_000
     steps: int = 2_000
 

@@ -14,10 +14,21 @@ MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
 # The modules that hold a trained network or an environment against the reference, and the
 # environment made of a problem's enumerated DAG; the others may take from the reference the
 # parameters and labels of problems (and their errors), but no semantics.
-BRIDGES = {"audit", "bridge", "checking", "evaluation", "job", "laws", "tables", "tabular"}
+BRIDGES = {
+    "audit",
+    "bridge",
+    "checking",
+    "estimates",
+    "evaluation",
+    "job",
+    "laws",
+    "tables",
+    "tabular",
+}
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
-# The command line also offers what the reference does alone, without a network.
-COMMANDS = {"reference.drawing", "reference.inspection"}
+# The command line also offers what the reference does alone, without a network, and a task may be
+# a problem named by its user.
+COMMANDS = {"cli": {"reference.drawing", "reference.inspection"}, "tasks": {"reference.inspection"}}
 
 
 def imports(path: Path) -> set[str]:
@@ -45,7 +56,7 @@ def violations(package: str, path: Path, imported: set[str]) -> set[str]:
             for name in imported
             if name.split(".")[0] == "reference"
             and not name.startswith("reference.problems.")
-            and name not in PARAMETERS_ONLY | (COMMANDS if path.stem == "cli" else set())
+            and name not in PARAMETERS_ONLY | COMMANDS.get(path.stem, set())
         }
     return bad
 

@@ -43,7 +43,7 @@ def bits(state: TrainState) -> list[bytes]:
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("dynamics", ["srwm", "markov"])
 def test_both_families_stay_within_five_percent_of_the_budget(name: str, dynamics: Any) -> None:
-    config = TASKS[name](dynamics=dynamics)
+    config = TASKS[name](dynamics=dynamics, parameters=10_000)
     policy = make_policy(config, make_environment(config.problem()), key=jax.random.key(0))
     assert abs(count_parameters(policy) - config.parameters) <= 0.05 * config.parameters
 

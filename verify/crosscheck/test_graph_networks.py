@@ -1,0 +1,635 @@
+"""Graph networks against the printed equations, and against what colour refinement tells apart."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import optax
+import pytest
+from jax import lax
+from scipy.special import softmax
+
+from fast.bridge import Enumeration, enumerate_environment
+from fast.environments import GraphEnvironment, make_environment
+from fast.graph_networks import GCNNetwork, TemporalGCNNetwork
+from fast.networks import AbstractNetwork
+from reference import Dynamics
+from reference.errors import InputError
+from reference.gnn import (
+    Memory,
+    PrintedTemporalDegree,
+    TemporalDegree,
+    relabel,
+    wl_policies,
+)
+from reference.problems import EdgeAddition, Graph, Lines
+from reference.problems.graphs import graph
+
+Floats = npt.NDArray[np.float64]
+Path = tuple[int, ...]
+
+WIDTH = 12
+
+# Instances I to IV of the audit, and the 6-cycle.
+FORKS: dict[str, EdgeAddition] = {
+    "matching": EdgeAddition.matching(),
+    "paths": EdgeAddition.paths(),
+    "marked": EdgeAddition.marked(),
+    "mirrored": EdgeAddition.mirrored(),
+    "paper": EdgeAddition.paper(),
+}
+
+Network = AbstractNetwork[Any]
+
+VARIANTS: dict[str, Callable[..., Network]] = {
+    "markovian": GCNNetwork,
+    "markovian, graphconv": lambda e, w, key: GCNNetwork(e, w, layer="graphconv", key=key),
+    "markovian, ordered": lambda e, w, key: GCNNetwork(e, w, symmetric=False, key=key),
+    "temporal": TemporalGCNNetwork,
+    "temporal, graphconv": lambda e, w, key: TemporalGCNNetwork(e, w, layer="graphconv", key=key),
+    "temporal, ordered": lambda e, w, key: TemporalGCNNetwork(e, w, symmetric=False, key=key),
+    "temporal, constant": lambda e, w, key: TemporalGCNNetwork(e, w, gate="constant", key=key),
+    "temporal, example": lambda e, w, key: TemporalGCNNetwork(e, w, update="example", key=key),
+}
+
+DYNAMICS: dict[str, Callable[[EdgeAddition], Dynamics[Graph, Memory]]] = {
+    "temporal": TemporalDegree,
+    "temporal, constant": lambda problem: TemporalDegree(problem, lambda _: Fraction(1)),
+    "temporal, example": PrintedTemporalDegree,
+}
+
+
+class Instance(NamedTuple):
+    """A problem as environment and enumerated, with every history of an inner state."""
+
+    problem: EdgeAddition
+    environment: GraphEnvironment
+    enumeration: Enumeration
+    histories: tuple[Path, ...]
+
+
+@cache
+def make_instance(problem: EdgeAddition) -> Instance:
+    environment = make_environment(problem)
+    assert isinstance(environment, GraphEnvironment)
+    enumeration = enumerate_environment(problem, environment)
+    histories: list[Path] = [(0,)]
+    for path in histories:
+        children = enumeration.dag.children[path[-1]]
+        histories += [(*path, v) for v in children if enumeration.dag.children[v]]
+    return Instance(problem, environment, enumeration, tuple(histories))
+
+
+@pytest.fixture(params=FORKS, scope="module")
+def fork(request: pytest.FixtureRequest) -> Instance:
+    return make_instance(FORKS[request.param])
+
+
+@pytest.fixture(scope="module")
+def paper() -> Instance:
+    return make_instance(EdgeAddition.paper())
+
+
+@pytest.fixture(scope="module")
+def featured() -> Instance:
+    return make_instance(replace(EdgeAddition.paper(), features=(0, 1, 1, 0, 2, 1)))
+
+
+def random_networks(name: str, environment: GraphEnvironment, count: int) -> Network:
+    """Networks with all weights and biases random, on a leading axis, in the current precision."""
+    shapes = jax.eval_shape(lambda: VARIANTS[name](environment, WIDTH, key=jax.random.key(0)))
+    leaves, structure = jax.tree.flatten(shapes)
+    rng = np.random.default_rng(1)
+    drawn = [
+        jnp.asarray(rng.normal(size=(count, *leaf.shape)) * (2 / leaf.shape[0]) ** 0.5, leaf.dtype)
+        for leaf in leaves
+    ]
+    networks: Network = jax.tree.unflatten(structure, drawn)
+    return networks
+
+
+def member(networks: Network, i: int) -> Network:
+    """One of several networks."""
+    one: Network = jax.tree.map(lambda leaf: leaf[i], networks)
+    return one
+
+
+def observe(instance: Instance) -> Floats:
+    """The observations along all histories, padded with the last state."""
+    # One shape for all forks, so that operations are compiled once for all.
+    paths = list(instance.histories)
+    paths += [paths[-1]] * (8 - len(paths))
+    time = max(5, *map(len, paths))
+    padded = np.array([[*path, *path[-1:] * (time - len(path))] for path in paths])
+    observations: Floats = instance.enumeration.observations[padded].astype(np.float64)
+    return observations
+
+
+def unroll(instance: Instance, networks: Network) -> Floats:
+    """Networks in float64 along every history; (networks, histories, time, actions)."""
+    with jax.enable_x64(True):
+        observations = jnp.asarray(observe(instance))
+        return np.asarray(eqx.filter_vmap(lambda network: network.unroll(observations))(networks))
+
+
+def float64_networks(name: str, instance: Instance) -> Network:
+    with jax.enable_x64(True):
+        return random_networks(name, instance.environment, 20)
+
+
+def logits(instance: Instance, name: str) -> Floats:
+    """Of random networks, at the end of every history; (networks, histories, actions)."""
+    last = [len(path) - 1 for path in instance.histories]
+    outputs = unroll(instance, float64_networks(name, instance))
+    ends: Floats = outputs[:, np.arange(len(last)), last]
+    return ends
+
+
+# The environment
+
+
+def test_graphs_are_observed_as_their_adjacency_matrices(fork: Instance) -> None:
+    n = len(fork.problem.features)
+    for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
+        expected = [[(min(i, j), max(i, j)) in label.edges for j in range(n)] for i in range(n)]
+        assert row.reshape(n, n).tolist() == expected
+
+
+def test_actions_add_the_edges_that_the_environment_names(fork: Instance) -> None:
+    labels, child = fork.enumeration.dag.labels, fork.enumeration.child
+    for u, a in np.argwhere(child >= 0):
+        (added,) = set(labels[child[u, a]].edges) - set(labels[u].edges)
+        assert added == fork.environment.edges[a]
+
+
+def test_the_natural_encoding_of_a_graph_is_refused() -> None:
+    with pytest.raises(InputError, match=r"encoding is 'natural'.*adjacency matrix"):
+        make_environment(EdgeAddition.paper(), "natural")
+
+
+# The printed equations, node by node
+
+
+def literal_path_features(
+    adjacency: Floats, gate: str, update: str, gate_at_new_graph: bool = False
+) -> Floats:
+    """`m` along a trajectory, as the proposition or the example prints it."""
+    n = adjacency.shape[-1]
+    alpha = [1.0 if gate == "constant" else 1 / (1 + np.triu(A).sum()) for A in adjacency]
+    m = [np.zeros(n)]
+    for i in range(len(adjacency) - 1):
+        if update == "example":
+            m.append(m[i] + alpha[i + 1] * (adjacency[i + 1] - adjacency[0]) @ np.ones(n))
+        else:
+            at = i + 1 if gate_at_new_graph else i
+            m.append(m[i] + alpha[at] * (adjacency[i + 1] - adjacency[i]) @ np.ones(n))
+    return np.array(m)
+
+
+def literal_logits(
+    network: Any, observations: Floats, gate_at_new_graph: bool = False, loops: int = 1
+) -> Floats:
+    """eq:graphss or eq:pdgraphss along one trajectory, with sums over lists of neighbours."""
+    scorer = network.scorer
+    n = len(scorer.features)
+    trajectory = observations.reshape(-1, n, n)
+    kinds = sorted(set(scorer.features))
+    inputs = [[[float(x == kind) for kind in kinds] for x in scorer.features]] * len(trajectory)
+    V = np.array(inputs)
+    if isinstance(network, TemporalGCNNetwork):
+        m = literal_path_features(trajectory, network.gate, network.update, gate_at_new_graph)
+        V = np.concatenate([V, m[:, :, None]], axis=2)
+    weights, biases, U, c, w = jax.tree.map(
+        lambda leaf: np.asarray(leaf, np.float64),
+        (scorer.weights, scorer.biases, scorer.hidden, scorer.hidden_bias, scorer.readout),
+    )
+
+    def layer(H: Floats, A: Floats, i: int) -> Floats:
+        rows = []
+        for v in range(n):
+            near = [u for u in range(n) if A[u, v]]
+            if scorer.layer == "graphconv":
+                seen = np.concatenate([H[v], sum((H[u] for u in near), np.zeros(H.shape[1]))])
+            else:
+                degree = {u: loops + A[u].sum() for u in (v, *near)}
+                ends = (*[v] * loops, *near)
+                seen = sum((H[u] / np.sqrt(degree[v] * degree[u]) for u in ends), 0 * H[v])
+            rows.append(seen @ weights[i] + biases[i])
+        return np.array(rows)
+
+    def zeta(left: Floats, right: Floats) -> float:
+        return float(w @ np.maximum(np.concatenate([left, right]) @ U + c, 0))
+
+    outputs = []
+    for H, A in zip(V, trajectory, strict=True):
+        f = layer(np.maximum(layer(H, A, 0), 0), A, 1)
+        outputs.append(
+            [
+                (zeta(f[m], f[n]) + zeta(f[n], f[m])) / 2 if scorer.symmetric else zeta(f[m], f[n])
+                for m, n in scorer.edges
+            ]
+        )
+    return np.array(outputs)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_networks_equal_the_printed_equations(
+    name: str, paper: Instance, featured: Instance
+) -> None:
+    for instance in (paper, featured):
+        networks = float64_networks(name, instance)
+        found = unroll(instance, networks)
+        for i in range(3):
+            network = member(networks, i)
+            expected = np.array([literal_logits(network, o) for o in observe(instance)])
+            # float64: sums of some tens of terms, and a reciprocal square root.
+            assert np.abs(found[i] - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ["markovian", *DYNAMICS])
+def test_step_by_step_they_do_too_in_float32(name: str, paper: Instance) -> None:
+    network = member(random_networks(name, paper.environment, 1), 0)
+    trajectories = observe(paper)
+    expected = np.array([literal_logits(network, o) for o in trajectories])
+    # Two batch axes, the second of them one trajectory long.
+    observations = jnp.asarray(trajectories, jnp.float32)[:, None]
+    unrolled = network.unroll(observations)
+    assert unrolled.shape == (len(trajectories), 1, trajectories.shape[1], network.outputs)
+    latent = network.initial((len(trajectories), 1))
+    for t in range(trajectories.shape[1]):
+        if t > 0:
+            latent = network.advance(latent, observations[:, :, t])
+        for found in (network.evaluate(latent, observations[:, :, t]), unrolled[:, :, t]):
+            assert np.abs(found[:, 0] - expected[:, t]).max() <= 1e-5 * np.abs(expected).max()
+
+
+def test_control_a_gate_at_the_new_graph_and_another_loop_are_seen(paper: Instance) -> None:
+    network = member(random_networks("temporal", paper.environment, 1), 0)
+    right = np.array([literal_logits(network, o) for o in observe(paper)])
+    for error in ({"gate_at_new_graph": True}, {"loops": 2}):
+        wrong = np.array([literal_logits(network, o, **error) for o in observe(paper)])
+        assert np.abs(right - wrong).max() > 1e-2 * np.abs(right).max()
+
+
+@pytest.mark.parametrize("name", DYNAMICS)
+def test_the_latent_is_that_of_the_reference(name: str, fork: Instance) -> None:
+    network = member(random_networks(name, fork.environment, 1), 0)
+    dynamics = DYNAMICS[name](fork.problem)
+    n, labels = len(fork.problem.features), fork.enumeration.dag.labels
+    for path in fork.histories:
+        latent, expected = network.initial(), dynamics.initial
+        for node in path[1:]:
+            latent = network.advance(latent, jnp.asarray(fork.enumeration.observations[node]))
+            expected = dynamics.advance(labels[node], expected)
+        # Sums of at most five numbers of at most ten, in float32.
+        assert np.abs(latent.m - np.array([float(m) for m in expected.m])).max() <= 1e-5
+        edges = {(i, j) for i, j in np.argwhere(np.asarray(latent.adjacency)).tolist() if i < j}
+        assert edges == set(expected.graph.edges)
+        assert latent.adjacency.shape == (n, n)
+
+
+# What the networks tell apart
+
+
+def expected_classes(
+    instance: Instance, dynamics: Dynamics[Graph, Memory] | None
+) -> dict[tuple[int, int], int]:
+    """For each history and legal action, the class of the action under joint refinement."""
+    policies = wl_policies(instance.problem, dynamics)
+    dag, labels = policies.dag, instance.enumeration.dag.labels
+    number = {}
+    for edge, (u, v) in enumerate(dag.edges):
+        child = dag.labels[v][0] if dag.children[v] else dag.labels[v]
+        number[dag.labels[u], child] = policies.classes[edge]
+    found = {}
+    for row, path in enumerate(instance.histories):
+        latent = None if dynamics is None else dynamics.initial
+        for node in path[1:]:
+            latent = None if dynamics is None else dynamics.advance(labels[node], latent)  # type: ignore[arg-type]
+        for action in np.flatnonzero(instance.enumeration.child[path[-1]] >= 0).tolist():
+            child = labels[instance.enumeration.child[path[-1], action]]
+            found[row, action] = number[(labels[path[-1]], latent), child]
+    return found
+
+
+class Gaps(NamedTuple):
+    """How far logits of one class are apart at most, and logits of two classes at least."""
+
+    within: float
+    between: float
+
+
+def gaps(instance: Instance, name: str, dynamics: Dynamics[Graph, Memory] | None) -> Gaps:
+    """Two actions are as far apart as some random network sets them, relative to all."""
+    classes = expected_classes(instance, dynamics)
+    values = logits(instance, name)
+    rows = np.array([values[:, row, action] for row, action in classes])
+    rows = rows / np.abs(rows).max(axis=0)
+    apart = np.abs(rows[:, None] - rows[None]).max(axis=2)
+    numbers = np.array(list(classes.values()))
+    same = numbers[:, None] == numbers[None]
+    return Gaps(apart[same].max(), apart[~same].min(initial=np.inf))
+
+
+# Rounding in float64 of sums that differ in their order, and what no rounding explains.
+TIED, APART = 1e-13, 1e-4
+
+
+@pytest.mark.parametrize("name", ["markovian", "markovian, graphconv"])
+def test_equal_colours_have_equal_logits_in_the_markovian_network(
+    name: str, fork: Instance
+) -> None:
+    assert gaps(fork, name, None).within <= TIED
+
+
+def test_graphconv_tells_apart_exactly_what_refinement_does(fork: Instance) -> None:
+    assert gaps(fork, "markovian, graphconv", None).between >= APART
+
+
+def test_gcn_is_coarser_than_refinement_where_components_are_regular() -> None:
+    assert gaps(make_instance(EdgeAddition.matching()), "markovian", None).between <= TIED
+    assert gaps(make_instance(EdgeAddition.paper()), "markovian", None).between >= APART
+
+
+def test_control_two_layers_do_not_see_what_differs_in_the_third_round() -> None:
+    # The ends of paths of three and of four nodes.
+    edges = [(0, 1), (1, 2), (2, 3)]
+    inner = tuple(graph(edges[:size]) for size in range(4))
+    ends = (graph([*edges[:2], (0, 2)]), graph([*edges, (0, 3)]))
+    problem = EdgeAddition((0,) * 6, inner, ends, (Fraction(1, 2), Fraction(1, 2)))
+    found = gaps(make_instance(problem), "markovian, graphconv", None)
+    assert found.within <= TIED
+    assert found.between <= TIED
+
+
+@pytest.mark.parametrize("layer", ["", ", graphconv"])
+def test_the_temporal_network_tells_apart_exactly_what_joint_refinement_does(
+    layer: str, fork: Instance
+) -> None:
+    found = gaps(fork, f"temporal{layer}", TemporalDegree(fork.problem))
+    assert found.within <= TIED
+    assert found.between >= APART
+
+
+@pytest.mark.parametrize("name", ["temporal, constant", "temporal, example"])
+def test_so_does_it_with_a_constant_gate_or_the_dynamics_of_the_example(
+    name: str, fork: Instance
+) -> None:
+    found = gaps(fork, name, DYNAMICS[name](fork.problem))
+    assert found.within <= TIED
+    assert found.between >= APART
+
+
+def test_control_the_classes_of_other_dynamics_are_not_those_of_the_network() -> None:
+    instance = make_instance(EdgeAddition.matching())
+    # The temporal network separates more than the state does, with a constant gate no more.
+    assert gaps(instance, "temporal", None).within >= APART
+    assert gaps(instance, "temporal, constant", None).within <= TIED
+    finer = TemporalDegree(instance.problem)
+    assert gaps(instance, "temporal, constant", finer).between <= TIED
+
+
+def relabelled(problem: EdgeAddition, image: tuple[int, ...]) -> EdgeAddition:
+    """The problem in which node `v` is called `image[v]`."""
+    features = [0] * len(image)
+    for v, feature in enumerate(problem.features):
+        features[image[v]] = feature
+    return EdgeAddition(
+        tuple(features),
+        tuple(relabel(state, image) for state in problem.inner),
+        tuple(relabel(state, image) for state in problem.terminals),
+        problem.rewards,
+    )
+
+
+def change_under_relabelling(name: str, instance: Instance, image: tuple[int, ...]) -> float:
+    """How much the logits of the same edges differ, relative to the largest."""
+    other = make_instance(relabelled(instance.problem, image))
+    labels, index = instance.enumeration.dag.labels, other.enumeration.dag.index
+    histories = tuple(
+        tuple(index[relabel(labels[node], image)] for node in path) for path in instance.histories
+    )
+    where = [
+        other.environment.edges.index((min(image[i], image[j]), max(image[i], image[j])))
+        for i, j in instance.environment.edges
+    ]
+    ours = logits(instance, name)
+    theirs = logits(other._replace(histories=histories), name)[:, :, where]
+    return float(np.abs(ours - theirs).max() / np.abs(ours).max())
+
+
+IMAGES = [(5, 3, 1, 0, 4, 2), (1, 2, 3, 4, 5, 0)]
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "ordered" not in name])
+def test_networks_are_equivariant_under_relabelling(
+    name: str, paper: Instance, featured: Instance
+) -> None:
+    assert change_under_relabelling(name, paper, IMAGES[0]) <= TIED
+    assert change_under_relabelling(name, featured, IMAGES[1]) <= TIED
+
+
+@pytest.mark.parametrize("name", ["markovian, ordered", "temporal, ordered"])
+def test_control_the_printed_order_of_a_pair_is_not_equivariant(name: str, paper: Instance) -> None:
+    assert max(change_under_relabelling(name, paper, image) for image in IMAGES) >= APART
+
+
+def test_control_the_printed_order_separates_tied_pairs_by_their_numbers() -> None:
+    # The isolated node is 2: the larger end of one of the two last edges, the smaller of the other.
+    instance = make_instance(relabelled(EdgeAddition.mirrored(), (2, 0, 1, 3, 4)))
+    dynamics = TemporalDegree(instance.problem)
+    assert gaps(instance, "temporal", dynamics).within <= TIED
+    assert gaps(instance, "temporal, ordered", dynamics).within >= APART
+
+
+@pytest.mark.parametrize("layer", ["", ", graphconv"])
+def test_a_temporal_network_that_ignores_m_is_markovian(layer: str, paper: Instance) -> None:
+    """The inclusion of the Markovian family in the path-dependent one, as the proof has it."""
+    temporal = float64_networks(f"temporal{layer}", paper)
+    markovian = float64_networks(f"markovian{layer}", paper)
+    first = temporal.scorer.weights[0]  # type: ignore[attr-defined]
+    # The inputs are X, one column, and m; with graphconv also those of the neighbours.
+    is_m = np.arange(first.shape[1]) % 2 == 1
+    with jax.enable_x64(True):
+        zeroed = jnp.where(is_m[:, None], 0.0, first)
+        temporal = eqx.tree_at(lambda network: network.scorer.weights[0], temporal, zeroed)
+        scorer = eqx.tree_at(lambda s: s.weights[0], temporal.scorer, first[:, ~is_m])
+        markovian = eqx.tree_at(lambda network: network.scorer, markovian, scorer)
+    ours, theirs = unroll(paper, markovian), unroll(paper, temporal)
+    assert np.abs(ours - theirs).max() <= TIED * np.abs(ours).max()
+    # Control: with its own weights it is not.
+    others = unroll(paper, float64_networks(f"temporal{layer}", paper))
+    assert np.abs(ours - others).max() >= APART * np.abs(ours).max()
+
+
+# The terminal law
+
+
+def terminal_laws(instance: Instance, name: str) -> Floats:
+    """`p_T` of random networks, summed over all histories; shape (networks, terminals)."""
+    values, enumeration = logits(instance, name), instance.enumeration
+    reach: dict[Path, Floats] = {(0,): np.ones(len(values))}
+    law = np.zeros((len(values), len(enumeration.dag.labels)))
+    for row, path in enumerate(instance.histories):
+        legal = enumeration.child[path[-1]] >= 0
+        p_f = softmax(values[:, row, legal], axis=1)
+        for p, child in zip(p_f.T, enumeration.child[path[-1], legal], strict=True):
+            reach[*path, int(child)] = reach[path] * p
+            law[:, child] += reach[path] * p
+    return law[:, enumeration.dag.terminals]
+
+
+@pytest.mark.parametrize("name", ["markovian", "markovian, graphconv"])
+def test_the_markovian_network_has_the_printed_tv_whatever_its_weights(
+    name: str, fork: Instance
+) -> None:
+    law = terminal_laws(fork, name)
+    for alpha in np.arange(1, 10) / 10:
+        tv = np.abs(law - [alpha, 1 - alpha]).sum(axis=1) / 2
+        assert np.abs(tv - abs(alpha - 1 / 2)).max() <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "fork_name"), [("temporal", "mirrored"), ("temporal, constant", "matching")]
+)
+def test_so_has_a_temporal_one_that_a_symmetry_or_a_constant_gate_ties(
+    name: str, fork_name: str
+) -> None:
+    law = terminal_laws(make_instance(FORKS[fork_name]), name)
+    assert np.abs(law - 1 / 2).max() <= 1e-12
+
+
+@pytest.mark.parametrize("fork_name", ["matching", "paths", "marked", "paper"])
+def test_control_other_temporal_networks_lie_on_both_sides(fork_name: str) -> None:
+    law = terminal_laws(make_instance(FORKS[fork_name]), "temporal")
+    assert law[:, 0].min() < 1 / 2 - APART
+    assert law[:, 0].max() > 1 / 2 + APART
+
+
+# Training
+
+
+class Batch(NamedTuple):
+    """Every complete trajectory, all of one length."""
+
+    observations: Any
+    masks: Any
+    actions: Any
+    log_p_b: Any
+    terminal: Any
+
+
+def every_trajectory(instance: Instance) -> Batch:
+    enumeration, dag = instance.enumeration, instance.enumeration.dag
+    steps = [
+        (path, child)
+        for path in instance.histories
+        for child in dag.children[path[-1]]
+        if not dag.children[child]
+    ]
+    paths = np.array([path for path, _ in steps])
+    following = np.array([[*path[1:], end] for path, end in steps])
+    actions = np.argmax(enumeration.child[paths] == following[..., None], axis=-1)
+    uniform = np.array([1 / len(dag.in_edges[v]) for _, v in dag.edges])
+    edges = np.take_along_axis(enumeration.edge[paths], actions[..., None], -1)[..., 0]
+    return Batch(
+        enumeration.observations[paths],
+        enumeration.edge[paths] >= 0,
+        actions,
+        np.log(uniform[edges]).sum(axis=1).astype(np.float32),
+        np.searchsorted(dag.terminals, following[:, -1]),
+    )
+
+
+def log_p_f(network: Network, batch: Batch) -> Any:
+    """`log p_F(tau)` of every trajectory."""
+    scores = jnp.where(batch.masks, network.unroll(jnp.asarray(batch.observations)), -jnp.inf)
+    taken = jnp.take_along_axis(jax.nn.log_softmax(scores), batch.actions[..., None], -1)
+    return taken[..., 0].sum(-1)
+
+
+def train(instance: Instance, name: str) -> tuple[float, float]:
+    """The TV before and after Adam on the exact trajectory balance loss of all trajectories."""
+    batch = every_trajectory(instance)
+    rewards = np.array([float(r) for r in instance.enumeration.rewards], np.float32)
+    optimizer = optax.adam(1e-2)
+
+    # The rewards sum to 1, so log Z is 0.
+    def loss(network: Network) -> Any:
+        log_r = np.log(rewards)[batch.terminal]
+        return jnp.mean((log_p_f(network, batch) - log_r - batch.log_p_b) ** 2)
+
+    def tv(network: Network) -> Any:
+        ends = batch.terminal == np.arange(len(rewards))[:, None]
+        return jnp.abs(ends @ jnp.exp(log_p_f(network, batch)) - rewards).sum() / 2
+
+    def step(carry: Any, _: None) -> tuple[Any, None]:
+        network, state = carry
+        updates, state = optimizer.update(jax.grad(loss)(network), state)
+        return (optax.apply_updates(network, updates), state), None
+
+    @jax.jit
+    def run(key: Any) -> Any:
+        network = VARIANTS[name](instance.environment, WIDTH, key=key)
+        (trained, _), _ = lax.scan(step, (network, optimizer.init(network)), length=300)
+        return tv(network), tv(trained)
+
+    before, after = run(jax.random.key(0))
+    return float(before), float(after)
+
+
+@pytest.mark.parametrize("problem", [EdgeAddition.matching, EdgeAddition.paper])
+def test_training_comes_below_the_bound_with_path_features(
+    problem: Callable[[Fraction], EdgeAddition],
+) -> None:
+    before, after = train(make_instance(problem(Fraction(9, 10))), "temporal")
+    assert before == pytest.approx(0.4, abs=0.05)
+    assert after <= 0.01
+
+
+def gradients(name: str, instance: Instance) -> list[Floats]:
+    """Of `log p_F` of one trajectory, at random weights."""
+    networks, batch = float64_networks(name, instance), every_trajectory(instance)
+    with jax.enable_x64(True):
+        grad = jax.jit(jax.vmap(jax.grad(lambda network: log_p_f(network, batch)[0])))
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(grad(networks))]
+
+
+@pytest.mark.parametrize("name", ["markovian", "temporal"])
+def test_gradients_are_finite_and_reach_every_weight(name: str, featured: Instance) -> None:
+    for leaf in gradients(name, featured):
+        assert np.isfinite(leaf).all()
+        assert np.abs(leaf).max() > APART
+
+
+def test_control_no_gradient_trains_a_markovian_network_on_a_forced_instance(
+    paper: Instance,
+) -> None:
+    assert max(np.abs(leaf).max() for leaf in gradients("markovian", paper)) <= 1e-11
+
+
+# Input
+
+
+def test_bad_options_are_refused(paper: Instance) -> None:
+    environment, key = paper.environment, jax.random.key(0)
+    lines = make_environment(Lines.laplaces(3, 1, seed=0))
+    with pytest.raises(InputError, match="but must be a GraphEnvironment"):
+        GCNNetwork(lines, 4, key=key)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the width is 0, but must be an integer of at least 1"):
+        GCNNetwork(environment, 0, key=key)
+    with pytest.raises(InputError, match="the layer is 'gat', but must be one of"):
+        GCNNetwork(environment, 4, layer="gat", key=key)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="symmetric is 1, a int, but must be a bool"):
+        TemporalGCNNetwork(environment, 4, symmetric=1, key=key)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the gate is 'size', but must be one of"):
+        TemporalGCNNetwork(environment, 4, gate="size", key=key)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the update is 'printed', but must be one of"):
+        TemporalGCNNetwork(environment, 4, update="printed", key=key)  # type: ignore[arg-type]
