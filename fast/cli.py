@@ -1,6 +1,7 @@
 """The command `pdai`. Imports JAX only in the commands that compute."""
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -201,6 +202,9 @@ Command = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parses the command line and runs the command; bad input exits with 2, in one message."""
+    # Read when JAX is imported; what is set by the user stands.
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pdai"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     try:
         command: Command = tyro.cli(
             Command,

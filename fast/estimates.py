@@ -18,10 +18,9 @@ from fast.evaluation import (
     Report,
     mean_best,
     mean_of,
-    uniform_policy,
 )
 from fast.losses import log_path_ratio
-from fast.policies import Policy
+from fast.policies import Policy, uniform_policy
 from fast.rollout import sample_backward, sample_trajectories, uniforms
 from fast.steps import evaluate
 from reference.metrics import Estimate, fcs_estimate

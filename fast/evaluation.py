@@ -10,8 +10,7 @@ import numpy as np
 from fast.bridge import Enumeration, Floats
 from fast.environments import AbstractEnvironment
 from fast.laws import MAX_HISTORIES, TerminalLaw, exact_law, sample_terminals, sampled_law
-from fast.networks import UniformNetwork
-from fast.policies import Policy
+from fast.policies import Policy, uniform_policy
 from reference.fields import FLOAT64
 from reference.marginals import marginal
 from reference.metrics import (
@@ -202,9 +201,3 @@ def mean_best(states: Any, log_rewards: Floats) -> float:
     """The mean log reward of the best distinct states, in nats."""
     _, first = np.unique(states, axis=0, return_index=True)
     return float(np.sort(log_rewards[first])[-MEAN_BEST:].mean())
-
-
-def uniform_policy(policy: Policy) -> Policy:
-    """The policy before any learning: uniform among the legal actions."""
-    network = UniformNetwork(policy.actions)
-    return Policy(network, None, policy.actions, policy.parents, "uniform", has_flow=False)

@@ -72,7 +72,9 @@ def draw_batch(
         config.epsilon and config.epsilon * jnp.clip(decay, 0, 1), config.temperature
     )
     replayed = 0 if state.buffer is None else round(config.replay_share * draws.shape[1])
-    forward, log_p_f = sample_trajectories(policy, environment, draws[1:, replayed:], exploration)
+    forward, log_p_f = sample_trajectories(
+        policy, environment, draws[1:, replayed:], exploration, skip_ended=config.seeds == 1
+    )
     if state.buffer is None:
         return Batch(forward, log_p_f), None
     buffer = add(state.buffer, forward.final, forward.log_reward)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fast.networks import AbstractNetwork, Perceptron
+from fast.networks import AbstractNetwork, Perceptron, UniformNetwork
 
 BackwardKind = Literal["uniform", "learned", "lifted"]
 
@@ -82,6 +82,12 @@ def masked_log_softmax(
 ) -> Float[Array, "*batch n"]:
     """The log of the soft-max over what the mask allows."""
     return jax.nn.log_softmax(jnp.where(mask, logits, MASKED))
+
+
+def uniform_policy(policy: Policy) -> Policy:
+    """The policy before any learning: uniform among the legal actions, and the legal parents."""
+    network = UniformNetwork(policy.actions)
+    return Policy(network, None, policy.actions, policy.parents, "uniform", has_flow=False)
 
 
 def count_parameters(policy: Policy) -> int:

@@ -22,7 +22,7 @@ from fast.objectives import (
     loss_and_gradient,
     loss_and_gradient_on_devices,
 )
-from fast.policies import Policy
+from fast.policies import Policy, uniform_policy
 from fast.replay import empty_buffer
 from fast.rollout import sample_trajectories, uniforms
 from fast.steps import evaluate
@@ -62,7 +62,10 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
 
     def init_one(seed: Int[Array, ""]) -> TrainState:
         policy = make_policy(config, environment, key=_key(seed, "policy"))
-        sampler = Sampler(policy, _first_log_z(policy, environment, _key(seed, "log_z")))
+        log_z = jnp.zeros(())
+        if config.loss == "tb":
+            log_z = _first_log_z(uniform_policy(policy), environment, _key(seed, "log_z"))
+        sampler = Sampler(policy, log_z)
         buffer = None
         if config.replay != "none":
             buffer = empty_buffer(environment, config.replay_capacity)
@@ -143,7 +146,7 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
 def _first_log_z(
     policy: Policy, environment: AbstractEnvironment[Any], key: PRNGKeyArray
 ) -> Float[Array, ""]:
-    """The best constant for the untrained policy: `log Z` may be far from 0."""
+    """The best constant for a policy: `log Z` may be far from 0."""
     draws = uniforms(key, environment, FIRST_BATCH)
     drawn, _ = sample_trajectories(policy, environment, draws)
     return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))

@@ -1,5 +1,6 @@
 """Every problem with every admissible dynamics, loss and backward policy."""
 
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import jax
@@ -26,6 +27,15 @@ SMALL: dict[str, dict[str, Any]] = {
 COMMON: dict[str, Any] = {
     "parameters": 4_000, "latent_size": 8, "batch": 8, "steps": 6, "replay_capacity": 16,
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation() -> Iterator[None]:
+    """What is compared is arithmetic; unoptimised machine code is made twice as fast."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
 
 # PHO4's table is not shipped; its environment is that of SIX6.
 NAMES = [name for name, task in TASKS.items() if task is not Pho4Config]
@@ -69,11 +79,11 @@ def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any
                     except InputError:
                         refused += 1
                         continue
-                    if replay == "uniform" or penalty == "huber":
+                    if (replay, penalty) in (("uniform", "huber"), ("none", "log-cosh")):
                         steps("lines", 2, run=False, loss=loss, dynamics=dynamics, **options)
                         traced += 1
     assert refused
-    assert traced >= (5 if loss == "fm" else 20)
+    assert traced >= (2 if loss == "fm" else 9)
 
 
 @pytest.mark.parametrize(
