@@ -1,5 +1,6 @@
 """The loss of a batch of trajectories and its gradient, as cheap as the policy allows."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,10 @@ from fast.steps import Steps, as_steps, evaluate, row_terms, rows_of
 # most of the padding is skipped.
 SMALLEST, BLOCK = 64, 512
 
+# Trajectories of a path-dependent policy per group: few enough that their activations stay in the
+# processor's cache.
+GROUP = 32
+
 # From derivatives by `log p_F`, `log p_B` and `log F` to those by the policy's parameters.
 Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
 
@@ -27,6 +32,8 @@ def evaluate_with_pullback(
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
     log_p_f: Float[Array, "batch time"] | None = None,
+    *,
+    skip_ended: bool = True,
 ) -> tuple[Steps, Pullback]:
     """`evaluate`, and the map from derivatives by its terms to those by the policy's parameters.
 
@@ -35,15 +42,74 @@ def evaluate_with_pullback(
         environment: the state graph.
         trajectories: a batch.
         log_p_f: of their actions, if known from sampling: spares a Markovian policy one of two
-            evaluations.
+            evaluations, and lets others go group by group.
+        skip_ended: whether these groups are cut where their trajectories have ended. Inside `vmap`
+            that is slower, as there all branches are taken.
     """
     if policy.is_markovian:
         return _by_blocks(policy, environment, trajectories, log_p_f)
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    terms, pull = jax.vjp(
-        lambda a: jnp.stack(evaluate(eqx.combine(a, static), environment, trajectories)[:3]), arrays
+
+    def terms(arrays: Policy, some: Trajectories) -> Float[Array, "3 rows time"]:
+        return jnp.stack(evaluate(eqx.combine(arrays, static), environment, some)[:3])
+
+    known = _known_terms(policy, environment, trajectories, log_p_f)
+    if known is None:
+        found, pull = jax.vjp(lambda arrays: terms(arrays, trajectories), arrays)
+        return as_steps(trajectories, found), lambda derivative: pull(derivative)[0]
+    batch, time = trajectories.actions.shape
+    share = math.gcd(batch, GROUP)
+    # Sorted by length, the trajectories of a group end at about the same time.
+    lengths = trajectories.active.sum(1)
+    order = jnp.argsort(lengths) if skip_ended and not environment.is_graded else jnp.arange(batch)
+    cuts = [time]
+    if skip_ended and not environment.is_graded:
+        cuts = sorted({-(-time * part // 4) for part in (1, 2, 3, 4)})
+
+    def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
+        def weighted(cut: int) -> Callable[[Policy, Trajectories, Array], Policy]:
+            def value(arrays: Policy, some: Trajectories, weights: Array) -> Array:
+                return jnp.sum(weights[:, :, :cut] * terms(arrays, _until(some, cut)))
+
+            return jax.grad(value)
+
+        def add(total: Policy, start: Array) -> tuple[Policy, None]:
+            chosen = lax.dynamic_slice_in_dim(order, start, share)
+            some = jax.tree.map(lambda leaf: leaf[chosen], trajectories)
+            cut = jnp.searchsorted(jnp.array(cuts), lengths[chosen].max())
+            gradient = lax.switch(
+                cut, [weighted(cut) for cut in cuts], arrays, some, derivative[:, chosen]
+            )
+            return jax.tree.map(jnp.add, total, gradient), None
+
+        total: Policy
+        total, _ = lax.scan(add, jax.tree.map(jnp.zeros_like, arrays), jnp.arange(0, batch, share))
+        return total
+
+    return as_steps(trajectories, known), pullback
+
+
+def _until(trajectories: Trajectories, time: int) -> Trajectories:
+    """Their first steps: all of them, if they have no more."""
+    return trajectories._replace(
+        states=jax.tree.map(lambda leaf: leaf[:, : time + 1], trajectories.states),
+        actions=trajectories.actions[:, :time],
+        active=trajectories.active[:, :time],
     )
-    return as_steps(trajectories, terms), lambda derivative: pull(derivative)[0]
+
+
+def _known_terms(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    log_p_f: Float[Array, "batch time"] | None,
+) -> Float[Array, "3 batch time"] | None:
+    """The terms, if they are known from sampling: with a uniform `p_B` and no flow."""
+    if log_p_f is None or policy.p_b != "uniform" or policy.has_flow:
+        return None
+    parents = jax.vmap(environment.parent_mask)(rows_of(trajectories).after).sum(-1)
+    log_p_b = -jnp.log(jnp.maximum(parents, 1)).astype(log_p_f.dtype).reshape(log_p_f.shape)
+    return jnp.stack([log_p_f, log_p_b, jnp.zeros_like(log_p_f)])
 
 
 def _by_blocks(
@@ -79,11 +145,9 @@ def _by_blocks(
         return start + size, values.at[:, chosen].set(found, mode="drop")
 
     start = jnp.zeros((), order.dtype)
-    if log_p_f is not None and policy.p_b == "uniform" and not policy.has_flow:
-        parents = jax.vmap(environment.parent_mask)(rows.after).sum(-1)
-        log_p_b = -jnp.log(jnp.maximum(parents, 1)).astype(log_p_f.dtype)
-        flat = log_p_f.reshape(-1)
-        values = jnp.stack([flat, log_p_b, jnp.zeros_like(flat)])
+    known = _known_terms(policy, environment, trajectories, log_p_f)
+    if known is not None:
+        values = known.reshape(3, -1)
     else:
         kind = jax.eval_shape(lambda: terms(arrays, start))[0].dtype
         _, values = lax.while_loop(

@@ -103,7 +103,9 @@ def loss_and_gradient(
     trajectories, log_p_f = batch
     if config.loss == "fm":
         return _flow_matching(config, environment, sampler, trajectories, axis)
-    steps, pullback = evaluate_with_pullback(sampler.policy, environment, trajectories, log_p_f)
+    steps, pullback = evaluate_with_pullback(
+        sampler.policy, environment, trajectories, log_p_f, skip_ended=config.seeds == 1
+    )
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
     everyone = steps if axis is None else Steps(*(_gather(x, axis) for x in steps))

@@ -28,7 +28,13 @@ COMMANDS = re.findall(r"^pdai (.*?)(?:#.*)?$", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_the_commands_are_understood(line: str) -> None:
+def test_the_commands_are_understood(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The problem of the README's example is found where the command is given.
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "my_module.py").write_text(code[0])
+    monkeypatch.chdir(tmp_path)
     arguments = shlex.split(line)
     if arguments[-1] == "--help":
         with pytest.raises(SystemExit) as stop:
