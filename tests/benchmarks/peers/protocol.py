@@ -1,0 +1,89 @@
+"""What every worker answers: requests and answers are JSON, one per line, over pipes."""
+
+import json
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from tasks import TASKS, BitTask, GridTask
+
+
+class Worker(ABC):
+    """One library on one task at a time."""
+
+    @abstractmethod
+    def versions(self) -> dict[str, str]:
+        """The versions of what decides the speed."""
+
+    @abstractmethod
+    def build(self, task: GridTask | BitTask, batch: int) -> int:
+        """Makes environment, network and optimiser afresh; returns the number of parameters."""
+
+    @abstractmethod
+    def train(self, steps: int) -> None:
+        """Trains; returns when the last step is done."""
+
+    @abstractmethod
+    def sample(self, batches: int) -> float:
+        """Samples without training; returns the mean number of actions of a trajectory."""
+
+    @abstractmethod
+    def log_rewards(self, terminals: list[list[int]]) -> list[float]:
+        """`log R` of terminal states, by the library's own code."""
+
+    def matmul(self) -> float:
+        """GFLOP/s of (batch x 256) times (256 x 256) in float32, where it is measured."""
+        raise NotImplementedError
+
+    # Requests
+
+    def setup(self, task: str, batch: int, steps: int) -> dict[str, float]:
+        """Builds, trains `steps` steps, and finds how much work fills about 0.2 s."""
+        self.batch = batch
+        parameters = self.build(TASKS[task], batch)
+        self.train(steps)
+        self.chunk = {kind: self._calibrate(kind) for kind in ("train", "sample")}
+        return {"parameters": parameters, "length": self.sample(self.chunk["sample"])}
+
+    def block(self, kind: str, seconds: float) -> dict[str, float]:
+        """Works for about `seconds`: the number of steps or trajectories, wall and CPU seconds."""
+        call, chunk, done = self._call(kind), self.chunk[kind], 0
+        wall, cpu = time.perf_counter(), time.process_time()
+        while time.perf_counter() - wall < seconds:
+            call(chunk)
+            done += chunk
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        return {
+            "count": done * (1 if kind == "train" else self.batch),
+            "wall": wall,
+            "cpu": cpu,
+        }
+
+    def _call(self, kind: str) -> Callable[[int], Any]:
+        return self.train if kind == "train" else self.sample
+
+    def _calibrate(self, kind: str) -> int:
+        call, trial = self._call(kind), 4
+        call(trial)  # compiles
+        started = time.perf_counter()
+        call(trial)
+        chunk = max(1, round(0.2 * trial / (time.perf_counter() - started)))
+        call(chunk)
+        return chunk
+
+
+def serve(worker: Worker) -> None:
+    """Answers requests until the input ends, or takes one training step (`--first-step`)."""
+    if sys.argv[1:2] == ["--first-step"]:
+        worker.build(TASKS[sys.argv[2]], int(sys.argv[3]))
+        worker.train(1)
+        print("done", flush=True)
+        return
+    # Whatever a library prints must not end up among the answers.
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = getattr(worker, request.pop("call"))(**request)
+        print(json.dumps(answer), file=answers, flush=True)

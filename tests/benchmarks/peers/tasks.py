@@ -1,0 +1,55 @@
+"""The tasks of the comparison, in plain Python, so that every worker reads the same numbers."""
+
+from random import Random
+from typing import NamedTuple
+
+
+class GridTask(NamedTuple):
+    """The hypergrid with reward `R0 + R1 prod [1/4 < a_i] + R2 prod [3/10 < a_i < 4/10]`.
+
+    Here `a_i = |x_i / (side - 1) - 1/2|`. The constants are the ones that all three libraries have.
+    """
+
+    dimension: int
+    side: int
+    r0: float = 1e-3
+    r1: float = 0.5
+    r2: float = 2.0
+
+
+class BitTask(NamedTuple):
+    """Bit strings of `words` words of `bits` bits, filled in any order.
+
+    The action `position * 2^bits + word` fills an empty position, and
+    `log R(x) = -exponent * d(x) / (words * bits)`, with `d` the Hamming distance to the
+    nearest mode.
+    """
+
+    words: int
+    bits: int
+    modes: tuple[tuple[int, ...], ...]
+    exponent: float
+
+
+def _modes(count: int, length: int) -> tuple[tuple[int, ...], ...]:
+    random = Random(0)
+    return tuple(tuple(random.randrange(2) for _ in range(length)) for _ in range(count))
+
+
+TASKS: dict[str, GridTask | BitTask] = {
+    "hypergrid 16^2": GridTask(2, 16),
+    "hypergrid 8^4": GridTask(4, 8),
+    "bits 32/4": BitTask(8, 4, _modes(8, 32), 20.0),
+}
+
+HIDDEN = (256, 256)
+LEARNING_RATE = 1e-3
+LOG_Z_LEARNING_RATE = 1e-1
+
+
+def random_terminals(task: GridTask | BitTask, count: int) -> list[list[int]]:
+    """Terminal states, as the coordinates of a cell or as the words of a string."""
+    random = Random(1)
+    if isinstance(task, GridTask):
+        return [[random.randrange(task.side) for _ in range(task.dimension)] for _ in range(count)]
+    return [[random.randrange(2**task.bits) for _ in range(task.words)] for _ in range(count)]

@@ -1,0 +1,158 @@
+"""gfnx: its environments, rollout and masking, and the trajectory-balance step of its scripts.
+
+gfnx ships losses only inside scripts that also log and evaluate, so the step is written here after
+`baselines/tb_hypergrid.py`: the network is evaluated again on the padded trajectories, by a vmap
+over time inside a vmap over trajectories. With `GFNX_FLAT=1` it is evaluated on the rows of all
+trajectories at once instead, which gfnx does not do; that shows how much of a difference is due to
+this alone. Steps run in one compiled loop, as in its scripts, without their callbacks.
+"""
+
+import importlib.metadata
+import os
+from typing import Any
+
+import equinox as eqx
+import gfnx
+import jax
+import jax.numpy as jnp
+import optax
+from gfnx.reward.hypergrid import GeneralHypergridRewardModule
+from jax import lax
+from protocol import Worker, serve
+from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+
+FLAT = os.environ.get("GFNX_FLAT") == "1"
+
+
+class ExactBands(GeneralHypergridRewardModule):
+    """Its reward with a margin: in float32, gfnx has |12/15 - 1/2| > 3/10, and 9 modes, not 4."""
+
+    def reward(self, state: Any, env_params: Any) -> jax.Array:
+        """The same formula; a margin far below the distance 1/(2 (side - 1)) between cells."""
+        a = jnp.abs(state.state / (env_params.side - 1) - 0.5)
+        outer, band = a > 0.25 + 1e-6, (a > 0.3 + 1e-6) & (a < 0.4 - 1e-6)
+        return self.R0 + self.R1 * jnp.all(outer, -1) + self.R2 * jnp.all(band, -1)
+
+
+class Gfnx(Worker):
+    """gfnx as its scripts drive it."""
+
+    def versions(self) -> dict[str, str]:
+        return {name: importlib.metadata.version(name) for name in ("gfnx", "jax", "jaxlib")}
+
+    def build(self, task: GridTask | BitTask, batch: int) -> int:
+        if isinstance(task, GridTask):
+            reward = ExactBands(task.r0, task.r1, task.r2)
+            env = gfnx.HypergridEnvironment(reward, dim=task.dimension, side=task.side)
+            env_params = env.init(jax.random.PRNGKey(0))
+            features = env.observation_space.shape[0]
+
+            def encode(observation: jax.Array) -> jax.Array:
+                return observation
+        else:
+            length, values = task.words * task.bits, 2**task.bits
+            reward = gfnx.BitseqRewardModule(length, task.bits, len(task.modes), task.exponent)
+            env = gfnx.BitseqEnvironment(reward, n=length, k=task.bits)
+            env_params = env.init(jax.random.PRNGKey(0)).replace(
+                reward_params={"mode_set": jnp.array(task.modes, bool)}
+            )
+            features = task.words * (values + 1)
+
+            def encode(observation: jax.Array) -> jax.Array:
+                # Without the token that begins every string; the empty place is the last value.
+                return jax.nn.one_hot(observation[1:], values + 1).reshape(-1)
+
+        self.env, self.env_params = env, env_params
+        network = eqx.nn.MLP(
+            features, env.action_space.n, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(0)
+        )
+        params, static = eqx.partition(network, eqx.is_array)
+        optimizer = optax.multi_transform(
+            {"network": optax.adam(LEARNING_RATE), "log_z": optax.adam(LOG_Z_LEARNING_RATE)},
+            {"network": jax.tree.map(lambda _: "network", params), "log_z": "log_z"},
+        )
+        uniform = jnp.zeros(env.backward_action_space.n)
+
+        def logits(params: Any, observation: jax.Array) -> jax.Array:
+            return eqx.combine(params, static)(encode(observation))
+
+        def policy(key: Any, observations: Any, params: Any) -> tuple[Any, Any]:
+            forward = jax.vmap(lambda x: logits(params, x))(observations)
+            backward = jnp.broadcast_to(uniform, (batch, *uniform.shape))
+            return forward, {"forward_logits": forward, "backward_logits": backward}
+
+        def rollout(key: Any, params: Any) -> tuple[Any, Any]:
+            return gfnx.utils.forward_rollout(key, batch, policy, params, env, env_params)
+
+        def evaluate(params: Any, observations: jax.Array) -> jax.Array:
+            row = lambda x: logits(params, x)  # noqa: E731
+            if not FLAT:
+                return jax.vmap(jax.vmap(row))(observations)
+            rows = observations.reshape(-1, *observations.shape[2:])
+            return jax.vmap(row)(rows).reshape(*observations.shape[:2], -1)
+
+        def loss_of(learned: Any, trajectories: Any) -> jax.Array:
+            over_time = lambda f: jax.vmap(f, (1, None), 1)  # noqa: E731
+            states, actions = trajectories.state, trajectories.action
+            invalid = over_time(env.get_invalid_mask)(states, env_params)
+            scores = gfnx.utils.mask_logits(evaluate(learned["network"], trajectories.obs), invalid)
+            taken = jnp.take_along_axis(jax.nn.log_softmax(scores), actions[..., None], -1)[..., 0]
+            log_p_f = jnp.where(trajectories.pad, 0.0, taken).sum(1)
+
+            before = jax.tree.map(lambda x: x[:, :-1], states)
+            after = jax.tree.map(lambda x: x[:, 1:], states)
+            backward_action = jax.vmap(env.get_backward_action, (1, 1, 1, None), 1)(
+                before, actions[:, :-1], after, env_params
+            )
+            invalid = over_time(env.get_invalid_backward_mask)(after, env_params)
+            scores = gfnx.utils.mask_logits(jnp.broadcast_to(uniform, invalid.shape), invalid)
+            taken = jnp.take_along_axis(jax.nn.log_softmax(scores), backward_action[..., None], -1)[
+                ..., 0
+            ]
+            target = taken + trajectories.log_gfn_reward[:, :-1]
+            target = jnp.where(trajectories.pad[:, :-1], 0.0, target).sum(1)
+            return optax.losses.squared_error(learned["log_z"] + log_p_f, target).mean()
+
+        def one_step(state: Any, _: None) -> tuple[Any, jax.Array]:
+            key, learned, optimizer_state = state
+            key, sample_key = jax.random.split(key)
+            trajectories, _ = rollout(sample_key, learned["network"])
+            loss, gradient = jax.value_and_grad(loss_of)(learned, trajectories)
+            updates, optimizer_state = optimizer.update(gradient, optimizer_state, learned)
+            return (key, optax.apply_updates(learned, updates), optimizer_state), loss
+
+        def sample(params: Any, keys: Any) -> jax.Array:
+            def one(key: Any) -> tuple[jax.Array, jax.Array]:
+                _, info = rollout(key, params)
+                return info["trajectory_length"].mean(), info["log_gfn_reward"].sum()
+
+            lengths, rewards = lax.map(one, keys)
+            return lengths.mean(), rewards.sum()
+
+        learned = {"network": params, "log_z": jnp.zeros(())}
+        self.state = (jax.random.PRNGKey(1), learned, optimizer.init(learned))
+        self.advance = jax.jit(
+            lambda state, steps: lax.scan(one_step, state, None, length=steps), static_argnums=1
+        )
+        self.draw = jax.jit(sample)
+        self.key = jax.random.PRNGKey(2)
+        return sum(leaf.size for leaf in jax.tree.leaves(params))
+
+    def train(self, steps: int) -> None:
+        self.state, losses = self.advance(self.state, steps)
+        losses.block_until_ready()
+
+    def sample(self, batches: int) -> float:
+        self.key, key = jax.random.split(self.key)
+        lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
+        return float(lengths)
+
+    def log_rewards(self, terminals: list[list[int]]) -> list[float]:
+        state = self.env.get_init_state(len(terminals))
+        field = "state" if isinstance(self.env, gfnx.HypergridEnvironment) else "tokens"
+        state = state.replace(**{field: jnp.array(terminals)})
+        return [float(x) for x in self.env.reward_module.log_reward(state, self.env_params)]
+
+
+if __name__ == "__main__":
+    serve(Gfnx())

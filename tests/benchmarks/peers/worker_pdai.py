@@ -1,0 +1,118 @@
+"""This project, through `make_trainer` and `sample_trajectories`."""
+
+import importlib.metadata
+import time
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from bits import AnyOrderBits
+from jax import lax
+from protocol import Worker, serve
+from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+
+from fast import training
+from fast.environments import AbstractEnvironment, GridEnvironment
+from fast.policies import Policy
+from fast.rollout import sample_trajectories, uniforms
+from fast.tasks import GridConfig
+from reference.problems import Grid
+
+
+def make_trainer(environment: AbstractEnvironment[Any], batch: int) -> training.Trainer:
+    """Trajectory balance on a Markovian policy of the given hidden layers, without exploration."""
+    features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
+    sizes = [features, *HIDDEN, environment.actions]
+    config = GridConfig(
+        dynamics="markov",
+        loss="tb",
+        batch=batch,
+        epsilon=0.0,
+        schedule="constant",
+        hidden_layers=len(HIDDEN),
+        # The number of parameters that these layers have: the nearest width is theirs.
+        parameters=sum((n + 1) * m for n, m in pairwise(sizes)),
+        learning_rate=LEARNING_RATE,
+        log_z_learning_rate=LOG_Z_LEARNING_RATE,
+    )
+    return training.make_trainer(config, environment)
+
+
+def sample(policy: Policy, environment: Any, batch: int, key: Any) -> tuple[Any, Any]:
+    """The mean number of actions of a batch, and its rewards."""
+    draws = uniforms(key, environment, batch)
+    trajectories, _ = sample_trajectories(policy, environment, draws)
+    return trajectories.active.sum(1).mean(), trajectories.log_reward
+
+
+def first_policy(state: Any) -> Policy:
+    """The policy of the only seed."""
+    policy: Policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
+    return policy
+
+
+class Pdai(Worker):
+    """The fast half of this project."""
+
+    def versions(self) -> dict[str, str]:
+        return {name: importlib.metadata.version(name) for name in ("pdai", "jax", "jaxlib")}
+
+    def build(self, task: GridTask | BitTask, batch: int) -> int:
+        self.environment: AbstractEnvironment[Any]
+        if isinstance(task, GridTask):
+            self.environment = GridEnvironment.from_problem(Grid(task.side, task.dimension))
+        else:
+            self.environment = AnyOrderBits.from_modes(
+                task.words, task.bits, task.modes, task.exponent
+            )
+        self.trainer = make_trainer(self.environment, batch)
+        self.state = self.trainer.init()
+        self.key = jax.random.key(2)
+
+        def draw(policy: Policy, environment: Any, keys: Any) -> tuple[Any, Any]:
+            lengths, rewards = lax.map(lambda key: sample(policy, environment, batch, key), keys)
+            return lengths.mean(), rewards.sum()
+
+        self.draw = jax.jit(draw)
+        return sum(leaf.size for leaf in jax.tree.leaves(first_policy(self.state)))
+
+    def train(self, steps: int) -> None:
+        self.state, info = self.trainer.advance(self.state, steps)
+        info.loss.block_until_ready()
+
+    def sample(self, batches: int) -> float:
+        self.key, key = jax.random.split(self.key)
+        keys = jax.random.split(key, batches)
+        lengths, _ = self.draw(first_policy(self.state), self.environment, keys)
+        return float(lengths)
+
+    def log_rewards(self, terminals: list[list[int]]) -> list[float]:
+        environment = self.environment
+        if isinstance(environment, GridEnvironment):
+            state: Any = jax.vmap(lambda _: environment.initial())(jnp.arange(len(terminals)))
+            state = state._replace(coordinates=jnp.array(terminals), stopped=state.stopped | True)
+        else:
+            state = environment.encode(terminals)
+        return [float(x) for x in jax.vmap(environment.log_reward)(state)]
+
+    def matmul(self) -> float:
+        weights = jax.random.normal(jax.random.key(0), (256, 256)) / 16
+        rows = jax.random.normal(jax.random.key(1), (self.batch, 256))
+        repeats = 40_000 // self.batch
+
+        @jax.jit
+        def chain(rows: Any, weights: Any) -> Any:
+            return lax.fori_loop(0, repeats, lambda _, x: x @ weights, rows)
+
+        chain(rows, weights).block_until_ready()
+        seconds = []
+        for _ in range(5):
+            started = time.process_time()
+            chain(rows, weights).block_until_ready()
+            seconds.append(time.process_time() - started)
+        return 2 * 256 * 256 * self.batch * repeats / sorted(seconds)[2] / 1e9
+
+
+if __name__ == "__main__":
+    serve(Pdai())

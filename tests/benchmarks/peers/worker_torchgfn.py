@@ -1,0 +1,101 @@
+"""torchgfn, as in its own `train_hypergrid_simple.py`, without printing and validation."""
+
+import importlib.metadata
+import os
+from typing import Any
+
+import torch
+from gfn.estimators import DiscretePolicyEstimator
+from gfn.gflownet import TBGFlowNet
+from gfn.gym import HyperGrid, NonAutoregressiveBitSequence
+from gfn.preprocessors import KHotPreprocessor, Preprocessor
+from gfn.samplers import Sampler
+from gfn.utils.modules import MLP, DiscreteUniform
+from protocol import Worker, serve
+from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+
+
+class OneHotWords(Preprocessor):
+    """One-hot features of the words, with one more value for "empty"."""
+
+    def __init__(self, words: int, values: int):
+        super().__init__(output_dim=words * (values + 1))
+        self.values = values
+
+    def preprocess(self, states: Any) -> torch.Tensor:
+        """The features of a batch of states."""
+        one_hot = torch.nn.functional.one_hot(states.tensor + 1, self.values + 1)
+        return one_hot.flatten(-2).float()
+
+
+class Torchgfn(Worker):
+    """Log-probabilities are saved while sampling, which is the faster of its two ways."""
+
+    def versions(self) -> dict[str, str]:
+        return {name: importlib.metadata.version(name) for name in ("torchgfn", "torch")}
+
+    def build(self, task: GridTask | BitTask, batch: int) -> int:
+        torch.manual_seed(0)
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
+        preprocessor: Preprocessor
+        if isinstance(task, GridTask):
+            self.env = HyperGrid(
+                task.dimension,
+                task.side,
+                reward_fn_kwargs={"R0": task.r0, "R1": task.r1, "R2": task.r2},
+            )
+            preprocessor = KHotPreprocessor(height=task.side, ndim=task.dimension)
+        else:
+            self.env = NonAutoregressiveBitSequence(
+                word_size=task.bits,
+                seq_size=task.words * task.bits,
+                n_modes=len(task.modes),
+                reward_exponent=task.exponent,
+                H=torch.tensor(task.modes),
+            )
+            preprocessor = OneHotWords(task.words, 2**task.bits)
+        features, actions = preprocessor.output_dim, self.env.n_actions
+        width, depth = HIDDEN[0], len(HIDDEN)
+        forward = MLP(features, actions, hidden_dim=width, n_hidden_layers=depth)
+        p_f = DiscretePolicyEstimator(forward, actions, preprocessor=preprocessor)
+        p_b = DiscretePolicyEstimator(
+            DiscreteUniform(actions - 1), actions, preprocessor=preprocessor, is_backward=True
+        )
+        self.gflownet = TBGFlowNet(pf=p_f, pb=p_b, init_logZ=0.0)
+        self.sampler = Sampler(p_f)
+        self.optimizer = torch.optim.Adam(self.gflownet.pf_pb_parameters(), lr=LEARNING_RATE)
+        self.optimizer.add_param_group(
+            {"params": self.gflownet.logz_parameters(), "lr": LOG_Z_LEARNING_RATE}
+        )
+        self.n = batch
+        return sum(p.numel() for p in forward.parameters())
+
+    def train(self, steps: int) -> None:
+        for _ in range(steps):
+            trajectories = self.sampler.sample_trajectories(
+                self.env, n=self.n, save_logprobs=True, save_estimator_outputs=False
+            )
+            self.optimizer.zero_grad()
+            loss = self.gflownet.loss(self.env, trajectories, recalculate_all_logprobs=False)
+            loss.backward()
+            self.optimizer.step()
+
+    def sample(self, batches: int) -> float:
+        total = 0.0
+        with torch.no_grad():
+            for _ in range(batches):
+                trajectories = self.sampler.sample_trajectories(
+                    self.env, n=self.n, save_logprobs=False, save_estimator_outputs=False
+                )
+                # The reward is part of a sample, and computed when it is asked for.
+                assert trajectories.log_rewards is not None
+                total += float(trajectories.terminating_idx.float().mean())
+        return total / batches
+
+    def log_rewards(self, terminals: list[list[int]]) -> list[float]:
+        states = self.env.states_from_tensor(torch.tensor(terminals))
+        return [float(value) for value in self.env.log_reward(states)]
+
+
+if __name__ == "__main__":
+    serve(Torchgfn())
