@@ -241,6 +241,11 @@ def _evaluate(
 
 def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Floats:
     """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents."""
+    heads = [v for _, v in enumeration.dag.edges]
+    if policy.p_b == "uniform":
+        # In float64 whatever the network is in, so that its mass is 1 to float64's rounding.
+        uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])
+        return uniform
     with jax.enable_x64(float64):
         observations = jnp.asarray(enumeration.observations, jnp.float64 if float64 else None)
         table = np.asarray(
@@ -252,7 +257,6 @@ def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> 
             ),
             np.float64,
         )
-    heads = [v for _, v in enumeration.dag.edges]
     log_p_b: Floats = table[heads, enumeration.undo]
     return log_p_b
 

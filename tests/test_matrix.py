@@ -1,6 +1,5 @@
 """Every problem with every admissible dynamics, loss and backward policy."""
 
-from collections.abc import Iterator
 from typing import Any, get_args
 
 import jax
@@ -27,14 +26,6 @@ SMALL: dict[str, dict[str, Any]] = {
 COMMON: dict[str, Any] = {
     "parameters": 4_000, "latent_size": 8, "batch": 8, "steps": 6, "replay_capacity": 16,
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation() -> Iterator[None]:
-    """What is compared is arithmetic; unoptimised machine code is made twice as fast."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 # PHO4's table is not shipped; its environment is that of SIX6.
