@@ -244,7 +244,11 @@ def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None
     assert "edges, all followed, undone and redone" in output
 
 
-def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(tmp_path: Path) -> None:
+def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A quarter of a million samples are worth optimised code.
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
     options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "6000"]
     result = pdai("train", "grid", *options, cwd=tmp_path)
     assert "TV to the target (sampled)" in result.stdout
