@@ -80,7 +80,10 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
         return result
 
     def advance(
-        environment: AbstractEnvironment[Any], state: TrainState, steps: int
+        environment: AbstractEnvironment[Any],
+        seeds: Int[Array, " seeds"],
+        state: TrainState,
+        steps: int,
     ) -> tuple[TrainState, TrainInfo]:
         one = partial(advance_one, environment, steps)
         if config.seeds > 1:
@@ -91,12 +94,13 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
-    # The environment is an argument: as a constant, its reward table would slow compilation.
-    compiled = jax.jit(advance, static_argnums=2, donate_argnums=1)
+    # The environment is an argument: as a constant, its reward table would slow compilation. So are
+    # the seeds: other seeds find the program compiled.
+    compiled = jax.jit(advance, static_argnums=3, donate_argnums=2)
     initialise = jax.jit(jax.vmap(init_one))
     return Trainer(
         lambda: initialise(seeds),
-        lambda state, steps: compiled(environment, state, steps),
+        lambda state, steps: compiled(environment, seeds, state, steps),
     )
 
 
