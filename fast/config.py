@@ -13,7 +13,7 @@ import tyro
 
 from reference.errors import InputError
 
-Encoding = Literal["one-hot", "natural"]
+Encoding = Literal["one-hot", "natural", "fourier"]
 DynamicsName = Literal["srwm", "gru", "lstm", "rnn", "linear", "markov", "temporal-gcn", "gcn"]
 LossName = Literal["tb", "log_variance", "db", "subtb", "fm"]
 BackwardKind = Literal["uniform", "learned", "lifted"]
@@ -46,7 +46,8 @@ class TrainConfig(ABC):
     """Backward policy: uniform over parents, learned from the state, or lifted: learned from state
     and latent, with a mass that differs from 1, so that the target is bent (srwm only)."""
     encoding: Encoding = "one-hot"
-    """Features of a state: one-hot, or the integers themselves as in the paper's psi(p_i) = i."""
+    """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, or
+    their sines and cosines."""
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
     hidden_layers: int = 0

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -264,8 +265,11 @@ def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> 
             while step < config.steps:
                 started = time.perf_counter()
                 size = min(CHUNK, config.steps - step)
-                state, info = setup.trainer.advance(state, size)
-                losses = np.asarray(info.loss, np.float64)
+                try:
+                    state, info = setup.trainer.advance(state, size)
+                    losses = np.asarray(info.loss, np.float64)
+                except jax.errors.JaxRuntimeError as error:
+                    raise out_of_memory(error, config, folder) from error
                 seconds += time.perf_counter() - started
                 _check_finite(losses, config, step, folder)
                 step += size
@@ -310,6 +314,22 @@ def _check_finite(losses: Floats, config: TrainConfig, step: int, folder: Path) 
             f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
             f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
         )
+
+
+def out_of_memory(
+    error: jax.errors.JaxRuntimeError, config: TrainConfig, folder: Path
+) -> Exception:
+    """The error to raise for one of JAX: ours if the device's memory ran out, else the same."""
+    if "RESOURCE_EXHAUSTED" not in str(error):
+        other: Exception = error
+        return other
+    wanted = re.search(r"allocat\w+ ([\d.]+ ?\w*)", str(error))
+    amount = f" (asked for {wanted[1]} at once)" if wanted else ""
+    return InputError(
+        f"a batch of {config.batch} trajectories and {config.seeds} seeds does not fit into the "
+        f"device's memory{amount}: train with --batch {max(2, config.batch // 2)}, fewer --seeds, "
+        f"or more --devices; the last checkpoint is in {str(folder)!r}"
+    )
 
 
 def _whole_chunks(steps: float) -> int:

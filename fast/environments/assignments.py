@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import encode_numbers
 
 Order = Literal["any", "fixed"]
 
@@ -81,8 +82,8 @@ class AbstractAssignmentEnvironment(AbstractEnvironment[Assignment]):
         return Assignment(jax.random.randint(key, (self.places,), 1, self.choices + 1, jnp.int32))
 
     def observe(self, state: Assignment) -> Float[Array, " features"]:
-        if self.encoding == "natural":
-            return self.numbers(state)
+        if self.encoding != "one-hot":
+            return encode_numbers(self.numbers(state), self.encoding)
         one_hot = state.values[:, None] == jnp.arange(self.choices + 1)
         return one_hot.astype(jnp.float32).reshape(-1)
 

@@ -59,7 +59,7 @@ class GraphEnvironment(AbstractEnvironment[GraphState]):
         """The environment with the parameters of `problem`.
 
         Raises:
-            InputError: if the encoding is "natural".
+            InputError: if the encoding is not "one-hot".
         """
         if encoding != "one-hot":
             raise InputError(

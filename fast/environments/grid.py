@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
 from reference.problems import Cell, Grid, Landscape
 
@@ -82,8 +83,8 @@ class GridEnvironment(AbstractEnvironment[GridState]):
         return GridState(cell, jnp.bool_(True))
 
     def observe(self, state: GridState) -> Float[Array, " features"]:
-        if self.encoding == "natural":
-            return state.coordinates.astype(jnp.float32)
+        if self.encoding != "one-hot":
+            return encode_numbers(state.coordinates, self.encoding)
         one_hot = state.coordinates[:, None] == jnp.arange(self.side)
         return one_hot.astype(jnp.float32).reshape(-1)
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
 from reference.problems import Lines
 
@@ -79,8 +80,8 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
         return LinesState(place, jnp.bool_(True))
 
     def observe(self, state: LinesState) -> Float[Array, " features"]:
-        if self.encoding == "natural":
-            return state.position[None].astype(jnp.float32)
+        if self.encoding != "one-hot":
+            return encode_numbers(state.position[None], self.encoding)
         return (jnp.arange(self.length + 1) == state.position).astype(jnp.float32)
 
     def log_reward(self, state: LinesState) -> Float[Array, ""]:

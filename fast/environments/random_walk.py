@@ -11,6 +11,7 @@ import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
@@ -101,8 +102,8 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         return WalkState(cell, jnp.int32(self.horizon))
 
     def observe(self, state: WalkState) -> Float[Array, " features"]:
-        if self.encoding == "natural":
-            return jnp.append(state.position, state.time).astype(jnp.float32)
+        if self.encoding != "one-hot":
+            return encode_numbers(jnp.append(state.position, state.time), self.encoding)
         cells = state.position[:, None] == jnp.arange(-self.radius, self.radius + 1)
         time = state.time == jnp.arange(self.horizon + 1)
         return jnp.concatenate([cells.reshape(-1), time]).astype(jnp.float32)

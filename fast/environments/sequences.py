@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
@@ -95,8 +96,8 @@ class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
         return SequenceState(tokens, jnp.int32(self.length))
 
     def observe(self, state: SequenceState) -> Float[Array, " features"]:
-        if self.encoding == "natural":
-            return state.tokens.astype(jnp.float32)
+        if self.encoding != "one-hot":
+            return encode_numbers(state.tokens, self.encoding)
         one_hot = state.tokens[:, None] == jnp.arange(self.letters + 1)
         return one_hot.astype(jnp.float32).reshape(-1)
 

@@ -15,6 +15,7 @@ from fast.environments import (
     AbstractEnvironment,
     AnyProblem,
     BitEnvironment,
+    Encoding,
     GridEnvironment,
     IsingEnvironment,
     LinesEnvironment,
@@ -72,12 +73,15 @@ def test_random_terminals_are_uniform_on_the_terminals(instance: Instance) -> No
     assert statistic <= chi2.ppf(1 - 1e-6, len(dag.terminals) - 1)
 
 
-def test_natural_observations_tell_all_inner_states_apart(instance: Instance) -> None:
+@pytest.mark.parametrize("encoding", ["natural", "fourier"])
+def test_other_observations_tell_all_inner_states_apart(
+    instance: Instance, encoding: Encoding
+) -> None:
     if isinstance(instance.problem, Sets | EdgeAddition):
-        with pytest.raises(InputError, match=r"encoding"):
-            make_environment(instance.problem, "natural")
+        with pytest.raises(InputError, match=f"the encoding is '{encoding}'"):
+            make_environment(instance.problem, encoding)
         return
-    environment, dag = make_environment(instance.problem, "natural"), instance.enumeration.dag
+    environment, dag = make_environment(instance.problem, encoding), instance.enumeration.dag
     inner = [environment.encode(dag.labels[u]) for u, row in enumerate(dag.children) if row]
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *inner)
     rows = np.asarray(jax.jit(jax.vmap(environment.observe))(states))

@@ -1,0 +1,22 @@
+"""What a network sees of the numbers that a state is made of."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from fast.environments.base import Encoding
+
+# Wavelengths from 2 pi to 20,000 pi, in equal ratios.
+FREQUENCIES = 10_000.0 ** (-np.arange(16) / 16)
+
+
+def encode_numbers(numbers: Float[Array, " n"], encoding: Encoding) -> Float[Array, " features"]:
+    """The numbers themselves ("natural"), or 16 sines and cosines of each ("fourier").
+
+    The sinusoidal code of Vaswani et al. (Attention is all you need, 2017).
+    """
+    numbers = numbers.astype(jnp.float32)
+    if encoding == "natural":
+        return numbers
+    angles = numbers[:, None] * jnp.asarray(FREQUENCIES, numbers.dtype)
+    return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], -1).reshape(-1)
