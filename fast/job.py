@@ -10,23 +10,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from fast.bridge import Enumeration, Floats, enumerate_environment
+from fast.bridge import Floats
 from fast.config import TrainConfig
-from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
-from fast.estimates import (
-    CURVE_SAMPLES,
-    curve_value,
-    estimated_report,
-    exact_terminals,
-    forward_paths,
-)
-from fast.evaluation import Report, enumerated_report, law_of, target_law
+from fast.estimates import forward_paths
+from fast.evaluation import Report
 from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
+from fast.meter import Meter
 from fast.objectives import TrainState
 from fast.plotting import plot_runs
-from fast.policies import Policy, count_parameters
+from fast.policies import count_parameters
 from fast.progress import Progress
+from fast.run_setup import Setup, set_up
 from fast.runs import (
     append_metrics,
     create_run,
@@ -38,73 +33,14 @@ from fast.runs import (
     save_law,
     write_json,
 )
-from fast.tasks import CustomConfig
-from fast.training import Trainer, make_trainer
 from reference.errors import InputError
-from reference.metrics import total_variation
-from reference.problems import ClosedForm, closed_form
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.
 CHUNK = 100
 
 
-class Setup(NamedTuple):
-    """A run's objects, rebuilt from its configuration.
-
-    Attributes:
-        config: what was asked for.
-        environment: the problem as array code.
-        enumeration: the problem, enumerated; None if it is too large.
-        closed_form: its exact answer, if it has one and is too large to enumerate.
-        trainer: the training method.
-        initial: the state of training before the first step.
-    """
-
-    config: TrainConfig
-    environment: AbstractEnvironment[Any]
-    enumeration: Enumeration | None
-    closed_form: ClosedForm[Any] | None
-    trainer: Trainer
-    initial: TrainState
-
-    def policies(self, state: TrainState) -> list[Policy]:
-        """The policy of each seed."""
-        return [
-            jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
-            for i in range(self.config.seeds)
-        ]
-
-
 class DivergedError(InputError):
     """The loss stopped being a number."""
-
-
-def set_up(config: TrainConfig) -> Setup:
-    """Enumerates the problem if it is small enough, checks the environment against it, and starts.
-
-    Raises:
-        InputError: if a lifted `p_B` is asked for on a problem that is not enumerated.
-    """
-    problem = config.problem()
-    environment = (
-        TabularEnvironment.from_problem(problem, getattr(problem, "features", None))
-        if isinstance(config, CustomConfig)
-        else make_environment(problem, config.encoding)
-    )
-    enumeration, form = None, None
-    if config.states() <= config.max_states:
-        enumeration = enumerate_environment(problem, environment, config.max_states)
-    elif config.p_b == "lifted":
-        raise InputError(
-            f"p_b lifted on {config.states():,} states: its mass bends the target, and can be "
-            "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
-            "--max-states"
-        )
-    else:
-        with contextlib.suppress(InputError):
-            form = closed_form(problem)
-    trainer = make_trainer(config, environment)
-    return Setup(config, environment, enumeration, form, trainer, trainer.init())
 
 
 def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
@@ -189,63 +125,9 @@ def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
-class _Meter:
-    """The distance to the target during training, and at the end."""
-
-    def __init__(self, setup: Setup):
-        self._setup = setup
-        self._target = None if setup.enumeration is None else target_law(setup.enumeration)
-        self._exact = None
-        if setup.closed_form is not None:
-            self._exact = exact_terminals(
-                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.seed
-            )
-
-    def now(self, state: TrainState, step: int) -> list[float] | None:
-        """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
-        setup, values = self._setup, []
-        for policy in setup.policies(state):
-            if setup.enumeration is None:
-                value = curve_value(policy, setup.environment, setup.closed_form, self._exact, step)
-                if value is None:
-                    return None
-            else:
-                assert self._target is not None
-                law = law_of(policy, setup.environment, setup.enumeration, final=False, seed=step)
-                value = total_variation(law.probabilities.tolist(), self._target.tolist())
-            values.append(value)
-        return values
-
-    def final(self, state: TrainState) -> tuple[Report, Floats, Floats]:
-        """The report; learned and target probabilities, of all terminals or of the FCS states."""
-        config, environment = self._setup.config, self._setup.environment
-        policies = self._setup.policies(state)
-        log_z = None
-        if config.loss == "tb":
-            log_z = [float(x) for x in state.sampler.log_z]
-        elif config.has_flow:
-            start = environment.observe(environment.initial())
-            log_z = [
-                float(p.log_flow(p.network.evaluate(p.network.initial(), start))) for p in policies
-            ]
-        if self._setup.enumeration is None:
-            return estimated_report(
-                policies, log_z, environment, self._setup.closed_form, config.seed
-            )
-        assert self._target is not None
-        laws = [
-            law_of(policy, environment, self._setup.enumeration, final=True, seed=config.seed + i)
-            for i, policy in enumerate(policies)
-        ]
-        report = enumerated_report(
-            policies, log_z, environment, self._setup.enumeration, laws, config.seed
-        )
-        return report, np.stack([law.probabilities for law in laws]), self._target
-
-
 def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> Report:
     config = setup.config
-    meter = _Meter(setup)
+    meter = Meter(setup)
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)
     records = read_metrics(folder)

@@ -15,20 +15,15 @@ MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
 # environment made of a problem's enumerated DAG; the others may take from the reference the
 # parameters and labels of problems (and their errors), but no semantics.
 BRIDGES = {
-    "audit",
-    "bridge",
-    "checking",
-    "estimates",
-    "evaluation",
-    "job",
-    "laws",
-    "tables",
-    "tabular",
-}
+    "audit", "bridge", "checking", "estimates", "evaluation", "laws", "meter", "tables", "tabular",
+}  # fmt: skip
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network, and a task may be
-# a problem named by its user.
-COMMANDS = {"cli": {"reference.drawing", "reference.inspection"}, "tasks": {"reference.inspection"}}
+# a problem that its user names.
+COMMANDS = {
+    "cli": {"reference.drawing", "reference.inspection"},
+    "custom": {"reference.inspection"},
+}
 
 
 def imports(path: Path) -> set[str]:

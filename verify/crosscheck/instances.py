@@ -49,14 +49,10 @@ UNEVEN = EdgeAddition(
 
 PROBLEMS: dict[str, AnyProblem] = {
     "lines": Lines.laplaces(5, 2, seed=1),
-    "lines, M = 1": Lines.laplaces(4, 1, seed=2),
-    "lines, sparse, M = 3": Lines.sparse(6, 3, (2, 5)),
     "grid": Grid(4, 2),
-    "grid, 3 axes": Grid(3, 3),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
     "graphs": all_graphs(4, 2),
-    "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
     "sets": Sets.random(5, 3, seed=1),
     "walk": LazyRandomWalk(1, 3, 2),
@@ -66,6 +62,10 @@ PROBLEMS: dict[str, AnyProblem] = {
 
 # Other rewards, or the like state graphs, trees among them: only their environments are compared.
 VARIANTS: dict[str, AnyProblem] = {
+    "lines, M = 1": Lines.laplaces(4, 1, seed=2),
+    "lines, sparse, M = 3": Lines.sparse(6, 3, (2, 5)),
+    "grid, 3 axes": Grid(3, 3),
+    "table, append": TableSequences("AC", 4, "append", TABLE, 1),
     "grid, printed": Grid(4, 2, "printed"),
     "grid, sparse": Grid(6, 2, "sparse"),
     "graphs, matching": EdgeAddition.matching(),

@@ -1,0 +1,84 @@
+"""The tasks of `pdai train`: one configuration per problem, with its defaults.
+
+Imports no JAX, so that the command line answers at once.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from fast.config import TrainConfig
+from fast.tasks.choices import GraphsConfig, IsingConfig, PreferenceConfig, SetsConfig
+from fast.tasks.custom import CustomConfig
+from fast.tasks.sequences import BitsConfig, Pho4Config, Six6Config, SynConfig
+from fast.tasks.walks import GridConfig, LinesConfig, RandomWalkConfig
+from reference.errors import InputError
+
+FORMAT = 2
+
+TASKS: dict[str, type[TrainConfig]] = {
+    task.problem_name: task
+    for task in (
+        Six6Config, Pho4Config, SynConfig, BitsConfig, LinesConfig, GridConfig, SetsConfig,
+        PreferenceConfig, RandomWalkConfig, IsingConfig, GraphsConfig, CustomConfig,
+    )
+}  # fmt: skip
+
+
+def to_json(config: TrainConfig) -> dict[str, Any]:
+    """A configuration as plain data, without the folder it is stored in."""
+    fields = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in dataclasses.asdict(config).items()
+    }
+    del fields["out"]
+    return {"format": FORMAT, "problem": config.problem_name, **fields}
+
+
+def from_json(data: dict[str, Any], source: str) -> TrainConfig:
+    """The configuration that `to_json` wrote.
+
+    Raises:
+        InputError: if it is of another format, or its fields are not those of its problem.
+    """
+    values = dict(data)
+    version, name = values.pop("format", None), values.pop("problem", None)
+    if version != FORMAT:
+        raise InputError(
+            f"{source} has format {version!r}, but this version of pdai reads format {FORMAT}: "
+            "use the version that wrote it, or train again"
+        )
+    if name not in TASKS:
+        raise InputError(f"{source} has the problem {name!r}, but known are {sorted(TASKS)}")
+    kind = TASKS[name]
+    known = {field.name for field in dataclasses.fields(kind)} - {"out"}
+    if set(values) != known:
+        raise InputError(
+            f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
+            f"{sorted(set(values) - known)}; use the version that wrote it, or train again"
+        )
+    if "peaks" in values:
+        values["peaks"] = tuple(values["peaks"])
+    if "table" in values:
+        values["table"] = Path(values["table"])
+    return kind(**values)
+
+
+__all__ = [
+    "FORMAT",
+    "TASKS",
+    "BitsConfig",
+    "CustomConfig",
+    "GraphsConfig",
+    "GridConfig",
+    "IsingConfig",
+    "LinesConfig",
+    "Pho4Config",
+    "PreferenceConfig",
+    "RandomWalkConfig",
+    "SetsConfig",
+    "Six6Config",
+    "SynConfig",
+    "from_json",
+    "to_json",
+]
