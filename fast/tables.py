@@ -15,8 +15,9 @@ Cell = Callable[[Figures], "Estimate | float | int | None"]
 
 def report_table(report: Report) -> Table:
     """The final figures of a run, beside the untrained policy and exact sampling."""
-    states = "not enumerated" if report.terminals is None else f"{report.terminals:,}"
-    table = Table(title=f"{states} terminal states; learned law: {report.method}")
+    known = report.terminals is not None
+    states = f"{report.terminals:,} terminal states" if known else "terminal states not enumerated"
+    table = Table(title=f"{states}; learned law: {report.method}")
     runs = len(report.learned)
     names = ["learned" if runs == 1 else f"learned, mean ± sd of {runs}", "untrained (uniform)"]
     columns: list[Sequence[Figures]] = [report.learned, [report.uniform]]

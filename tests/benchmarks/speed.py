@@ -7,6 +7,7 @@ alike; the median over rounds is shown with the smallest and the largest.
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,11 +18,11 @@ from fast.config import TrainConfig
 from fast.environments import make_environment
 from fast.laws import exact_law
 from fast.models import make_policy
-from fast.tasks import GridConfig, Six6Config
+from fast.tasks import GridConfig, SetsConfig, Six6Config, SynConfig
 from fast.training import make_trainer
 from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
 
-ROUNDS, STEPS = 5, 200
+ROUNDS, STEPS = 5, 50
 
 
 def seconds(action: Callable[[], Any]) -> float:
@@ -37,11 +38,19 @@ def show(name: str, values: list[float], unit: str) -> None:
     print(f"| {name} | {middle:.3g} {unit} | {low:.3g} to {high:.3g} |", flush=True)
 
 
-def training(config_type: type[TrainConfig]) -> None:
-    """Training steps per second of both families, and their ratio."""
+POLICIES: dict[str, dict[str, Any]] = {
+    "Markovian": {"dynamics": "markov"},
+    "SRWM, head as printed": {"dynamics": "srwm", "hidden_layers": 1},
+    "SRWM, two hidden layers": {"dynamics": "srwm", "hidden_layers": 2},
+    "GRU, two hidden layers": {"dynamics": "gru", "hidden_layers": 2},
+}
+
+
+def training(name: str, make: Callable[..., TrainConfig]) -> None:
+    """Training steps per second of the Markovian policy, and of others relative to it."""
     runs: dict[str, Callable[[], Any]] = {}
-    for dynamics in ("srwm", "markov"):
-        config = config_type(dynamics=dynamics)  # type: ignore[arg-type]
+    for label, options in POLICIES.items():
+        config = make(**options)
         trainer = make_trainer(config, make_environment(config.problem()))
         box = [trainer.init()]
 
@@ -50,16 +59,16 @@ def training(config_type: type[TrainConfig]) -> None:
             return info
 
         go()
-        runs[dynamics] = go
-    rates: dict[str, list[float]] = {name: [] for name in runs}
+        runs[label] = go
+    rates: dict[str, list[float]] = {label: [] for label in runs}
     for _ in range(ROUNDS):
-        for name, go in runs.items():
-            rates[name].append(STEPS / seconds(go))
-    problem = config_type.problem_name
-    for name, values in rates.items():
-        show(f"{problem}: training, {name}", values, "steps/s")
-    ratio = [a / b for a, b in zip(rates["srwm"], rates["markov"], strict=True)]
-    show(f"{problem}: srwm over markov", ratio, "")
+        for label, go in runs.items():
+            rates[label].append(STEPS / seconds(go))
+    base = rates.pop("Markovian")
+    show(f"{name}: Markovian", base, "steps/s")
+    for label, values in rates.items():
+        ratios = [a / b for a, b in zip(values, base, strict=True)]
+        show(f"{name}: {label}, over Markovian", ratios, "")
 
 
 def exact_sums() -> None:
@@ -92,6 +101,9 @@ def exact_sums() -> None:
 
 if __name__ == "__main__":
     print("| what | median | range |\n|---|---|---|")
-    training(Six6Config)
-    training(GridConfig)
+    training("SIX6", Six6Config)
+    training("Syn-8", partial(SynConfig, length=8))
+    training("Syn-32", partial(SynConfig, length=32, parameters=62_000))
+    training("sets, 16 of 64", SetsConfig)
+    training("16 x 16 grid", GridConfig)
     exact_sums()
