@@ -44,7 +44,7 @@ class TrainConfig(ABC):
     """What is averaged of the residuals (not for log_variance)."""
     p_b: BackwardKind = "uniform"
     """Backward policy: uniform over parents, learned from the state, or lifted: learned from state
-    and latent, with a mass that differs from 1, so that the target is bent (srwm only)."""
+    and latent, with a mass that differs from 1, so that the target is bent (not for markov)."""
     encoding: Encoding = "one-hot"
     """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, or
     their sines and cosines."""
