@@ -11,7 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
-from fast.networks import AbstractNetwork
+from fast.networks import AbstractMarkovianNetwork, AbstractNetwork
 from reference.errors import check_choice, check_integer, check_type
 
 Layer = Literal["gcn", "graphconv"]
@@ -139,7 +139,7 @@ def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows colu
     return jax.random.normal(key, (rows, columns)) * math.sqrt(2 / rows)
 
 
-class GCNNetwork(AbstractNetwork[tuple[()]]):
+class GCNNetwork(AbstractMarkovianNetwork):
     """The Markovian graph network (eq:graphss): edges scored by the graph alone.
 
     Attributes:
@@ -161,30 +161,11 @@ class GCNNetwork(AbstractNetwork[tuple[()]]):
         self.scorer = EdgeScorer(environment, width, layer=layer, symmetric=symmetric, key=key)
         self.outputs = environment.actions
 
-    @property
-    def is_markovian(self) -> bool:
-        """Always."""
-        return True
-
-    def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
-        """Nothing: the trivial lift."""
-        return ()
-
-    def advance(self, latent: tuple[()], observation: Float[Array, "*batch features"]) -> tuple[()]:
-        """Nothing: the trivial lift."""
-        return ()
-
     def evaluate(
         self, latent: tuple[()], observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch outputs"]:
         """The logit of every edge at the graph."""
         return self.scorer(self.scorer.adjacency(observation))
-
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time outputs"]:
-        """The logits along a trajectory, whose steps are one more batch axis."""
-        return self.evaluate((), observations)
 
 
 class PathFeatures(NamedTuple):

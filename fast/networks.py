@@ -83,35 +83,34 @@ class Perceptron(eqx.Module):
         return x @ self.weights[-1] + self.biases[-1]
 
 
-class UniformNetwork(AbstractNetwork[tuple[()]]):
-    """All outputs zero: the policy that chooses uniformly among the legal actions."""
-
-    outputs: int = eqx.field(static=True)
+class AbstractMarkovianNetwork(AbstractNetwork[tuple[()]]):
+    """A function of the state alone: only `evaluate` is left to define."""
 
     @property
     def is_markovian(self) -> bool:
-        """Always."""
         return True
 
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
-        """No latent."""
         return ()
 
     def advance(self, latent: tuple[()], observation: Float[Array, "*batch features"]) -> tuple[()]:
-        """No latent."""
         return ()
-
-    def evaluate(
-        self, latent: tuple[()], observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch outputs"]:
-        """Zeros."""
-        return jnp.zeros((*observation.shape[:-1], self.outputs), observation.dtype)
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
     ) -> Float[Array, "*batch time outputs"]:
-        """Zeros."""
         return self.evaluate((), observations)
+
+
+class UniformNetwork(AbstractMarkovianNetwork):
+    """All outputs zero: the policy that chooses uniformly among the legal actions."""
+
+    outputs: int = eqx.field(static=True)
+
+    def evaluate(
+        self, latent: tuple[()], observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        return jnp.zeros((*observation.shape[:-1], self.outputs), observation.dtype)
 
 
 class ReadOutNetwork(AbstractNetwork[Latent]):
