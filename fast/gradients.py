@@ -16,7 +16,7 @@ from fast.rollout import Trajectories
 from fast.steps import Steps, as_steps, evaluate, row_terms, rows_of
 
 # Rows per block: enough for fast matrix products. Between the two, an eighth of the batch, so that
-# most of the padding is skipped.
+# most of the padding is skipped, if there is any.
 SMALLEST, BLOCK = 64, 512
 
 # Trajectories of a path-dependent policy per group: few enough that their activations stay in the
@@ -124,7 +124,8 @@ def _by_blocks(
     goes with the length of the trajectories and not with the horizon.
     """
     batch, time = trajectories.actions.shape
-    size = min(BLOCK, max(SMALLEST, batch * time // 8), batch * time)
+    whole = batch * time
+    size = min(BLOCK, whole if environment.is_graded else max(SMALLEST, whole // 8), whole)
     rows = rows_of(trajectories)
     active = trajectories.active.reshape(-1)
     count = active.sum()
@@ -135,9 +136,9 @@ def _by_blocks(
     def terms(arrays: Policy, start: Array) -> tuple[Array, Array]:
         chosen = lax.dynamic_slice(order, (start,), (size,))
         block = jax.tree.map(lambda leaf: leaf.at[chosen].get(mode="clip"), rows)
-        whole: Policy = eqx.combine(arrays, static)
-        outputs = whole.network.evaluate((), jax.vmap(environment.observe)(block.before))
-        return row_terms(whole, environment, block, outputs), chosen
+        full: Policy = eqx.combine(arrays, static)
+        outputs = full.network.evaluate((), jax.vmap(environment.observe)(block.before))
+        return row_terms(full, environment, block, outputs), chosen
 
     def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         start, values = carry
