@@ -1,69 +1,71 @@
-"""Markers, Hypothesis profiles, and the ledger that is printed after a run."""
+"""Options, Hypothesis profiles, and the ledger that is printed after a run."""
 
 import io
 import os
 import shutil
-from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from rich.console import Console
-from rich.table import Table
 
-from verify.ledger import CLAIMS
+from verify import scopes
+from verify.ledger import markdown
+from verify.report import findings, ledger_json, ledger_table
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
-settings.register_profile("long", max_examples=20_000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile("long", max_examples=20_000, deadline=None, derandomize=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("claims of the paper")
+    group.addoption("--exhaustive", action="store_true", help="all lifts up to 6 states, and more")
+    group.addoption("--claim", metavar="ID", help="only the tests of that claim")
+    group.addoption("--ledger-json", metavar="FILE", help="write the ledger to that file")
+    group.addoption("--ledger-notes", metavar="FILE", help="write its table to that file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Also in pyproject.toml, which an installed package does not see.
     config.addinivalue_line("markers", "claim(label): checks the claim with that label")
     config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
+    exhaustive = config.getoption("--exhaustive")
+    scopes.set_exhaustive(exhaustive)
+    settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Properties, unlike markers, travel with the report, also from a worker process.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--claim")
+    kept = []
     for item in items:
-        for kind in ("claim", "control"):
-            marker = item.get_closest_marker(kind)
-            if marker is not None:
-                item.user_properties.append((kind, marker.args[0]))
+        markers = [
+            (kind, marker.args[0])
+            for kind in ("claim", "control")
+            for marker in item.iter_markers(kind)
+        ]
+        # Properties, unlike markers, travel with the report, also from a worker process.
+        item.user_properties.extend(markers)
+        if wanted is None or wanted in (claim for _, claim in markers):
+            kept.append(item)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    counts: Counter[tuple[object, ...]] = Counter()
-    scope: dict[object, list[str]] = {}
-    for outcome in ("passed", "failed", "error"):
-        for report in terminalreporter.stats.get(outcome, []):
-            properties = getattr(report, "user_properties", [])
-            for kind, label in properties:
-                if kind in ("claim", "control"):
-                    counts[kind, label, outcome] += 1
-                    found = [str(value) for name, value in properties if name == "scope"]
-                    scope.setdefault(label, []).extend(found)
-    table = Table(title="Ledger of the paper's claims", show_lines=True)
-    table.add_column("claim", no_wrap=True)
-    for name in ("verdict", "checked on", "control"):
-        table.add_column(name)
-    for name in ("checks", "controls"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for claim in CLAIMS:
-        cells = []
-        for kind in ("claim", "control"):
-            good = counts[kind, claim.label, "passed"]
-            bad = counts[kind, claim.label, "failed"] + counts[kind, claim.label, "error"]
-            cells.append(f"{good} ok" + (f", {bad} FAILED" if bad else ""))
-        if claim.label in scope:
-            checked = "; ".join(dict.fromkeys(scope[claim.label]))
-            table.add_row(claim.label, claim.verdict, checked, claim.control, *cells)
-    if table.row_count:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    found = findings(terminalreporter.stats)
+    if path := config.getoption("--ledger-json"):
+        Path(path).write_text(ledger_json(found) + "\n")
+    if path := config.getoption("--ledger-notes"):
+        checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
+        lines = Path(path).read_text().splitlines(keepends=True)
+        kept = "".join(line for line in lines if not line.startswith("| "))
+        Path(path).write_text(kept + markdown(checked))
+    if found:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
-        console.print(table)
+        console.print(ledger_table(found))
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "
             "that the conclusion fails, so that the check is known to be able to fail."

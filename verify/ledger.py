@@ -1,86 +1,95 @@
-"""The ledger: what the paper claims, how we read it, and what became of it."""
+"""The ledger: what the paper claims, how we read it, what became of it, and where that is tested.
 
-from dataclasses import dataclass
-from typing import Literal
+Which tests check a claim is read from their markers, in the source: it holds whichever tests run.
+"""
 
-Verdict = Literal[
-    "verified",
-    "repaired, then verified",
-    "refuted as printed; repaired, then verified",
-    "vacuous as printed; repaired, then verified",
-]
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of the paper.
-
-    Attributes:
-        label: the LaTeX label in the paper.
-        printed: the statement as printed, in brief.
-        reading: the statement that is checked, where it differs.
-        verdict: what became of it.
-        control: what is broken on purpose, and what must then be seen.
-        file: the test file, with the proof in its docstring.
-    """
-
-    label: str
-    printed: str
-    reading: str
-    verdict: Verdict
-    control: str
-    file: str
-
-
-CLAIMS = (
-    Claim(
-        "def:normalpointeddag",
-        "A state s_o without incoming edges is connected to every x in X; X are the sinks.",
-        "S is finite and s_o is the only source. Then every state is reachable and walks end in X.",
-        "repaired, then verified",
-        "A second source: trajectory balance holds and p_T is (1/3, 2/3) for a uniform target.",
-        "test_def_normalpointeddag.py",
-    ),
-    Claim(
-        "def:pointeddag",
-        "(s, W) is in S* iff some path of the lifted recurrence ends in it.",
-        "The path starts at (s_o, W_o). Then the lift is a pointed DAG with the trajectories of G.",
-        "repaired, then verified",
-        "Paths that start anywhere: the lift of a diamond by three latents has 3 sources, or 9.",
-        "test_def_pointeddag.py",
-    ),
-    Claim(
-        "eq:marginal",
-        "p_T(x) is the sum over trajectories to x of the product of p_F.",
-        "As printed; it is a law on X, and one pass over the edges computes it.",
-        "verified",
-        "A state without children that is not in X: probability is lost.",
-        "test_eq_marginal.py",
-    ),
-    Claim(
-        "col:tb",
-        "F(s_o*) p_F(tau) = R(x) p_B(tau|x) for every trajectory implies p_T proportional to R.",
-        "As printed, for p_B of mass 1 at every x; then F(s_o*) = Z.",
-        "verified",
-        "Mass that varies with x: p_T is (2/3, 1/3) for a uniform target. One edge changed.",
-        "test_cor_tb.py",
-    ),
-    Claim(
-        "col:cb",
-        "p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x), for all tau = (s_t*) and "
-        "tau' = (s_t'*) with t = 0..T, implies p_T proportional to R.",
-        "For pairs of trajectories of any two lengths T and T'.",
-        "refuted as printed; repaired, then verified",
-        "Only pairs of equal length: satisfied by p_T = (9/10, 1/10) for a uniform target.",
-        "test_cor_cb.py",
-    ),
-    Claim(
-        "prop:markovian",
-        "If p_B(s*|s'*) = p~_B(s|s') on the lift, a balanced p_F is Markovian.",
-        "If p_B(tau|x) is the product of p~_B along tau, p_F is Markovian on the states it visits; "
-        "with R, p~_B > 0 these are all. The printed hypothesis forces the trivial lift.",
-        "vacuous as printed; repaired, then verified",
-        "A zero of p~_B, or p~_B that depends on x: the balanced p_F depends on the path.",
-        "test_prop_markovian.py",
-    ),
+from verify.claims import (
+    architecture,
+    background,
+    combination,
+    experiments,
+    graphs,
+    learning,
+    lifts,
+    lines,
+    stochastic,
 )
+from verify.claims.record import Claim
+
+CLAIMS: tuple[Claim, ...] = (
+    *background.CLAIMS,
+    *lines.CLAIMS,
+    *graphs.CLAIMS,
+    *learning.CLAIMS,
+    *lifts.CLAIMS,
+    *architecture.CLAIMS,
+    *experiments.CLAIMS,
+    *stochastic.CLAIMS,
+    *combination.CLAIMS,
+)
+FOLDER = Path(__file__).parent
+COLUMNS = ("claim", "about", "verdict", "checked on", "control", "tests", "Coq")
+
+
+class Marked(NamedTuple):
+    """A test function that checks a claim, or breaks it on purpose."""
+
+    file: str
+    name: str
+    kind: Literal["claim", "control"]
+    claim: str
+
+
+@cache
+def marked_tests() -> tuple[Marked, ...]:
+    """Every test of this package that carries a marker, in the order of the files."""
+    return tuple(
+        marked
+        for path in sorted(FOLDER.rglob("test_*.py"))
+        for marked in _marked_in(path.relative_to(FOLDER).as_posix(), ast.parse(path.read_text()))
+    )
+
+
+def _marked_in(file: str, tree: ast.Module) -> Iterator[Marked]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                match decorator:
+                    case ast.Call(
+                        func=ast.Attribute(attr="claim" | "control" as kind),
+                        args=[ast.Constant(value=str(claim))],
+                    ):
+                        yield Marked(file, node.name, kind, claim)
+
+
+def markdown(scopes: Mapping[str, str]) -> str:
+    """The table of `proofs_notes/README.md`, with what the tests of a run said they looked at."""
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    for claim in CLAIMS:
+        files = dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id)
+        rows.append(
+            (
+                f"[{claim.id}]({claim.note})",
+                claim.title,
+                claim.verdict,
+                scopes.get(claim.id, ""),
+                claim.control,
+                ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files),
+                ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
+            )
+        )
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
+    )
+
+
+def scopes_of(table: str) -> dict[str, str]:
+    """The scopes in a table of `markdown`."""
+    cells = [row.replace("\\|", "\0").split(" | ") for row in table.splitlines()[2:]]
+    return {row[0].split("]")[0].removeprefix("| ["): row[3].replace("\0", "|") for row in cells}

@@ -1,4 +1,7 @@
-"""What the claims are checked on: every small lift, with random rational policies and rewards."""
+"""What the claims are checked on: every small lift, with random rational policies and rewards.
+
+With `--exhaustive`, also every lift of one labelling of each DAG with six states.
+"""
 
 import random
 from collections.abc import Iterator
@@ -14,9 +17,18 @@ from reference import (
     PointedDAG,
     forward_from_law,
 )
-from verify.small_scope import lifts, pointed_dags
+from verify.small_scope import isomorphism_classes, lifts, pointed_dags
 
 MAX_NODES = 5
+EXHAUSTIVE_NODES = 6
+
+_exhaustive = False
+
+
+def set_exhaustive(exhaustive: bool) -> None:
+    """Chooses the scope of the session: called once, before any test runs."""
+    global _exhaustive
+    _exhaustive = exhaustive
 
 
 class Draw(NamedTuple):
@@ -49,14 +61,22 @@ class Draw(NamedTuple):
         return self.rng.choices(range(1, 10), k=count)
 
 
-def all_small_lifts() -> Iterator[Draw]:
-    """Every lift of every pointed DAG with at most five states, each with random rewards."""
-    rng = random.Random(0)
+def all_small_dags() -> Iterator[PointedDAG[int]]:
+    """Every labelled pointed DAG up to five states; if exhaustive, each DAG with six states too."""
     for nodes in range(2, MAX_NODES + 1):
-        for dag in pointed_dags(nodes):
-            for lifted in lifts(dag):
-                rewards = tuple(Fraction(rng.randint(1, 9)) for _ in dag.terminals)
-                yield Draw(lifted, rewards, rng)
+        yield from pointed_dags(nodes)
+    if _exhaustive:
+        for dag, _ in isomorphism_classes(EXHAUSTIVE_NODES):
+            yield dag
+
+
+def all_small_lifts() -> Iterator[Draw]:
+    """Every lift of every DAG of `all_small_dags`, each with random rewards."""
+    rng = random.Random(0)
+    for dag in all_small_dags():
+        for lifted in lifts(dag):
+            rewards = tuple(Fraction(rng.randint(1, 9)) for _ in dag.terminals)
+            yield Draw(lifted, rewards, rng)
 
 
 def balanced_with(
@@ -75,4 +95,5 @@ def balanced_with(
 
 def described(draws: int) -> str:
     """The scope of a test over `all_small_lifts`, for the ledger."""
-    return f"all {draws:,} lifts of labelled DAGs up to {MAX_NODES} states"
+    states = EXHAUSTIVE_NODES if _exhaustive else MAX_NODES
+    return f"all {draws:,} lifts of DAGs up to {states} states"

@@ -38,8 +38,6 @@ from verify import strategies
 from verify.scopes import all_small_lifts, described
 from verify.small_scope import isomorphism_classes
 
-LABEL = "col:cb"
-
 
 def check_identity(
     forward: ForwardPolicy[Fraction],
@@ -68,7 +66,7 @@ def check_balanced(
     assert marginal(forward) == normalize(rewards)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:cb")
 def test_contrastive_balance_on_two_edges_by_hand() -> None:
     dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
     backward = BackwardPolicy.uniform(dag, RATIONAL)
@@ -79,7 +77,7 @@ def test_contrastive_balance_on_two_edges_by_hand() -> None:
     assert [r for *_, r in cb_residuals(unbalanced, backward, rewards)] == [Fraction(1, 2)]
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:cb")
 def test_zero_cb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
     scope: Any,
 ) -> None:
@@ -98,7 +96,7 @@ def test_zero_cb_residual_implies_marginal_proportional_to_reward_on_every_small
     scope(described(count))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:cb")
 @given(st.data())
 def test_summed_contrasts_are_what_trajectory_balance_misses(data: st.DataObject) -> None:
     dag = data.draw(strategies.lifted_dags(6)).dag
@@ -110,7 +108,7 @@ def test_summed_contrasts_are_what_trajectory_balance_misses(data: st.DataObject
     assert all(r == 0 for _, r in tb_residuals(balanced, backward, rewards, z))
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("col:cb")
 def test_pairs_of_equal_length_alone_allow_the_wrong_law() -> None:
     # Trajectories of lengths 1 and 2: no pair has equal length, so nothing is asked of p_F.
     dag = pointed_dag({"o": ["x", "u"], "u": ["y"], "x": [], "y": []})
@@ -123,7 +121,7 @@ def test_pairs_of_equal_length_alone_allow_the_wrong_law() -> None:
     assert any(r != 0 for *_, r in cb_residuals(forward, backward, rewards))
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("col:cb")
 @pytest.mark.parametrize(("nodes", "too_weak", "classes"), [(4, 3, 16), (5, 50, 164)])
 def test_the_printed_condition_is_too_weak_on_many_dags(
     nodes: int, too_weak: int, classes: int

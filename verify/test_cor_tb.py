@@ -39,8 +39,6 @@ from reference import (
 from verify import strategies
 from verify.scopes import all_small_lifts, balanced_with, described
 
-LABEL = "col:tb"
-
 # Two ways to x, one to y.
 FORK = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})
 X, Y = (FORK.terminals.index(FORK.index[label]) for label in "xy")
@@ -75,7 +73,7 @@ def check_balanced(
     assert marginal(forward) == normalize(rewards)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:tb")
 def test_balance_on_a_fork_by_hand() -> None:
     # Uniform target, p_B uniform: a and b each carry half of what flows to x.
     forward = ForwardPolicy.from_rows(
@@ -91,7 +89,7 @@ def test_balance_on_a_fork_by_hand() -> None:
     check_balanced(forward, backward, (Fraction(1), Fraction(1)), Fraction(2))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:tb")
 def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
     scope: Any,
 ) -> None:
@@ -112,7 +110,7 @@ def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small
     scope(described(count))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:tb")
 def test_no_backward_probability_need_be_positive_and_unvisited_rows_are_free(scope: Any) -> None:
     unvisited = 0
     for draw in all_small_lifts():
@@ -130,7 +128,7 @@ def test_no_backward_probability_need_be_positive_and_unvisited_rows_are_free(sc
     scope("p_B with zeros on the same")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:tb")
 @given(st.data())
 def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> None:
     lifted = data.draw(strategies.lifted_dags())
@@ -144,7 +142,7 @@ def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> N
     check_balanced(balanced, lifted_p_b, rewards, z)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("col:tb")
 def test_for_weights_of_any_mass_the_marginal_misses_rewards_times_mass() -> None:
     for draw in all_small_lifts():
         dag = draw.lifted.dag
@@ -154,7 +152,7 @@ def test_for_weights_of_any_mass_the_marginal_misses_rewards_times_mass() -> Non
         )
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("col:tb")
 def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     ones = BackwardKernel(FORK, RATIONAL, [Fraction(1)] * len(FORK.edges))
     assert [mass(ones)[X], mass(ones)[Y]] == [2, 1]
@@ -165,7 +163,7 @@ def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     assert (p_t[X], p_t[Y]) == (Fraction(2, 3), Fraction(1, 3))
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("col:tb")
 def test_one_changed_row_on_a_lifted_diamond_by_hand() -> None:
     diamond = pointed_dag(
         {"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
@@ -184,7 +182,7 @@ def test_one_changed_row_on_a_lifted_diamond_by_hand() -> None:
     assert marginal(broken) == (Fraction(5, 12), Fraction(7, 12)) != normalize(rewards)
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("col:tb")
 def test_one_changed_edge_leaves_a_residual_and_the_wrong_law() -> None:
     changed_laws = 0
     for draw in all_small_lifts():

@@ -35,8 +35,6 @@ from reference import (
 from verify import strategies
 from verify.small_scope import pointed_dags
 
-LABEL = "def:normalpointeddag"
-
 
 def satisfies_the_definition(dag: PointedDAG[Any]) -> bool:
     sources = [v for v, row in enumerate(dag.in_edges) if not row]
@@ -51,7 +49,7 @@ def satisfies_the_definition(dag: PointedDAG[Any]) -> bool:
     )
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:normalpointeddag")
 def test_every_small_pointed_dag_has_one_source_and_walks_that_end_in_terminals(scope: Any) -> None:
     count = 0
     for nodes in (2, 3, 4, 5):
@@ -61,7 +59,7 @@ def test_every_small_pointed_dag_has_one_source_and_walks_that_end_in_terminals(
     scope(f"all {count} labelled DAGs up to 5 states")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:normalpointeddag")
 @given(strategies.pointed_dags())
 def test_every_drawn_pointed_dag_satisfies_the_definition(dag: PointedDAG[int]) -> None:
     assert satisfies_the_definition(dag)
@@ -82,7 +80,7 @@ def is_accepted(children: dict[int, list[int]]) -> bool:
     return True
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:normalpointeddag")
 @pytest.mark.parametrize(("nodes", "labelled"), [(2, 2), (3, 15), (4, 316)])
 def test_of_all_graphs_exactly_those_of_the_definition_are_accepted(
     nodes: int, labelled: int, scope: Any
@@ -106,7 +104,7 @@ def test_of_all_graphs_exactly_those_of_the_definition_are_accepted(
     scope(f"all {2 ** len(pairs):,} graphs on {nodes} states")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:normalpointeddag")
 @pytest.mark.parametrize(
     ("children", "message"),
     [
@@ -122,7 +120,7 @@ def test_what_breaks_the_definition_is_refused(
         pointed_dag(children)
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("def:normalpointeddag")
 def test_with_a_second_source_balance_holds_for_the_wrong_law() -> None:
     # o -> x, o -> y, u -> x: only o is connected to every terminal. Built without validation.
     dag = unchecked(("o", "u", "x", "y"), ((2, 3), (2,), (), ()))
@@ -136,7 +134,7 @@ def test_with_a_second_source_balance_holds_for_the_wrong_law() -> None:
     assert marginal(forward) == (third, 2 * third)
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("def:normalpointeddag")
 @pytest.mark.parametrize("length", [1, 2, 10])
 def test_with_a_line_of_states_that_comes_from_nowhere_the_law_is_wrong_too(length: int) -> None:
     # o -> x, o -> y and ... -> u_2 -> u_1 -> x. Endless, the line has no source, so that the

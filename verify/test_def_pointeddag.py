@@ -38,8 +38,6 @@ from verify import strategies
 from verify.scopes import all_small_lifts, described
 from verify.small_scope import lifts, pointed_dags
 
-LABEL = "def:pointeddag"
-
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
@@ -76,7 +74,7 @@ def check_properties(lifted: LiftedDAG[Any]) -> None:
             assert {lifted.projection[dag.edges[e][0]] for e in dag.in_edges[node]} <= set(parents)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_every_small_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(scope: Any) -> None:
     count = 0
     for draw in all_small_lifts():
@@ -85,7 +83,7 @@ def test_every_small_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(sco
     scope(described(count))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 @given(strategies.lifted_dags())
 def test_every_drawn_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(
     lifted: LiftedDAG[int],
@@ -93,7 +91,7 @@ def test_every_drawn_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(
     check_properties(lifted)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_states_and_edges_are_those_of_the_repaired_definition_for_every_phi_on_two_latents(
     scope: Any,
 ) -> None:
@@ -124,7 +122,7 @@ def test_states_and_edges_are_those_of_the_repaired_definition_for_every_phi_on_
     scope(f"all {count} pairs of a labelled DAG up to 4 states and a phi on 2 latents")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_every_lift_is_trivial_iff_each_inner_state_has_one_parent() -> None:
     # Trees qualify, and so does any DAG whose branches meet in terminals only.
     for dag in (dag for nodes in (2, 3, 4, 5) for dag in pointed_dags(nodes)):
@@ -132,7 +130,7 @@ def test_every_lift_is_trivial_iff_each_inner_state_has_one_parent() -> None:
         assert (len(list(lifts(dag))) == 1) == all(len(row) <= 1 for row in inner)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_inner_states_may_have_more_lifted_parents_than_base_parents() -> None:
     # o -> {a, b} -> c -> d -> x: c remembers which way, d forgets it.
     base = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["d"], "d": ["x"], "x": []})
@@ -144,7 +142,7 @@ def test_inner_states_may_have_more_lifted_parents_than_base_parents() -> None:
     assert len(lifted.dag.in_edges[d]) == 2
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_inner_states_may_have_fewer_lifted_parents_than_base_parents() -> None:
     lifted = lift(DIAMOND, History())
     copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
@@ -152,7 +150,7 @@ def test_inner_states_may_have_fewer_lifted_parents_than_base_parents() -> None:
     assert [len(lifted.dag.in_edges[x]) for x in lifted.dag.terminals] == [2, 2]
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_on_trees_every_lift_is_trivial() -> None:
     trees = [
         dag
@@ -174,7 +172,7 @@ def test_on_trees_every_lift_is_trivial() -> None:
         assert len(lift(dag, History()).dag.labels) > len(dag.labels)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 @pytest.mark.parametrize("side", [2, 3, 4])
 def test_the_history_lift_of_a_grid_counts_lattice_paths(side: int) -> None:
     lifted = lift(enumerate_dag(Grid(side)), History())
@@ -182,7 +180,7 @@ def test_the_history_lift_of_a_grid_counts_lattice_paths(side: int) -> None:
     assert inner == sum(comb(i + j, i) for i in range(side) for j in range(side))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_the_papers_own_lines_dynamics_merge_histories_first_at_p5() -> None:
     # W_t = W_{t-1} + psi(p_i) with psi(p_i) = i, up to the scale of w and v; M = 2.
     dag = enumerate_dag(Lines.laplaces(6, 2))
@@ -194,14 +192,14 @@ def test_the_papers_own_lines_dynamics_merge_histories_first_at_p5() -> None:
     assert 1 + 2 + 3 + 5 == 2 + 4 + 5
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("def:pointeddag")
 def test_without_memory_the_lift_is_the_base() -> None:
     bases: tuple[PointedDAG[Any], ...] = (DIAMOND, enumerate_dag(Grid(3)))
     for dag in bases:
         assert lift(dag, Forgetful()).dag.edges == dag.edges
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("def:pointeddag")
 @pytest.mark.parametrize(
     ("arrival", "message"),
     [

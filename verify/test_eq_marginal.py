@@ -26,10 +26,8 @@ from reference import (
 from verify import strategies
 from verify.scopes import all_small_lifts, described
 
-LABEL = "eq:marginal"
 
-
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("eq:marginal")
 def test_the_sum_over_two_trajectories_by_hand() -> None:
     dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
     policy = ForwardPolicy.from_rows(
@@ -44,7 +42,7 @@ def test_the_sum_over_two_trajectories_by_hand() -> None:
     assert by_label == {"x": Fraction(1, 2) + Fraction(1, 6), "y": Fraction(1, 3)}
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("eq:marginal")
 def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_on_every_small_lift(
     scope: Any,
 ) -> None:
@@ -59,7 +57,7 @@ def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_on_every_small
     scope(described(count))
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("eq:marginal")
 @given(st.data())
 def test_one_pass_over_the_edges_equals_the_sum_over_trajectories(data: st.DataObject) -> None:
     policy = data.draw(strategies.forward_policies(data.draw(strategies.lifted_dags()).dag))
@@ -67,7 +65,7 @@ def test_one_pass_over_the_edges_equals_the_sum_over_trajectories(data: st.DataO
     assert sum(marginal(policy)) == 1
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("eq:marginal")
 @given(st.data())
 def test_in_float64_the_error_is_within_its_theorem(data: st.DataObject) -> None:
     dag = data.draw(strategies.pointed_dags())
@@ -80,7 +78,7 @@ def test_in_float64_the_error_is_within_its_theorem(data: st.DataObject) -> None
         assert abs(Fraction(q) - p) <= Fraction(gamma(roundings)) * p
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("eq:marginal")
 def test_a_state_without_children_that_is_not_terminal_loses_probability() -> None:
     # o -> x and o -> d, where d leads nowhere and is not in X.
     dag = PointedDAG(("o", "d", "x"), ((1, 2), (), ()))
@@ -90,7 +88,7 @@ def test_a_state_without_children_that_is_not_terminal_loses_probability() -> No
     assert on_x == [half]
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("eq:marginal")
 def test_leaving_out_one_trajectory_is_seen() -> None:
     dag = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
     policy = ForwardPolicy.uniform(dag, RATIONAL)

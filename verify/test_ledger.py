@@ -1,59 +1,72 @@
-"""The ledger and the tests agree: no claim without a check and a control, no check without a claim.
+"""The ledger, the tests and the notes agree: no claim without a check, a control and a note."""
 
-Read from the source by its syntax tree, so that it holds whichever tests are selected.
-"""
-
-import ast
+from collections import Counter
 from pathlib import Path
-from typing import get_args
 
-from verify.ledger import CLAIMS, Verdict
+import pytest
 
-FOLDER = Path(__file__).parent
+from verify.claims.record import Claim, Reading
+from verify.ledger import CLAIMS, markdown, marked_tests, scopes_of
 
-
-def marked(path: Path) -> dict[str, int]:
-    """How many tests of a file are marked as claim or control, and check that LABEL is used."""
-    counts = {"claim": 0, "control": 0}
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            kinds = [
-                d.func.attr
-                for d in node.decorator_list
-                if isinstance(d, ast.Call)
-                and isinstance(d.func, ast.Attribute)
-                and ast.unparse(d.args[0] if d.args else d) == "LABEL"
-            ]
-            assert len(kinds) == 1, f"{path.name}: {node.name} is neither claim nor control"
-            counts[kinds[0]] += 1
-    return counts
+NOTES = Path(__file__).parents[1] / "proofs_notes"
 
 
-def label_of(path: Path) -> str:
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LABEL":
-            return str(ast.literal_eval(node.value))
-    raise AssertionError(f"{path.name} has no LABEL")
+def test_every_claim_has_a_check_and_a_control() -> None:
+    found = {(test.claim, test.kind) for test in marked_tests()}
+    wanted = {(c.id, kind) for c in CLAIMS if not c.experiment for kind in ("claim", "control")}
+    assert wanted - found == set()
 
 
-def test_every_claim_has_a_check_and_a_control_in_its_file() -> None:
+def test_every_marked_test_names_a_claim_of_the_ledger() -> None:
+    assert {test.claim for test in marked_tests()} <= {claim.id for claim in CLAIMS}
+
+
+def test_a_claim_that_only_training_settles_names_its_experiment_and_has_no_test() -> None:
+    empirical = {claim.id for claim in CLAIMS if claim.experiment}
+    assert empirical & {test.claim for test in marked_tests()} == set()
+
+
+def test_the_names_of_claims_are_distinct() -> None:
+    assert [name for name, n in Counter(claim.id for claim in CLAIMS).items() if n > 1] == []
+
+
+def test_a_claim_that_fails_as_printed_says_what_holds_instead() -> None:
     for claim in CLAIMS:
-        path = FOLDER / claim.file
-        assert label_of(path) == claim.label
-        counts = marked(path)
-        assert counts["claim"] >= 1
-        assert counts["control"] >= 1
+        assert claim.readings
+        assert claim.experiment or claim.readings[-1].outcome == "true", claim.id
 
 
-def test_every_claim_file_is_in_the_ledger() -> None:
-    files = {
-        path.name
-        for prefix in ("test_def_", "test_eq_", "test_cor_", "test_prop_", "test_lemma_")
-        for path in FOLDER.glob(f"{prefix}*.py")
-    }
-    assert files == {claim.file for claim in CLAIMS}
+def test_verdicts_follow_from_the_readings() -> None:
+    def verdict(*outcomes: str) -> str:
+        readings = tuple(Reading("", outcome) for outcome in outcomes)  # type: ignore[arg-type]
+        return Claim("", "", "", readings, "").verdict
+
+    assert verdict("true") == "verified"
+    assert verdict("false", "true") == "refuted as printed; repaired, then verified"
+    assert verdict("vacuous", "true") == "vacuous as printed; repaired, then verified"
+    assert verdict("ill-defined") == "ill-defined as printed"
 
 
-def test_labels_are_distinct_and_verdicts_are_known() -> None:
-    assert len({claim.label for claim in CLAIMS}) == len(CLAIMS)
-    assert all(claim.verdict in get_args(Verdict) for claim in CLAIMS)
+needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part of a wheel")
+
+
+@needs_notes
+def test_every_claim_has_a_note_and_every_note_a_claim() -> None:
+    notes = {path.name for path in NOTES.glob("*.md")} - {"README.md", "errata.md"}
+    assert notes == {claim.note for claim in CLAIMS}
+
+
+@needs_notes
+def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
+    for claim in CLAIMS:
+        for theorem in claim.theorems:
+            file, name = theorem.split(":")
+            words = (NOTES / "coq" / file).read_text().split()
+            assert name in words or f"{name}:" in words, theorem
+
+
+@needs_notes
+def test_the_table_of_the_notes_is_the_ledger() -> None:
+    text = (NOTES / "README.md").read_text()
+    table = "".join(line for line in text.splitlines(keepends=True) if line.startswith("| "))
+    assert table == markdown(scopes_of(table)), "run `pdai verify --write-notes`"

@@ -43,8 +43,6 @@ from reference import (
 from verify import strategies
 from verify.scopes import all_small_lifts, balanced_with, described
 
-LABEL = "prop:markovian"
-
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
@@ -81,7 +79,7 @@ def check_repaired(
     assert is_markovian(forward, lifted)
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Any) -> None:
     count = trivial = 0
     for draw in all_small_lifts():
@@ -93,7 +91,7 @@ def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(sc
     scope(f"{described(count)}, of which {count - trivial} have memory: printed form on 0 of these")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
     lifted = lift(DIAMOND, History())
     kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
@@ -106,7 +104,7 @@ def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
     assert rows == {("a", 1), ("b", 1), ("c", half), ("x", 2), ("y", 2)}
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy_on_every_small_lift(
     scope: Any,
 ) -> None:
@@ -117,7 +115,7 @@ def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy_on
     scope(f"repaired form on {described(count)}")
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 def test_where_the_backward_policy_has_zeros_the_visited_states_are_markovian() -> None:
     differing = 0
     for draw in all_small_lifts():
@@ -137,7 +135,7 @@ def test_where_the_backward_policy_has_zeros_the_visited_states_are_markovian() 
     assert differing > 0
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 def test_the_repaired_hypothesis_is_met_by_a_normalised_backward_policy_on_every_small_lift() -> (
     None
 ):
@@ -156,7 +154,7 @@ def test_the_repaired_hypothesis_is_met_by_a_normalised_backward_policy_on_every
         assert forward.values == balanced_with(kernel, draw.rewards).values
 
 
-@pytest.mark.claim(LABEL)
+@pytest.mark.claim("prop:markovian")
 @given(st.data())
 def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy(
     data: st.DataObject,
@@ -169,7 +167,7 @@ def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy(
     )
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("prop:markovian")
 def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the_path() -> None:
     dag = pointed_dag(
         {
@@ -199,7 +197,7 @@ def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the
     assert rows == [[1, 0], [0, 1]]
 
 
-@pytest.mark.control(LABEL)
+@pytest.mark.control("prop:markovian")
 def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_policy() -> None:
     lifted = lift(DIAMOND, History())
     at = {x: DIAMOND.labels[x] for x in DIAMOND.terminals}

@@ -1,0 +1,1 @@
+"""The records of the ledger, one file per part of the paper."""

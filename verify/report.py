@@ -1,0 +1,104 @@
+"""What a run of the tests found for each claim: as a table, as JSON, as the table of the notes."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.table import Table
+
+from verify.claims.record import Claim
+from verify.ledger import CLAIMS
+
+
+@dataclass
+class Finding:
+    """Outcomes of one claim's tests, `(kind, outcome)`, and the scopes that they named."""
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    scopes: dict[str, None] = field(default_factory=dict)
+
+    def cell(self, kind: str) -> str:
+        """`3 ok, 1 FAILED`."""
+        failed = self.outcomes[kind, "failed"] + self.outcomes[kind, "error"]
+        parts = [f"{self.outcomes[kind, 'passed']} ok"]
+        parts += [f"{failed} FAILED"] if failed else []
+        parts += [f"{n} skipped"] if (n := self.outcomes[kind, "skipped"]) else []
+        return ", ".join(parts)
+
+    def as_expected(self) -> bool:
+        """Whether checks and controls ran, and all passed."""
+        passed = all(self.outcomes[kind, "passed"] for kind in ("claim", "control"))
+        return passed and {outcome for _, outcome in self.outcomes} == {"passed"}
+
+
+def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
+    """By claim, what the reports of a pytest session say; only claims of which a test ran."""
+    found: dict[str, Finding] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in stats.get(outcome, []):
+            properties = getattr(report, "user_properties", [])
+            scopes = [str(value) for name, value in properties if name == "scope"]
+            for kind, claim in properties:
+                if kind in ("claim", "control"):
+                    finding = found.setdefault(str(claim), Finding())
+                    finding.outcomes[kind, outcome] += 1
+                    finding.scopes |= dict.fromkeys(scopes)
+    return found
+
+
+def ledger_table(found: dict[str, Finding]) -> Table:
+    """The ledger with the outcomes of a run."""
+    table = Table(title="Ledger of the paper's claims", show_lines=True)
+    table.add_column("claim", no_wrap=True)
+    for name in ("verdict", "checked on", "control"):
+        table.add_column(name)
+    for name in ("checks", "controls"):
+        table.add_column(name, justify="right")
+    for claim in _reported(found):
+        finding = found.get(claim.id, Finding())
+        cells = (
+            (f"by experiment: {claim.experiment}", claim.control, "", "")
+            if claim.experiment
+            else ("; ".join(finding.scopes), claim.control, *map(finding.cell, _KINDS))
+        )
+        table.add_row(claim.id, claim.verdict, *cells)
+    return table
+
+
+def ledger_json(found: dict[str, Finding]) -> str:
+    """The same for programs, with the statements and their readings."""
+    return json.dumps(
+        [
+            {
+                "claim": claim.id,
+                "title": claim.title,
+                "printed": claim.printed,
+                "readings": [reading._asdict() for reading in claim.readings],
+                "verdict": claim.verdict,
+                "control": claim.control,
+                "theorems": list(claim.theorems),
+                "experiment": claim.experiment,
+                "scopes": list(found[claim.id].scopes) if claim.id in found else [],
+                "outcomes": {
+                    f"{kind} {outcome}": count
+                    for (kind, outcome), count in sorted(found[claim.id].outcomes.items())
+                }
+                if claim.id in found
+                else {},
+            }
+            for claim in _reported(found)
+        ],
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+_KINDS = ("claim", "control")
+
+
+def _reported(found: dict[str, Finding]) -> Iterable[Claim]:
+    """Claims of which a test ran; the empirical ones only beside all others."""
+    whole = all(claim.id in found for claim in CLAIMS if not claim.experiment)
+    return [claim for claim in CLAIMS if claim.id in found or (whole and claim.experiment)]
