@@ -11,7 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from verify import scopes
-from verify.ledger import markdown
+from verify.ledger import CLAIMS, markdown
 from verify.report import findings, ledger_json, ledger_table
 
 settings.register_profile("dev", max_examples=50, deadline=None)
@@ -31,9 +31,18 @@ def pytest_configure(config: pytest.Config) -> None:
     # Also in pyproject.toml, which an installed package does not see.
     config.addinivalue_line("markers", "claim(label): checks the claim with that label")
     config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
+    if (wanted := config.getoption("--claim")) and wanted not in (claim.id for claim in CLAIMS):
+        names = ", ".join(claim.id for claim in CLAIMS)
+        raise pytest.UsageError(f"--claim {wanted}: no such claim in the ledger, which has {names}")
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
     settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--claim`, spares the import of JAX: cross-checks are of `fast`, not of claims."""
+    crosscheck = Path(__file__).parent / "crosscheck"
+    return True if config.getoption("--claim") and collection_path == crosscheck else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -56,7 +65,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     found = findings(terminalreporter.stats)
     if path := config.getoption("--ledger-json"):
-        Path(path).write_text(ledger_json(found) + "\n")
+        wanted = config.getoption("--claim")
+        claims = [claim for claim in CLAIMS if wanted in (None, claim.id)]
+        Path(path).write_text(ledger_json(found, claims) + "\n")
     if path := config.getoption("--ledger-notes"):
         checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
         lines = Path(path).read_text().splitlines(keepends=True)

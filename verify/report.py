@@ -49,56 +49,55 @@ def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
 
 
 def ledger_table(found: dict[str, Finding]) -> Table:
-    """The ledger with the outcomes of a run."""
+    """The ledger with the outcomes of a run, of the claims of which a test ran.
+
+    The empirical claims are shown beside all others.
+    """
     table = Table(title="Ledger of the paper's claims", show_lines=True)
     table.add_column("claim", no_wrap=True)
     for name in ("verdict", "checked on", "control"):
         table.add_column(name)
     for name in ("checks", "controls"):
         table.add_column(name, justify="right")
-    for claim in _reported(found):
-        finding = found.get(claim.id, Finding())
-        cells = (
-            (f"by experiment: {claim.experiment}", claim.control, "", "")
-            if claim.experiment
-            else ("; ".join(finding.scopes), claim.control, *map(finding.cell, _KINDS))
-        )
+    whole = all(claim.id in found for claim in CLAIMS if not claim.experiment)
+    for claim in CLAIMS:
+        if claim.experiment and whole:
+            cells = (f"by experiment: {claim.experiment}", claim.control, "", "")
+        elif claim.id in found:
+            finding = found[claim.id]
+            looked_at = "; ".join(finding.scopes)
+            cells = (looked_at, claim.control, finding.cell("claim"), finding.cell("control"))
+        else:
+            continue
         table.add_row(claim.id, claim.verdict, *cells)
     return table
 
 
-def ledger_json(found: dict[str, Finding]) -> str:
-    """The same for programs, with the statements and their readings."""
+def ledger_json(found: dict[str, Finding], claims: Iterable[Claim]) -> str:
+    """The ledger of these claims for programs: statements, readings, outcomes of a run.
+
+    A claim is `as_expected` if a check and a control of it ran and all of them passed; an empirical
+    one always is.
+    """
     return json.dumps(
-        [
-            {
-                "claim": claim.id,
-                "title": claim.title,
-                "printed": claim.printed,
-                "readings": [reading._asdict() for reading in claim.readings],
-                "verdict": claim.verdict,
-                "control": claim.control,
-                "theorems": list(claim.theorems),
-                "experiment": claim.experiment,
-                "scopes": list(found[claim.id].scopes) if claim.id in found else [],
-                "outcomes": {
-                    f"{kind} {outcome}": count
-                    for (kind, outcome), count in sorted(found[claim.id].outcomes.items())
-                }
-                if claim.id in found
-                else {},
-            }
-            for claim in _reported(found)
-        ],
+        [_record(claim, found.get(claim.id, Finding())) for claim in claims],
         indent=1,
         ensure_ascii=False,
     )
 
 
-_KINDS = ("claim", "control")
-
-
-def _reported(found: dict[str, Finding]) -> Iterable[Claim]:
-    """Claims of which a test ran; the empirical ones only beside all others."""
-    whole = all(claim.id in found for claim in CLAIMS if not claim.experiment)
-    return [claim for claim in CLAIMS if claim.id in found or (whole and claim.experiment)]
+def _record(claim: Claim, finding: Finding) -> dict[str, object]:
+    outcomes = sorted(finding.outcomes.items())
+    return {
+        "claim": claim.id,
+        "title": claim.title,
+        "printed": claim.printed,
+        "readings": [reading._asdict() for reading in claim.readings],
+        "verdict": claim.verdict,
+        "control": claim.control,
+        "theorems": list(claim.theorems),
+        "experiment": claim.experiment,
+        "scopes": list(finding.scopes),
+        "outcomes": {f"{kind} {outcome}": count for (kind, outcome), count in outcomes},
+        "as_expected": claim.experiment is not None or finding.as_expected(),
+    }

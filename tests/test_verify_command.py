@@ -1,0 +1,50 @@
+"""`pdai verify` as a command: what it prints, and how it exits."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from verify.report import Finding
+
+
+def verify(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fast", "verify", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_one_claim_is_checked_and_reported_as_json() -> None:
+    done = verify("--claim", "eq:marginal", "--json")
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(done.stdout)
+    assert record["claim"] == "eq:marginal"
+    assert record["verdict"] == "verified"
+    assert record["as_expected"] is True
+    assert set(record["outcomes"]) == {"claim passed", "control passed"}
+
+
+def test_an_unknown_claim_is_named_with_those_that_exist() -> None:
+    done = verify("--claim", "prop:nothing")
+    assert done.returncode == 2
+    assert "prop:nothing" in done.stderr
+    assert "prop:markovian" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ({("claim", "passed"): 2, ("control", "passed"): 1}, True),
+        ({("claim", "passed"): 2}, False),
+        ({("control", "passed"): 2}, False),
+        ({("claim", "passed"): 2, ("control", "passed"): 1, ("claim", "failed"): 1}, False),
+        ({("claim", "passed"): 2, ("control", "passed"): 1, ("control", "skipped"): 1}, False),
+        ({("claim", "passed"): 2, ("control", "passed"): 1, ("claim", "error"): 1}, False),
+        ({}, False),
+    ],
+)
+def test_a_claim_is_as_expected_if_checks_and_controls_ran_and_all_passed(
+    outcomes: dict[tuple[str, str], int], expected: bool
+) -> None:
+    assert Finding(Counter(outcomes)).as_expected() is expected
