@@ -4,8 +4,9 @@ With `--exhaustive`, also every lift of one labelling of each DAG with six state
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import cycle, product
 from typing import Any, NamedTuple
 
 from reference import (
@@ -59,6 +60,13 @@ class Draw(NamedTuple):
     def weights(self, count: int) -> list[int]:
         """Random integers from 1 to 9."""
         return self.rng.choices(range(1, 10), k=count)
+
+
+def crossed(names: Iterable[str], options: Sequence[str]) -> list[tuple[str, str]]:
+    """Each name with one of the options, in turn; if exhaustive, with every one."""
+    if _exhaustive:
+        return list(product(names, options))
+    return list(zip(names, cycle(options), strict=False))
 
 
 def all_small_dags() -> Iterator[PointedDAG[int]]:

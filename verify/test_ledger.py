@@ -69,4 +69,6 @@ def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
 def test_the_table_of_the_notes_is_the_ledger() -> None:
     text = (NOTES / "README.md").read_text()
     table = "".join(line for line in text.splitlines(keepends=True) if line.startswith("| "))
-    assert table == markdown(scopes_of(table)), "run `pdai verify --write-notes proofs_notes/README.md`"
+    assert table == markdown(scopes_of(table)), (
+        "run `pdai verify --write-notes proofs_notes/README.md`"
+    )

@@ -16,12 +16,12 @@ from fast.rollout import sample_backward
 from fast.steps import evaluate
 from reference import FLOAT64, BackwardKernel, path_sums
 from verify.crosscheck.instances import Instance, make_instance, random_policy
+from verify.scopes import crossed
 
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
-@pytest.mark.parametrize("p_b", ["uniform", "learned"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)
     environment, enumeration = instance.environment, instance.enumeration
@@ -84,7 +84,7 @@ def test_states_on_the_way_back_are_those_on_the_way_forth() -> None:
     labels = [instance.enumeration.dag.labels[x] for x in instance.enumeration.dag.terminals]
     final = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(environment.encode, labels))
     draws = jax.random.uniform(jax.random.key(2), (environment.horizon, len(labels)))
-    drawn = sample_backward(policy, environment, final, draws)
+    drawn = jax.jit(sample_backward)(policy, environment, final, draws)
     for row in range(len(labels)):
         length = int(drawn.active[row].sum())
         states = [

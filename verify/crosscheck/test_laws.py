@@ -9,10 +9,10 @@ from fast.laws import complete_histories, exact_law
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
+from verify.scopes import crossed
 
 
-@pytest.mark.parametrize("dynamics", ["srwm", "markov"])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(("name", "dynamics"), crossed(PROBLEMS, ("markov", "srwm")))
 def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
     instance = make_instance(name)
     policy = random_policy(instance.environment, dynamics=dynamics)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +26,7 @@ from fast.rollout import sample_trajectories, uniforms
 from fast.steps import Steps, evaluate
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
 from verify.crosscheck.instances import make_instance, random_policy
+from verify.scopes import crossed
 
 LENGTHS = (4, 1, 3)
 
@@ -122,8 +124,10 @@ def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets()
     assert float(log_variance(streaming_ratio(sampler(second), sampler(first)))) > 0.1
 
 
-@pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append", "lines"])
-@pytest.mark.parametrize("p_b", ["uniform", "learned"])
+@pytest.mark.parametrize(
+    ("name", "p_b"),
+    crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"]),
+)
 def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: Any) -> None:
     instance = make_instance(name)
     environment, enumeration = instance.environment, instance.enumeration
@@ -148,9 +152,10 @@ def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: 
     all_flow = dict(enumerate(flow)) | dict(zip(dag.terminals, rewards, strict=True))
 
     draws = uniforms(jax.random.key(0), environment, 200)
-    drawn, _ = sample_trajectories(policy, environment, draws)
-    found_db = np.asarray(db_residuals(evaluate(policy, environment, drawn)))
-    found_fm = np.asarray(fm_residuals(policy, environment, drawn))
+    drawn, _ = eqx.filter_jit(sample_trajectories)(policy, environment, draws)
+    steps = eqx.filter_jit(evaluate)(policy, environment, drawn)
+    found_db = np.asarray(db_residuals(steps))
+    found_fm = np.asarray(eqx.filter_jit(fm_residuals)(policy, environment, drawn))
     actions, active = np.asarray(drawn.actions), np.asarray(drawn.active)
     seen = set()
     for row in range(len(actions)):

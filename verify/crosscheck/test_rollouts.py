@@ -26,6 +26,7 @@ from reference import (
     marginal,
 )
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
+from verify.scopes import crossed
 
 # float32 soft-max and sums of up to seven log-probabilities of size up to about 30.
 TOLERANCE = 2e-4
@@ -58,7 +59,7 @@ def draw(
 
 
 @pytest.fixture(
-    params=[(name, dynamics) for name in PROBLEMS for dynamics in ("srwm", "markov")],
+    params=crossed(PROBLEMS, ("srwm", "markov")),
     ids=lambda param: f"{param[0]}, {param[1]}",
     scope="module",
 )
