@@ -1,0 +1,138 @@
+"""eq:ASRWM, the rotation: what it turns, and in what sense it is ergodic.
+
+Printed: R is an ergodic rotation and rotates the eigenvectors of W_t. W R keeps the singular values
+and the left singular vectors of W and turns the right ones; eigenvectors may disappear. On the
+sphere no rotation is ergodic from d = 3 on; on the torus of phases of its planes it may be, and
+is if its angles, in turns, are independent over the rationals together with 1.
+
+Proof: proofs_notes/eq_ASRWM.eigenvectors.md, proofs_notes/eq_ASRWM.ergodic.md.
+"""
+
+import random
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verify.srwm import QUARTER, Array, blocks, exact, eye, plane, power, rotation, vector
+
+
+def gram(W: Array) -> Array:
+    found: Array = W @ W.T
+    return found
+
+
+# --- eq:ASRWM.eigenvectors
+
+
+@pytest.mark.claim("eq:ASRWM.eigenvectors")
+def test_a_rotation_on_the_right_turns_right_singular_vectors_and_nothing_else(scope: Any) -> None:
+    # The eigenvectors of W W' are the left singular vectors, those of W' W the right ones.
+    rng = random.Random(0)
+    for _ in range(60):
+        d = rng.randint(2, 5)
+        W, R = exact([vector(rng, d) for _ in range(d)]), rotation(rng, d)
+        assert (gram(W @ R) == gram(W)).all()
+        assert (gram((W @ R).T) == R.T @ gram(W.T) @ R).all()
+    scope("60 random matrices and rotations, d = 2 to 5")
+
+
+@pytest.mark.claim("eq:ASRWM.eigenvectors")
+def test_eigenvectors_turn_when_the_rotation_acts_from_both_sides() -> None:
+    W, R = exact([[2, 1], [0, 3]]), plane((3, 4, 5))
+    for eigenvalue, x in ((2, exact([1, 0])), (3, exact([1, 1]))):
+        assert (W @ x == eigenvalue * x).all()
+        assert ((R.T @ W @ R) @ (R.T @ x) == eigenvalue * (R.T @ x)).all()
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_turned_by_ninety_degrees_a_projection_has_one_eigenvector_the_old_one() -> None:
+    W, R = exact([[1, 0], [0, 0]]), plane(QUARTER)
+    turned = W @ R
+    assert turned.tolist() == [[0, -1], [0, 0]]
+    # Its square is 0, so that 0 is its only eigenvalue, with the multiples of (1, 0) alone; the
+    # turned eigenvectors of W would be (1, 0) and (0, 1) again, with the eigenvalues exchanged.
+    assert not (turned @ turned).any()
+    assert (turned @ exact([1, 0])).tolist() == [0, 0]
+    assert (turned @ exact([0, 1])).tolist() == [-1, 0]
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_turned_by_an_angle_the_identity_loses_all_its_eigenvectors() -> None:
+    # The polynomial of a rotation with cosine 3/5 has the discriminant 4 (9/25 - 1) < 0.
+    R = eye(2) @ plane((3, 4, 5))
+    assert np.trace(R) ** 2 - 4 < 0
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_a_shear_on_the_right_changes_the_singular_values() -> None:
+    shear = exact([[1, 1], [0, 1]])
+    assert np.trace(gram(eye(2) @ shear)) == 3 != np.trace(gram(eye(2)))
+
+
+# --- eq:ASRWM.ergodic
+
+
+def returns(triples: tuple[tuple[int, int, int], ...], turns: tuple[int, ...]) -> bool:
+    """Whether the planes turned that often each bring their phases back together: z^a w^b = 1."""
+    total = eye(2)
+    for triple, n in zip(triples, turns, strict=True):
+        total = total @ power(plane(triple), n)
+    return bool((total == eye(2)).all())
+
+
+@pytest.mark.claim("eq:ASRWM.ergodic")
+def test_in_the_plane_a_rotation_with_cosine_three_fifths_never_returns(scope: Any) -> None:
+    # In lowest terms the entries of R^n have the denominator 5^n.
+    R = power_n = plane((3, 4, 5))
+    for n in range(1, 201):
+        assert {x.denominator for x in power_n.ravel()} == {5**n}
+        power_n = power_n @ R
+    scope("200 powers of one plane")
+
+
+@pytest.mark.claim("eq:ASRWM.ergodic")
+def test_two_planes_with_independent_angles_have_no_relation(scope: Any) -> None:
+    angles = ((3, 4, 5), (5, 12, 13))
+    related = [turns for turns in product(range(-12, 13), repeat=2) if returns(angles, turns)]
+    assert related == [(0, 0)]
+    scope("625 relations of two planes")
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_two_planes_of_which_one_turns_twice_as_fast_have_a_relation() -> None:
+    # (3 + 4i)^2 = -7 + 24i: the orbit stays on a closed curve of the torus.
+    angles = ((3, 4, 5), (-7, 24, 25))
+    related = [turns for turns in product(range(-3, 4), repeat=2) if returns(angles, turns)]
+    assert related == [(-2, 1), (0, 0), (2, -1)]
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_a_quarter_turn_returns_after_four_steps() -> None:
+    assert [n for n in range(1, 9) if returns((QUARTER,), (n,))] == [4, 8]
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_from_three_dimensions_on_something_on_the_sphere_is_invariant(scope: Any) -> None:
+    # x' (R + R') x, which is not constant on the sphere unless R + R' is a multiple of I.
+    rng = random.Random(1)
+    for _ in range(60):
+        d = rng.randint(3, 5)
+        R = rotation(rng, d)
+        symmetric = R + R.T
+        assert (R.T @ symmetric @ R == symmetric).all()
+        assert (symmetric != symmetric[0, 0] * eye(d)).any()
+    scope("60 random rotations, d = 3 to 5")
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_with_equal_angles_the_norm_in_a_plane_is_still_invariant() -> None:
+    R = blocks((3, 4, 5), (3, 4, 5))
+    assert (exact("6/5") * eye(4) == R + R.T).all()
+    projection = exact(np.diag([1, 1, 0, 0]))
+    assert (R.T @ projection @ R == projection).all()
+    # Turned into general position it is the same with another plane.
+    Q = rotation(random.Random(2), 4)
+    R, projection = Q.T @ R @ Q, Q.T @ projection @ Q
+    assert (R.T @ projection @ R == projection).all()
