@@ -3,7 +3,7 @@
 import math
 import random
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from reference import (
     InputError,
     enumerate_dag,
     enumerate_rewards,
-    fcs,
     forward_from_backward,
     kl_divergence,
     lift,
@@ -68,39 +67,6 @@ def test_divergences_at_zeros() -> None:
     assert kl_divergence(law(20, 80), law(20, 80)) == 0 == jensen_shannon(law(1, 99), law(1, 99))
     tiny = Fraction(1, 10**400)
     assert kl_divergence((tiny, 1 - tiny), (Fraction(1, 2),) * 2) == pytest.approx(math.log(2))
-
-
-def test_fcs_is_neither_above_nor_below_total_variation() -> None:
-    p, q = law(98, 1, 1), law(98, 2, 0)
-    batches = [(0, 1), (0, 2), (1, 2)]
-    value = fcs_under(p, q, dict.fromkeys(batches, Fraction(1, 3)))
-    assert value == fcs(p, q, 2) == Fraction(13, 75)
-    assert total_variation(p, q) == Fraction(1, 100)
-    p, q = law(49, 49, 1, 1), law(1, 1, 49, 49)
-    assert fcs(p, q, 2) == Fraction(64, 100)
-    assert total_variation(p, q) == Fraction(96, 100)
-
-
-def test_fcs_is_at_most_total_variation_over_the_batch_mass() -> None:
-    rng = random.Random(2)
-    for _ in range(200):
-        p, q = (
-            [Fraction(w, sum(row)) for w in row]
-            for row in ([rng.randint(1, 20) for _ in range(4)] for _ in range(2))
-        )
-        weights = [rng.randint(0, 5) for _ in range(6)]
-        weights[0] += 1
-        batches = list(combinations(range(4), 2))
-        r = {b: Fraction(w, sum(weights)) for b, w in zip(batches, weights, strict=True)}
-        factor = sum(w / max(sum(p[i] for i in b), sum(q[i] for i in b)) for b, w in r.items())
-        assert fcs_under(p, q, r) <= total_variation(p, q) * factor
-    assert fcs(p, q, 4) == total_variation(p, q)
-
-
-def test_control_batches_that_miss_a_state_do_not_see_it() -> None:
-    p, q = law(25, 25, 50), law(50, 50, 0)
-    assert fcs_under(p, q, {(0, 1): Fraction(1)}) == 0
-    assert total_variation(p, q) == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,155 @@
+"""eq:fcsa: flow consistency in subgraphs, and how it relates to total variation.
+
+Printed: FCS(p, q) is the mean over batches B of sum |p(x_i) / p(B) - q(x_i) / q(B)| / 2, which is
+TV(p|_B, q|_B) for the restrictions to B. That needs conditional laws, p(B), q(B) > 0 and distinct
+x_i. Then FCS <= TV E[1 / max(p(B), q(B))], and FCS = TV for B = X; otherwise neither bounds the
+other, and FCS = 0 says that p and q are proportional where the batches see them.
+
+Proof: proofs_notes/eq_fcsa.md.
+"""
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from reference import InputError, fcs, total_variation
+from reference.metrics import fcs_under
+
+Law = tuple[Fraction, ...]
+PAIRS = list(combinations(range(3), 2))
+
+
+def law(*hundredths: int) -> Law:
+    return tuple(Fraction(h, 100) for h in hundredths)
+
+
+def laws(states: int, denominator: int) -> Iterator[Law]:
+    """Every law with that denominator."""
+    for counts in product(range(denominator + 1), repeat=states):
+        if sum(counts) == denominator:
+            yield tuple(Fraction(n, denominator) for n in counts)
+
+
+def mass(p: Law, batch: tuple[int, ...]) -> Fraction:
+    return sum((p[i] for i in batch), Fraction(0))
+
+
+def check_bound(p: Law, q: Law, batches: dict[tuple[int, ...], Fraction]) -> None:
+    factor = sum(r / max(mass(p, b), mass(q, b)) for b, r in batches.items())
+    assert fcs_under(p, q, batches) <= total_variation(p, q) * factor
+
+
+@pytest.mark.claim("eq:fcsa")
+def test_one_batch_by_hand() -> None:
+    # Conditioned on {0, 1}: (1/2, 1/2) and (2/3, 1/3).
+    p, q = law(40, 40, 20), law(20, 10, 70)
+    assert fcs_under(p, q, {(0, 1): Fraction(1)}) == Fraction(1, 6)
+
+
+@pytest.mark.claim("eq:fcsa")
+def test_fcs_is_at_most_total_variation_over_the_batch_mass(scope: Any) -> None:
+    count = 0
+    for p, q in product(laws(3, 6), repeat=2):
+        if all(mass(p, b) > 0 < mass(q, b) for b in PAIRS):
+            check_bound(p, q, dict.fromkeys(PAIRS, Fraction(1, 3)))
+            count += 1
+    scope(f"all {count} pairs of laws on 3 states in sixths")
+    rng = random.Random(2)
+    for _ in range(200):
+        p, q = (
+            tuple(Fraction(w, sum(row)) for w in row)
+            for row in ([rng.randint(1, 20) for _ in range(4)] for _ in range(2))
+        )
+        weights = [rng.randint(1, 5), *(rng.randint(0, 5) for _ in range(5))]
+        batches = combinations(range(4), 2)
+        check_bound(
+            p, q, {b: Fraction(w, sum(weights)) for b, w in zip(batches, weights, strict=True)}
+        )
+    scope("200 random laws of batches")
+
+
+@pytest.mark.claim("eq:fcsa")
+def test_the_bound_is_attained_on_one_batch() -> None:
+    # Equal masses on B, and equal laws off it.
+    p, q = law(20, 30, 50), law(30, 20, 50)
+    assert fcs_under(p, q, {(0, 1): Fraction(1)}) == Fraction(1, 5)
+    assert total_variation(p, q) / mass(p, (0, 1)) == Fraction(1, 5)
+
+
+@pytest.mark.claim("eq:fcsa")
+def test_with_all_states_in_the_batch_it_is_total_variation(scope: Any) -> None:
+    for p, q in product(laws(3, 5), repeat=2):
+        assert fcs(p, q, 3) == total_variation(p, q)
+    scope("441 pairs in fifths with B = X")
+
+
+@pytest.mark.claim("eq:fcsa")
+def test_it_vanishes_iff_the_laws_are_proportional_where_batches_overlap(scope: Any) -> None:
+    # Every two of the states 0, 1, 2 are in a common batch; state 3 is in none.
+    count = 0
+    r: dict[tuple[int, ...], Fraction] = dict.fromkeys(PAIRS, Fraction(1, 3))
+    for p, q in product(laws(4, 5), repeat=2):
+        if all(mass(p, b) > 0 < mass(q, b) for b in PAIRS):
+            proportional = all(p[i] * q[j] == p[j] * q[i] for i, j in PAIRS)
+            assert (fcs_under(p, q, r) == 0) == proportional
+            count += 1
+    scope(f"all {count} pairs on 4 states in fifths")
+
+
+@pytest.mark.control("eq:fcsa")
+def test_fcs_is_neither_above_nor_below_total_variation() -> None:
+    p, q = law(98, 1, 1), law(98, 2, 0)
+    value = fcs_under(p, q, dict.fromkeys(PAIRS, Fraction(1, 3)))
+    assert value == fcs(p, q, 2) == Fraction(13, 75)
+    assert total_variation(p, q) == Fraction(1, 100)
+    p, q = law(25, 25, 50), law(50, 50, 0)
+    assert fcs(p, q, 2) == Fraction(4, 9)
+    assert total_variation(p, q) == Fraction(1, 2)
+    p, q = law(49, 49, 1, 1), law(1, 1, 49, 49)
+    assert fcs(p, q, 2) == Fraction(64, 100)
+    assert total_variation(p, q) == Fraction(96, 100)
+
+
+@pytest.mark.control("eq:fcsa")
+def test_three_states_are_the_fewest_for_either() -> None:
+    # On two, batches of two are everything. In batches of one FCS is 0 on any number of states.
+    for p, q in product(laws(2, 12), repeat=2):
+        assert fcs(p, q, 2) == total_variation(p, q)
+    assert fcs(law(10, 90), law(90, 10), 1) == 0
+
+
+@pytest.mark.control("eq:fcsa")
+def test_batches_that_miss_a_state_do_not_see_it() -> None:
+    p, q = law(25, 25, 50), law(50, 50, 0)
+    assert fcs_under(p, q, {(0, 1): Fraction(1)}) == 0
+    assert total_variation(p, q) == Fraction(1, 2)
+
+
+@pytest.mark.control("eq:fcsa")
+def test_batches_that_meet_where_both_laws_vanish_do_not_compare() -> None:
+    # Every state is in a batch, but 0 and 2 are only compared by way of 1, which has no mass.
+    p, q = law(50, 0, 50), law(25, 0, 75)
+    assert fcs_under(p, q, {(0, 1): Fraction(1, 2), (1, 2): Fraction(1, 2)}) == 0
+    assert total_variation(p, q) == Fraction(1, 4)
+
+
+@pytest.mark.control("eq:fcsa")
+def test_restricted_without_normalising_the_two_printed_forms_differ() -> None:
+    p, q = law(40, 40, 20), law(20, 10, 70)
+    restricted = sum(abs(p[i] - q[i]) for i in (0, 1)) / 2
+    assert restricted == Fraction(1, 4) != fcs_under(p, q, {(0, 1): Fraction(1)}) == Fraction(1, 6)
+
+
+@pytest.mark.control("eq:fcsa")
+def test_a_repeated_state_or_a_batch_without_mass_is_outside_the_definition() -> None:
+    # The printed sum over i counts a repeated x twice, but p(B) once: 3/2, more than any distance.
+    p, q = law(100, 0), law(0, 100)
+    assert sum(abs(p[i] - q[i]) for i in (0, 0, 1)) / 2 == Fraction(3, 2)
+    with pytest.raises(InputError, match="distinct"):
+        fcs_under(p, q, {(0, 0, 1): Fraction(1)})
+    with pytest.raises(InputError, match="probability zero"):
+        fcs_under(p, q, {(1,): Fraction(1)})

@@ -1,0 +1,121 @@
+"""misprints: formulas whose printed form gives another number, beside those of other claims.
+
+Trajectories are in S^T x X; a lift has the latents W_0 .. W_{T-1}; at p_i there are
+min(M, N - i) + 1 actions; the sum in the proof of prop:lifted_balance is over p_B; and the latent
+that follows is a function of (s_{t+1}, W_t), not of (s_t, W_t). Proof: proofs_notes/misprints.md.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    enumerate_dag,
+    lift,
+    pointed_dag,
+)
+from reference.problems import Lines
+from verify.scopes import all_small_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+
+
+@pytest.mark.claim("misprints")
+def test_a_trajectory_of_t_steps_has_t_states_before_its_end(scope: Any) -> None:
+    count = 0
+    for dag in all_small_dags():
+        for tau in dag.trajectories():
+            nodes = [dag.edges[tau[0]][0], *(dag.edges[e][1] for e in tau)]
+            T = len(tau)
+            assert [node in dag.terminals for node in nodes] == [False] * T + [True]
+        count += 1
+    scope(f"{count:,} DAGs")
+
+
+@pytest.mark.control("misprints")
+def test_with_one_state_less_a_single_step_would_have_no_start() -> None:
+    dag = pointed_dag({"o": ["x"], "x": []})
+    (tau,) = dag.trajectories()
+    assert len(tau) == 1
+    assert dag.edges[tau[0]] == (dag.index["o"], dag.index["x"])  # S^1 x X, not S^0 x X
+
+
+@pytest.mark.claim("misprints")
+def test_a_lifted_trajectory_of_t_steps_has_t_latents() -> None:
+    lifted = lift(DIAMOND, History())
+    for tau in lifted.dag.trajectories():
+        nodes = [0, *(lifted.dag.edges[e][1] for e in tau)]
+        pairs = [node for node in nodes if node not in lifted.dag.terminals]
+        assert len(pairs) == len(tau) == 3
+        assert all(isinstance(lifted.dag.labels[node], tuple) for node in pairs)
+        assert not isinstance(lifted.dag.labels[nodes[-1]], tuple)
+
+
+@pytest.mark.claim("misprints")
+def test_lines_has_one_action_more_than_steps_forward(scope: Any) -> None:
+    for length in range(1, 7):
+        for step in range(1, length + 2):
+            dag = enumerate_dag(Lines.laplaces(length, step))
+            for i in range(length + 1):
+                assert len(dag.children[dag.index[f"p{i}"]]) == min(step, length - i) + 1
+    scope("27 environments of Lines")
+
+
+@pytest.mark.control("misprints")
+def test_the_printed_range_of_actions_loses_the_probability_of_stopping() -> None:
+    dag = enumerate_dag(Lines.laplaces(4, 2))
+    uniform = ForwardPolicy.uniform(dag, RATIONAL)
+    node = dag.index["p1"]
+    forward = [
+        uniform.values[e] for e in dag.out_edges[node] if dag.edges[e][1] not in dag.terminals
+    ]
+    assert sum(forward) == Fraction(2, 3)
+
+
+@pytest.mark.claim("misprints")
+def test_backward_probabilities_of_the_paths_to_a_state_sum_to_one(scope: Any) -> None:
+    count = 0
+    for dag in all_small_dags():
+        backward = BackwardPolicy.uniform(dag, RATIONAL)
+        for x in dag.terminals:
+            paths = [tau for tau in dag.trajectories() if dag.end(tau) == x]
+            assert sum(backward.along(tau) for tau in paths) == 1
+        count += 1
+    scope("uniform p_B on the same")
+    assert count > 0
+
+
+@pytest.mark.control("misprints")
+def test_forward_probabilities_of_the_paths_to_a_state_do_not() -> None:
+    forward = ForwardPolicy.uniform(DIAMOND, RATIONAL)
+    x = DIAMOND.index["x"]
+    paths = [tau for tau in DIAMOND.trajectories() if DIAMOND.end(tau) == x]
+    assert sum(forward.along(tau) for tau in paths) == Fraction(1, 2)
+
+
+def following_latents(arguments: str) -> set[int]:
+    """How many latents follow, for each value of the arguments, in a fork with its history."""
+    fork = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
+    dag = lift(fork, History()).dag
+    found: dict[Any, set[Any]] = {}
+    for u, v in dag.edges:
+        if v not in dag.terminals:
+            (s, W), (following, W_next) = dag.labels[u], dag.labels[v]
+            key = (s, W) if arguments == "s_t, W_t" else (following, W)
+            found.setdefault(key, set()).add(W_next)
+    return {len(latents) for latents in found.values()}
+
+
+@pytest.mark.claim("misprints")
+def test_the_next_latent_is_a_function_of_the_next_state_and_the_latent() -> None:
+    assert following_latents("s_t+1, W_t") == {1}
+
+
+@pytest.mark.control("misprints")
+def test_the_next_latent_is_no_function_of_the_state_and_the_latent() -> None:
+    assert following_latents("s_t, W_t") == {2}
