@@ -1,0 +1,150 @@
+"""eq:graphss: the Markovian policy of a graph network, and what it cannot sample from.
+
+`p_F(G + {m, n}|G)` is proportional to `exp zeta(f(x_m), f(x_n))`. With the concatenation of the two
+features it depends on which end of the edge is written first; with a symmetric `zeta` it is
+equivariant, and terminals that differ by actions with equal pairs of colours are equally likely.
+
+Proof: proofs_notes/eq_graphss.md
+"""
+
+import random
+from collections.abc import Hashable
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from reference import RATIONAL, ForwardPolicy, enumerate_dag, marginal
+from reference.aliasing import TiedPolicies
+from reference.gnn import refine, relabel, tied_terminals, wl_policies
+from reference.problems.graphs import EdgeAddition, added_edge, graph
+from reference.symbolic import Symbolic
+from verify.forks import (
+    EVERYTHING,
+    FORCED,
+    FORKS,
+    HALF,
+    first,
+    fork_nodes,
+    lattice,
+    probability,
+    random_weights,
+    same_partition,
+    steps,
+)
+
+
+def ordered_pairs(problem: EdgeAddition) -> list[tuple[int, int]]:
+    """The colours of the ends of each action, that of the lesser node number first."""
+    dag = enumerate_dag(problem)
+    inner = list(problem.inner)
+    rows = dict(zip(inner, refine(inner, [problem.features] * len(inner)), strict=True))
+    pairs = []
+    for u, v in dag.edges:
+        m, n = added_edge(dag.labels[u], dag.labels[v])
+        pairs.append((rows[dag.labels[u]][m], rows[dag.labels[u]][n]))
+    return pairs
+
+
+def concatenated(problem: EdgeAddition) -> TiedPolicies:
+    """The policies of the printed formula, where edges are written with the lesser node first."""
+    numbers: dict[Hashable, int] = {}
+    classes = [numbers.setdefault(pair, len(numbers)) for pair in ordered_pairs(problem)]
+    return TiedPolicies(enumerate_dag(problem), tuple(classes))
+
+
+def two_ways(start: tuple[int, int]) -> EdgeAddition:
+    """One edge on three nodes; `q_1` and `q_2` join the third node to one of its ends."""
+    p = graph([start])
+    (third,) = {0, 1, 2} - set(start)
+    q1, q2 = ((min(v, third), max(v, third)) for v in start)
+    return EdgeAddition.fork(3, (graph([]), p), q1, q2)
+
+
+@pytest.mark.claim("eq:graphss")
+def test_one_edge_on_three_nodes_by_hand() -> None:
+    # Both actions join an end to the isolated node: one class, so 1/2 each.
+    for start in ((0, 1), (0, 2), (1, 2)):
+        problem = two_ways(start)
+        (p,) = fork_nodes(wl_policies(problem), problem)
+        assert len(set(wl_policies(problem).row(p))) == 1
+        assert first(wl_policies(problem), problem) == FORCED
+
+
+@pytest.mark.claim("eq:graphss")
+@pytest.mark.parametrize("name", FORKS)
+def test_no_weights_make_the_terminals_of_a_fork_unequal(name: str) -> None:
+    """As rational functions of the weights: for all networks at once."""
+    problem = FORKS[name]()
+    policies = wl_policies(problem)
+    field = Symbolic(" ".join(f"w{c}" for c in range(policies.count)))
+    weights = [field.symbols[c] for c in policies.classes]
+    law = marginal(ForwardPolicy.from_weights(policies.dag, field, weights))
+    assert law == (field.one / 2, field.one / 2)
+
+
+@pytest.mark.claim("eq:graphss")
+def test_the_symmetric_policy_does_not_depend_on_the_names_of_nodes(scope: Any) -> None:
+    problem = lattice(4, 3)
+    policies = wl_policies(problem)
+    class_of = dict(zip(steps(policies), policies.classes, strict=True))
+    for image in permutations(range(4)):
+        for (g, h), c in class_of.items():
+            assert class_of[relabel(g, image), relabel(h, image)] == c
+    scope(f"all {len(class_of)} steps to the graphs with 3 edges on 4 nodes, 24 relabellings")
+
+
+@pytest.mark.claim("eq:graphss")
+def test_isomorphic_graphs_are_equally_likely_from_the_empty_graph() -> None:
+    problem = lattice(4, 3)
+    policies = wl_policies(problem)
+    weights = random_weights(policies, random.Random(0))
+    law = marginal(policies.policy(weights))
+    p_t = {policies.dag.labels[x]: p for x, p in zip(policies.dag.terminals, law, strict=True)}
+    values = [{p_t[x] for x in orbit} for orbit in tied_terminals(problem)]
+    assert [len(value) for value in values] == [1, 1, 1]
+
+
+@pytest.mark.claim("eq:graphss")
+def test_both_orders_of_an_edge_as_actions_are_a_symmetric_policy() -> None:
+    """Concatenation is harmless where `(m, n)` and `(n, m)` are two actions with one result."""
+    rng = random.Random(0)
+    for problem in (*(fork() for fork in FORKS.values()), lattice(4, 3)):
+        pairs = ordered_pairs(problem)
+        drawn = {
+            ordered: Fraction(rng.randint(1, 99)) for a, b in pairs for ordered in ((a, b), (b, a))
+        }
+        summed = [drawn[a, b] + drawn[b, a] for a, b in pairs]
+        dag = enumerate_dag(problem)
+        policies = wl_policies(problem)
+        weights = [Fraction(0)] * policies.count
+        for c, w in zip(policies.classes, summed, strict=True):
+            weights[c] = w
+        policy = ForwardPolicy.from_weights(dag, RATIONAL, summed)
+        assert policy.values == policies.policy(weights).values
+
+
+@pytest.mark.control("eq:graphss")
+def test_concatenation_makes_the_law_depend_on_the_names_of_nodes() -> None:
+    # From 01 the actions 02, 12 have the colours (end, isolated) twice; from 02 the actions
+    # 01, 12 have (end, isolated) and (isolated, end). Weights 2 and 1 give 2/3 and 1/3.
+    tied, torn = concatenated(two_ways((0, 1))), concatenated(two_ways((0, 2)))
+    assert first(tied, two_ways((0, 1))) == FORCED
+    assert first(torn, two_ways((0, 2))) == EVERYTHING
+    problem = two_ways((0, 2))
+    (p,) = fork_nodes(torn, problem)
+    weights = [Fraction(1)] * torn.count
+    weights[torn.classes[torn.dag.out_edges[p][0]]] = Fraction(2)
+    law = {x: probability(torn, weights, x) for x in problem.terminals}
+    assert set(law.values()) == {Fraction(2, 3), Fraction(1, 3)}
+    assert probability(tied, [Fraction(2)] * tied.count, two_ways((0, 1)).terminals[0]) == HALF
+
+
+@pytest.mark.control("eq:graphss")
+def test_features_that_tell_the_edges_apart_free_the_law() -> None:
+    fork = EdgeAddition.matching()
+    problem = EdgeAddition((0, 0, 0, 0, 1, 1), fork.inner, fork.terminals, fork.rewards)
+    policies = wl_policies(problem)
+    assert not same_partition(policies.classes, wl_policies(fork).classes)
+    assert first(policies, problem) == EVERYTHING

@@ -1,0 +1,204 @@
+"""ex_graphs: the path features of prop:temporal_gnns as a lift (example Graphs, eq:pdgraphss).
+
+The proposition has `m_{i+1} = m_i + alpha(G_i) (A_{i+1} - A_i) 1`. The example prints a `phi`,
+`(alpha(s) (A_s - A) 1, 0)`, which never changes `A`, and `A_{t+1} = A_t`, under which `m` does not
+change either. With `phi = (alpha(A) (A_s - A) 1, A_s - A)` it has the proposition's recursion.
+
+Proof: proofs_notes/ex_graphs.md
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from reference import Dynamics, enumerate_dag, lift
+from reference.gnn import (
+    Gate,
+    Memory,
+    PrintedTemporalDegree,
+    TemporalDegree,
+    inverse_size,
+    wl_policies,
+)
+from reference.problems.graphs import EdgeAddition, Graph
+from verify.forks import (
+    EVERYTHING,
+    FORCED,
+    FORKS,
+    constant,
+    first,
+    inner_trajectories,
+    lattice,
+    memories,
+    same_partition,
+)
+
+Features = tuple[Fraction, ...]
+
+
+def adjacency(g: Graph, nodes: int) -> list[list[int]]:
+    return [[int((min(i, j), max(i, j)) in g.edges) for j in range(nodes)] for i in range(nodes)]
+
+
+def gated(gate: Fraction, new: list[list[int]], old: list[list[int]]) -> Features:
+    """`alpha (A' - A) 1`."""
+    return tuple(gate * (sum(a) - sum(b)) for a, b in zip(new, old, strict=True))
+
+
+def m_of_the_proposition(trajectory: tuple[Graph, ...], gate: Gate, nodes: int) -> Features:
+    """`m^(i+1) = m^(i) + alpha(G_i) (A_{i+1} - A_i) 1`, with matrices."""
+    m: Features = (Fraction(0),) * nodes
+    for old, new in pairwise(trajectory):
+        change = gated(gate(old), adjacency(new, nodes), adjacency(old, nodes))
+        m = tuple(a + b for a, b in zip(m, change, strict=True))
+    return m
+
+
+def features_along(
+    dynamics: Dynamics[Graph, Memory], trajectory: tuple[Graph, ...]
+) -> list[Features]:
+    """`m` at each state of the trajectory."""
+    latents = [dynamics.initial]
+    for state in trajectory[1:]:
+        latents.append(dynamics.advance(state, latents[-1]))
+    return [latent.m for latent in latents]
+
+
+class Frozen:
+    """The displayed update: `A_{t+1} = A_t` and `m_{t+1} = m_t + alpha_t (A_{t+1} - A_t) 1`."""
+
+    def __init__(self, problem: EdgeAddition) -> None:
+        self.initial = TemporalDegree(problem).initial
+
+    def advance(self, state: Graph, latent: Memory) -> Memory:
+        """The same latent, by the formula."""
+        nodes = len(latent.m)
+        a = adjacency(latent.graph, nodes)
+        change = gated(inverse_size(state), a, a)
+        return Memory(tuple(x + y for x, y in zip(latent.m, change, strict=True)), latent.graph)
+
+
+class Shifted(TemporalDegree):
+    """`phi = (alpha(s) (A_s - A) 1, A_s - A)`: the gate at the graph that has the new edge."""
+
+    def advance(self, state: Graph, latent: Memory) -> Memory:
+        """The feature after one more edge, and the graph that has it."""
+        nodes = len(latent.m)
+        change = gated(self.gate(state), adjacency(state, nodes), adjacency(latent.graph, nodes))
+        return Memory(tuple(x + y for x, y in zip(latent.m, change, strict=True)), state)
+
+
+@pytest.mark.claim("ex_graphs")
+def test_the_readings_on_the_matching_by_hand() -> None:
+    # 01, then 23, then 45, with the gate 1, 1/2, 1/3, 1/4 at 0, 1, 2, 3 edges.
+    problem = EdgeAddition.matching()
+    empty, e1, _, both, p = problem.inner
+    trajectory = (empty, e1, both, p)
+    one, half, third, quarter = Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
+
+    def at_edges(dynamics: Dynamics[Graph, Memory]) -> Features:
+        m = features_along(dynamics, trajectory)[-1]
+        assert m[::2] == m[1::2]
+        return m[::2]
+
+    assert at_edges(TemporalDegree(problem)) == (one, half, third)
+    assert at_edges(Shifted(problem)) == (half, third, quarter)
+    assert at_edges(PrintedTemporalDegree(problem)) == (
+        half + third + quarter,
+        third + quarter,
+        quarter,
+    )
+    assert at_edges(Frozen(problem)) == (0 * one,) * 3
+
+
+@pytest.mark.claim("ex_graphs")
+def test_the_repaired_dynamics_are_those_of_the_proposition(scope: Any) -> None:
+    count = 0
+    for problem in (*(fork() for fork in FORKS.values()), lattice(4, 4)):
+        nodes = len(problem.features)
+        for gate in (inverse_size, constant):
+            for trajectory in inner_trajectories(problem):
+                expected = m_of_the_proposition(trajectory, gate, nodes)
+                assert features_along(TemporalDegree(problem, gate), trajectory)[-1] == expected
+                count += 1
+    scope(f"{count} histories with a gate, on 6 state graphs")
+
+
+@pytest.mark.claim("ex_graphs")
+def test_they_are_of_the_form_w_plus_phi_and_keep_the_matrix_of_the_state() -> None:
+    for fork in FORKS.values():
+        problem = fork()
+        nodes = len(problem.features)
+        dynamics = TemporalDegree(problem)
+        for trajectory in inner_trajectories(problem):
+            latent = dynamics.initial
+            for state in trajectory[1:]:
+                a, a_s = adjacency(latent.graph, nodes), adjacency(state, nodes)
+                phi = gated(inverse_size(latent.graph), a_s, a)
+                after = dynamics.advance(state, latent)
+                assert after.m == tuple(x + y for x, y in zip(latent.m, phi, strict=True))
+                assert after.graph == state
+                latent = after
+
+
+@pytest.mark.claim("ex_graphs")
+def test_as_a_lift_they_merge_the_histories_with_equal_features() -> None:
+    problem = EdgeAddition.matching()
+    lifted = lift(enumerate_dag(problem), TemporalDegree(problem))
+    # Seven states; e1e2 and p are there once for each order of e1 and e2.
+    assert len(lifted.dag.labels) == 9
+    tied = lift(enumerate_dag(problem), TemporalDegree(problem, constant))
+    assert len(tied.dag.labels) == 7
+
+
+@pytest.mark.claim("ex_graphs")
+def test_the_printed_phi_counts_an_edge_at_every_later_step() -> None:
+    for fork in FORKS.values():
+        problem = fork()
+        for trajectory in inner_trajectories(problem):
+            expected = tuple(
+                sum(
+                    inverse_size(state) * (degree(state, v) - degree(problem.initial, v))
+                    for state in trajectory
+                )
+                for v in range(len(problem.features))
+            )
+            assert features_along(PrintedTemporalDegree(problem), trajectory)[-1] == expected
+
+
+def degree(g: Graph, node: int) -> int:
+    return sum(node in edge for edge in g.edges)
+
+
+@pytest.mark.control("ex_graphs")
+@pytest.mark.parametrize("reading", [PrintedTemporalDegree, Shifted, lambda p, _: Frozen(p)])
+def test_the_other_readings_are_not_the_recursion_of_the_proposition(
+    reading: Callable[[EdgeAddition, Gate], Dynamics[Graph, Memory]],
+) -> None:
+    for fork in FORKS.values():
+        problem = fork()
+        for trajectory in inner_trajectories(problem):
+            expected = m_of_the_proposition(trajectory, inverse_size, len(problem.features))
+            assert features_along(reading(problem, inverse_size), trajectory)[-1] != expected
+
+
+@pytest.mark.control("ex_graphs")
+def test_the_displayed_update_remembers_nothing() -> None:
+    for fork in FORKS.values():
+        problem = fork()
+        policies = wl_policies(problem, Frozen(problem))
+        assert same_partition(policies.classes, wl_policies(problem).classes)
+        assert first(policies, problem) == FORCED
+
+
+@pytest.mark.control("ex_graphs")
+def test_the_printed_phi_separates_the_matching_even_under_a_constant_gate() -> None:
+    problem = EdgeAddition.matching()
+    policies = wl_policies(problem, PrintedTemporalDegree(problem, constant))
+    features = [(int(m[2]), int(m[4])) for m in memories(policies, problem.inner[-1])]
+    assert sorted(features) == [(2, 1), (3, 1)]
+    assert first(policies, problem) == EVERYTHING
+    assert first(wl_policies(problem, TemporalDegree(problem, constant)), problem) == FORCED

@@ -1,0 +1,97 @@
+"""fig:graphssgb: the total variation of the two samplers on a fork with `R(q_1) = t`.
+
+Without path features `p_T(q_1) = 1/2`, so `TV = |t - 1/2|`; with them the infimum is zero, attained
+for `0 < t < 1`. The curve that training draws is not checked here.
+
+Proof: proofs_notes/fig_graphssgb.md
+"""
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from reference import marginal, total_variation
+from reference.aliasing import TiedPolicies
+from reference.gnn import TemporalDegree, wl_policies
+from reference.problems.graphs import EdgeAddition
+from verify.forks import (
+    FORKS,
+    HALF,
+    TENTHS,
+    first,
+    probability,
+    random_weights,
+    target_weights,
+)
+
+GAINING = ("matching", "paths", "marked", "paper")
+
+
+def distance(policies: TiedPolicies, problem: EdgeAddition, weights: list[Fraction]) -> Fraction:
+    """TV between target and `p_T`, from the whole law."""
+    dag = policies.dag
+    target = [problem.reward(dag.labels[x]) / problem.z() for x in dag.terminals]
+    return total_variation(marginal(policies.policy(weights)), target)
+
+
+@pytest.mark.claim("fig:graphssgb")
+def test_the_printed_formula_by_hand() -> None:
+    # (9/10, 1/10) against (1/2, 1/2): (2/5 + 2/5) / 2.
+    t = Fraction(9, 10)
+    assert total_variation((t, 1 - t), (HALF, HALF)) == Fraction(2, 5) == abs(t - HALF)
+    assert [abs(t - HALF) * 10 for t in TENTHS] == [4, 3, 2, 1, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.claim("fig:graphssgb")
+@pytest.mark.parametrize("name", FORKS)
+def test_without_path_features_the_distance_is_that_of_one_half(name: str, scope: Any) -> None:
+    rng = random.Random(0)
+    for t in TENTHS:
+        problem = FORKS[name](t)
+        policies = wl_policies(problem)
+        assert first(policies, problem).distance(t) == abs(t - HALF)
+        for _ in range(5):
+            assert distance(policies, problem, random_weights(policies, rng)) == abs(t - HALF)
+    scope("the nine targets on 5 state graphs")
+
+
+@pytest.mark.claim("fig:graphssgb")
+@pytest.mark.parametrize("name", GAINING)
+def test_with_path_features_it_is_zero_for_explicit_weights(name: str) -> None:
+    for t in TENTHS:
+        problem = FORKS[name](t)
+        policies = wl_policies(problem, TemporalDegree(problem))
+        assert distance(policies, problem, target_weights(policies, problem)) == 0
+
+
+@pytest.mark.claim("fig:graphssgb")
+@pytest.mark.parametrize("name", GAINING)
+def test_targets_on_one_terminal_are_approached_and_not_attained(name: str) -> None:
+    """`t = 1` needs infinite logits: with the weights `r` and 1 its distance is `1 / (1 + r)`."""
+    for r in (Fraction(9), Fraction(99), Fraction(999)):
+        problem = FORKS[name](r / (1 + r))
+        policies = wl_policies(problem, TemporalDegree(problem))
+        weights = target_weights(policies, problem)
+        assert 1 - probability(policies, weights, problem.terminals[0]) == 1 / (1 + r)
+        low, high = first(policies, problem)
+        assert low < probability(policies, weights, problem.terminals[0]) < high == 1
+
+
+@pytest.mark.control("fig:graphssgb")
+def test_features_that_tell_the_edges_apart_break_the_formula() -> None:
+    fork = EdgeAddition.matching(Fraction(9, 10))
+    problem = EdgeAddition((0, 0, 0, 0, 1, 1), fork.inner, fork.terminals, fork.rewards)
+    policies = wl_policies(problem)
+    assert distance(policies, problem, target_weights(policies, problem)) == 0
+    assert abs(problem.rewards[0] - HALF) == Fraction(2, 5)
+
+
+@pytest.mark.control("fig:graphssgb")
+def test_under_a_symmetry_path_features_leave_the_distance_of_one_half() -> None:
+    rng = random.Random(0)
+    for t in TENTHS:
+        problem = EdgeAddition.mirrored(t)
+        policies = wl_policies(problem, TemporalDegree(problem))
+        assert distance(policies, problem, random_weights(policies, rng)) == abs(t - HALF)

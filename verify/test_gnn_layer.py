@@ -1,0 +1,231 @@
+"""gnn_layer: what message-passing layers tell apart.
+
+A layer maps the feature of each node to `mu({zeta(x_j) : j adjacent to i})`. With `mu` of the set,
+as printed, stacks of layers see nothing of a graph without features but which nodes are isolated;
+with `mu` of the multiset and of the node itself they compute the stable colours of 1-WL. A layer
+never tells apart nodes with equal features and isomorphic neighbourhoods, however `mu` is read.
+
+Proof: proofs_notes/gnn_layer.md
+"""
+
+import random
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import combinations, permutations, product
+from typing import Any
+
+import pytest
+
+from reference.gnn import refine
+from reference.problems.graphs import Graph, graph
+from verify.forks import same_partition
+
+Colours = tuple[Hashable, ...]
+Layer = Callable[[Hashable, list[Any]], Hashable]
+
+
+def of_set(own: Hashable, near: list[Any]) -> Hashable:
+    """As printed; the name of a node stands for an injective `mu` and `zeta`."""
+    return frozenset(near)
+
+
+def of_multiset(own: Hashable, near: list[Any]) -> Hashable:
+    return tuple(sorted(near))
+
+
+def of_multiset_and_self(own: Hashable, near: list[Any]) -> Hashable:
+    return own, tuple(sorted(near))
+
+
+def stacked(
+    layer: Layer, depth: int, graphs: Sequence[Graph], colours: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The finest output of a stack of layers: equal numbers are equal features, in all graphs."""
+    current = [list(row) for row in colours]
+    for _ in range(depth):
+        numbers: dict[Hashable, int] = {}
+        current = [
+            [
+                numbers.setdefault(layer(row[v], [row[w] for w in neighbours(g, v)]), len(numbers))
+                for v in range(len(row))
+            ]
+            for g, row in zip(graphs, current, strict=True)
+        ]
+    return current
+
+
+def neighbours(g: Graph, node: int) -> list[int]:
+    return [u + w - node for u, w in g.edges if node in (u, w)]
+
+
+def all_graphs(nodes: int) -> Iterator[Graph]:
+    pairs = list(combinations(range(nodes), 2))
+    for k in range(len(pairs) + 1):
+        yield from map(graph, combinations(pairs, k))
+
+
+def featured_graphs(max_nodes: int) -> Iterator[tuple[Graph, tuple[int, ...]]]:
+    for n in range(1, max_nodes + 1):
+        yield from product(all_graphs(n), product((0, 1), repeat=n))
+
+
+PATH = graph([(0, 1), (1, 2)])
+TRIANGLE = graph([(0, 1), (1, 2), (0, 2)])
+
+
+@pytest.mark.claim("gnn_layer")
+def test_multiset_layers_see_the_middle_of_a_path_by_hand() -> None:
+    # One layer sees degrees 1, 2, 1; two see that the ends have a neighbour of degree 2.
+    for depth in (1, 2, 3):
+        ((a, b, c),) = stacked(of_multiset_and_self, depth, [PATH], [(0, 0, 0)])
+        assert a == c != b
+    assert refine([PATH], [(0, 0, 0)]) == ((0, 1, 0),)
+
+
+@pytest.mark.claim("gnn_layer")
+def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Any) -> None:
+    count = 0
+    for g, features in featured_graphs(4):
+        (row,) = stacked(of_multiset_and_self, len(features), [g], [features])
+        assert same_partition(row, *refine([g], [features]))
+        count += 1
+    scope(f"all {count:,} graphs up to 4 nodes with features 0 and 1")
+
+
+@pytest.mark.claim("gnn_layer")
+def test_a_sum_of_powers_is_such_a_layer(scope: Any) -> None:
+    """`mu` a sum, `zeta(x) = n^x`, the node added: no digit overflows, as degrees are below n."""
+    for g, features in featured_graphs(4):
+        n = len(features)
+
+        def powers(own: Any, near: list[Any], n: int = n) -> Hashable:
+            return int(own + n * sum(n**x for x in near))
+
+        # Features are below n >= 2; on one node there is nothing to tell apart.
+        (row,) = stacked(powers, n, [g], [features])
+        assert same_partition(row, *refine([g], [features]))
+    scope("an explicit sum layer on the same")
+
+
+@pytest.mark.claim("gnn_layer")
+def test_without_features_the_node_itself_may_be_left_out(scope: Any) -> None:
+    count = 0
+    for n in range(1, 6):
+        for g in all_graphs(n):
+            (row,) = stacked(of_multiset, n, [g], [(0,) * n])
+            assert same_partition(row, *refine([g], [(0,) * n]))
+            count += 1
+    scope(f"all {count:,} graphs up to 5 nodes without features")
+
+
+@pytest.mark.claim("gnn_layer")
+def test_printed_layers_see_without_features_only_which_nodes_are_isolated() -> None:
+    for n in range(1, 6):
+        for g in all_graphs(n):
+            isolated = [not neighbours(g, v) for v in range(n)]
+            for depth in range(1, n + 1):
+                (row,) = stacked(of_set, depth, [g], [(0,) * n])
+                assert same_partition(row, isolated)
+
+
+def isomorphic_neighbourhoods(g: Graph, colours: Colours, u: int, v: int) -> bool:
+    """Whether some bijection of neighbours keeps their features and the edges among them."""
+    left, right = neighbours(g, u), neighbours(g, v)
+    return len(left) == len(right) and any(
+        all(colours[a] == colours[b] for a, b in zip(left, image, strict=True))
+        and all(
+            ((min(a, c), max(a, c)) in g.edges) == ((min(b, d), max(b, d)) in g.edges)
+            for (a, b), (c, d) in combinations(zip(left, image, strict=True), 2)
+        )
+        for image in permutations(right)
+    )
+
+
+@pytest.mark.claim("gnn_layer")
+def test_a_layer_never_tells_isomorphic_neighbourhoods_apart() -> None:
+    alike = 0
+    for g, features in featured_graphs(4):
+        for layer in (of_set, of_multiset, of_multiset_and_self):
+            (row,) = stacked(layer, 1, [g], [features])
+            for u, v in combinations(range(len(features)), 2):
+                if features[u] == features[v] and isomorphic_neighbourhoods(g, features, u, v):
+                    assert row[u] == row[v]
+                    alike += 1
+    assert alike > 1000
+
+
+@pytest.mark.claim("gnn_layer")
+def test_nor_does_it_see_the_edges_between_neighbours() -> None:
+    # A corner of a triangle and the middle of a path: two neighbours each, joined or not.
+    corner, middle = stacked(of_multiset_and_self, 1, [TRIANGLE, PATH], [(0,) * 3] * 2)
+    assert corner[1] == middle[1]
+
+
+def unfolding(g: Graph, colours: tuple[int, ...], node: int, depth: int) -> tuple[object, ...]:
+    """The tree of walks of length `depth` from a node, in a canonical order."""
+    if depth == 0:
+        return (colours[node],)
+    below = sorted((unfolding(g, colours, w, depth - 1) for w in neighbours(g, node)), key=repr)
+    return (colours[node], *below)
+
+
+@pytest.mark.claim("gnn_layer")
+def test_stable_colours_are_the_classes_of_unfolding_trees() -> None:
+    # r rounds compare trees of depth r, and on 8 nodes in all at most 7 rounds split a class.
+    rng = random.Random(0)
+    pairs = list(combinations(range(4), 2))
+    for _ in range(20):
+        graphs = [graph(rng.sample(pairs, rng.randint(0, 5))) for _ in range(2)]
+        colours = [tuple(rng.randint(0, 1) for _ in range(4)) for _ in range(2)]
+        trees = [
+            unfolding(g, row, v, 7)
+            for g, row in zip(graphs, colours, strict=True)
+            for v in range(4)
+        ]
+        assert same_partition(chained(refine(graphs, colours)), trees)
+
+
+def chained(rows: Iterable[Iterable[int]]) -> list[int]:
+    return [c for row in rows for c in row]
+
+
+@pytest.mark.claim("gnn_layer")
+def test_refinement_sees_degrees_but_not_cycles() -> None:
+    hexagon = graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)])
+    triangles = graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    cycle, pair, chain = refine([hexagon, triangles, PATH], [(0,) * 6, (0,) * 6, (0,) * 3])
+    assert len({*cycle, *pair}) == 1
+    assert chain[0] == chain[2]
+    assert len({*chain, *cycle}) == 3
+    assert refine([graph([])], [(0, 0, 1)]) == ((0, 0, 1),)
+
+
+@pytest.mark.claim("gnn_layer")
+def test_refinement_goes_on_where_degrees_are_equal() -> None:
+    # The middle of a path of five nodes has the degree of its neighbours.
+    ((a, b, c, d, e),) = refine([graph([(0, 1), (1, 2), (2, 3), (3, 4)])], [(0,) * 5])
+    assert (a, b) == (e, d)
+    assert len({a, b, c}) == 3
+
+
+@pytest.mark.control("gnn_layer")
+def test_of_a_set_degrees_one_and_two_look_alike() -> None:
+    for depth in range(1, 9):
+        assert stacked(of_set, depth, [PATH], [(0, 0, 0)]) == [[0, 0, 0]]
+    # Fewer nodes do not do: there, all nodes that are not isolated are alike indeed.
+    for n in (1, 2):
+        for g in all_graphs(n):
+            (row,) = stacked(of_set, n, [g], [(0,) * n])
+            assert same_partition(row, *refine([g], [(0,) * n]))
+
+
+@pytest.mark.control("gnn_layer")
+def test_without_the_node_itself_isolated_nodes_lose_their_features() -> None:
+    empty = graph([])
+    assert stacked(of_multiset, 1, [empty], [(0, 1)]) == [[0, 0]]
+    assert refine([empty], [(0, 1)]) == ((0, 1),)
+
+
+@pytest.mark.control("gnn_layer")
+def test_neighbourhoods_that_are_isomorphic_but_for_features_are_told_apart() -> None:
+    ((a, _, b, _),) = stacked(of_multiset_and_self, 1, [graph([(0, 1), (2, 3)])], [(0, 0, 0, 1)])
+    assert a != b
