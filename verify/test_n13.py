@@ -9,8 +9,9 @@ Proof: proofs_notes/N13.md
 """
 
 import random
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, pairwise, permutations, product
 from typing import Any, NamedTuple
 
@@ -87,10 +88,13 @@ def make_aliased(dag: PointedDAG[int], first: int, second: int) -> Aliased:
     return Aliased(grown, (first, second), (n, n + 2), (n + 1, n + 3))
 
 
-def all_small_aliased() -> Iterator[Aliased]:
-    for dag in all_small_dags():
-        for first, second in combinations(dag.terminals, 2):
-            yield make_aliased(dag, first, second)
+@cache
+def all_small_aliased() -> tuple[Aliased, ...]:
+    return tuple(
+        make_aliased(dag, *pair)
+        for dag in all_small_dags()
+        for pair in combinations(dag.terminals, 2)
+    )
 
 
 def law_of(policies: TiedPolicies, rng: random.Random) -> dict[int, Fraction]:

@@ -9,8 +9,9 @@ Proof: proofs_notes/N9.md
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -105,11 +106,10 @@ def equivariant(
     return ForwardPolicy.from_weights(lifted, RATIONAL, weights)
 
 
-def symmetric_dags() -> Iterator[tuple[PointedDAG[int], list[Image]]]:
-    for dag in all_small_dags():
-        group = automorphisms(dag)
-        if len(group) > 1:
-            yield dag, group
+@cache
+def symmetric_dags() -> tuple[tuple[PointedDAG[int], list[Image]], ...]:
+    pairs = ((dag, automorphisms(dag)) for dag in all_small_dags())
+    return tuple((dag, group) for dag, group in pairs if len(group) > 1)
 
 
 @pytest.mark.claim("N9")
