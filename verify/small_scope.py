@@ -7,6 +7,7 @@ The lifts of each, a set partition per state, are those of `reference.partitions
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations, permutations, product
 from math import factorial
 
@@ -47,13 +48,14 @@ def canonical(dag: PointedDAG[int]) -> tuple[frozenset[tuple[int, int]], int]:
     return min(images, key=sorted), images.count(edges)
 
 
-def isomorphism_classes(nodes: int) -> list[tuple[PointedDAG[int], int]]:
+@cache
+def isomorphism_classes(nodes: int) -> tuple[tuple[PointedDAG[int], int], ...]:
     """One DAG per isomorphism class, with the number of its labellings, `n! / |Aut|`."""
     classes: dict[frozenset[tuple[int, int]], tuple[PointedDAG[int], int]] = {}
     for dag in pointed_dags(nodes):
         key, automorphisms = canonical(dag)
         classes.setdefault(key, (dag, factorial(nodes) // automorphisms))
-    return list(classes.values())
+    return tuple(classes.values())
 
 
 def _non_empty_subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
