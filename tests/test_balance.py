@@ -10,7 +10,6 @@ import pytest
 
 from reference import (
     RATIONAL,
-    BackwardKernel,
     BackwardPolicy,
     Forgetful,
     ForwardPolicy,
@@ -29,7 +28,6 @@ from reference import (
     lift,
     marginal,
     markov_projection,
-    mass,
     normalize,
     path_sums,
     pointed_dag,
@@ -72,36 +70,6 @@ def nonzero(residuals: Iterator[tuple[Any, Fraction]]) -> list[Any]:
     return [where for where, residual in residuals if residual != 0]
 
 
-def test_the_forced_policy_satisfies_flow_matching_detailed_and_subtrajectory_balance() -> None:
-    for lifted, backward, rewards, _ in instances():
-        p_f, _ = forward_from_backward(backward, rewards)
-        flow = flows(backward, rewards)
-        assert not nonzero(fm_residuals(p_f, flow, rewards))
-        assert not nonzero(db_residuals(p_f, backward, flow, rewards))
-        assert not nonzero(subtb_residuals(p_f, backward, flow, rewards))
-        assert path_sums(p_f) == [f / flow[0] for f in flow]
-        assert len(lifted.dag.labels) == len(flow)
-
-
-def test_control_one_changed_flow_breaks_each_condition() -> None:
-    for _, backward, rewards, rng in instances(4):
-        p_f, _ = forward_from_backward(backward, rewards)
-        flow = flows(backward, rewards)
-        inner = [u for u, row in enumerate(p_f.dag.children) if row]
-        flow[rng.choice(inner)] += 1
-        assert nonzero(fm_residuals(p_f, flow, rewards))
-        assert nonzero(db_residuals(p_f, backward, flow, rewards))
-        assert nonzero(subtb_residuals(p_f, backward, flow, rewards))
-
-
-def test_flow_values_at_terminals_are_those_of_the_rewards() -> None:
-    backward = BackwardPolicy.uniform(DIAMOND, RATIONAL)
-    rewards = (Fraction(1), Fraction(2))
-    p_f, _ = forward_from_backward(backward, rewards)
-    flow = [*flows(backward, rewards)[:-2], Fraction(77), Fraction(88)]
-    assert not nonzero(db_residuals(p_f, backward, flow, rewards))
-
-
 def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
     p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
     rewards = (Fraction(1), Fraction(2))
@@ -112,36 +80,6 @@ def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
     assert len(set(paths)) == 16
     with pytest.raises(TooLargeError, match="16 paths"):
         next(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards, limit=15))
-
-
-def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
-    lifted = lift(DIAMOND, History())
-    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
-    rewards = (Fraction(1), Fraction(2))
-    p_f, z = forward_from_backward(kernel, rewards)
-    flow = flows(kernel, rewards)
-    assert not nonzero(subtb_residuals(p_f, kernel, flow, rewards))
-    assert marginal(p_f) == normalize(rewards)
-    visits = path_sums(p_f)
-    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
-    assert [(visits[v], flow[v] / z) for v in inside] == [(Fraction(1, 2), 1)] * 2
-
-
-def test_the_forced_policy_of_a_kernel_has_its_trajectory_law() -> None:
-    for lifted, _, rewards, rng in instances():
-        values = [Fraction(w) for w in weights(rng, len(lifted.dag.edges))]
-        kernel = BackwardKernel(lifted.dag, RATIONAL, values)
-        p_f, z = forward_from_backward(kernel, rewards)
-        reward = dict(zip(lifted.dag.terminals, rewards, strict=True))
-        law = {
-            tau: reward[lifted.dag.end(tau)] * kernel.along(tau) / z
-            for tau in lifted.dag.trajectories()
-        }
-        assert sum(law.values()) == 1
-        by_law = forward_from_law(ForwardPolicy.uniform(lifted.dag, RATIONAL), law.__getitem__)
-        assert list(by_law.values) == list(p_f.values)
-        masses = [r * b for r, b in zip(rewards, mass(kernel), strict=True)]
-        assert marginal(p_f) == normalize(masses)
 
 
 def test_the_markov_projection_keeps_edge_flows_and_terminal_law() -> None:

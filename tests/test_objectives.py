@@ -20,7 +20,6 @@ from reference import (
     cb_objective,
     forward_from_backward,
     lift,
-    log_tb_residuals,
     optimal_log_z,
     pointed_dag,
     tb_objective,
@@ -45,11 +44,6 @@ class Instance(NamedTuple):
     def dag(self) -> PointedDAG[Any]:
         return self.forward.dag
 
-    def law(self) -> Iterator[tuple[float, float]]:
-        """`p_E(tau)` and `delta(tau)` of each trajectory."""
-        for tau, delta in log_tb_residuals(self.forward, self.backward, self.rewards, LOG_Z):
-            yield self.exploratory.along(tau), delta
-
 
 def make_instance(dag: PointedDAG[Any], seed: int, field: Any = FLOAT64) -> Instance:
     rng = random.Random(seed)
@@ -68,30 +62,6 @@ def make_instance(dag: PointedDAG[Any], seed: int, field: Any = FLOAT64) -> Inst
 def instances() -> Iterator[Instance]:
     for seed, dag in enumerate(pointed_dags(5)):
         yield make_instance(random.Random(seed).choice(list(lifts(dag))).dag, seed)
-
-
-def test_the_losses_equal_their_sums_over_trajectories() -> None:
-    for instance in instances():
-        pairs = list(instance.law())
-        tb = sum(p * d * d for p, d in pairs)
-        cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
-        mean_of_minus_f = -sum(p * (d - LOG_Z) for p, d in pairs)
-        assert tb_objective(*instance[:3], LOG_Z, instance.exploratory).loss == pytest.approx(
-            tb, rel=1e-12, abs=1e-25
-        )
-        assert cb_objective(*instance).loss == pytest.approx(cb, rel=1e-11, abs=1e-25)
-        assert optimal_log_z(*instance) == pytest.approx(mean_of_minus_f, rel=1e-12, abs=1e-12)
-
-
-def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z() -> None:
-    for instance in instances():
-        best = optimal_log_z(*instance)
-        tb, cb = tb_objective(*instance[:3], best, instance.exploratory), cb_objective(*instance)
-        assert cb.loss == 2 * tb.loss
-        assert tb.log_z_gradient == 0.0
-        for log_z in (best - 0.1, best + 0.1):
-            elsewhere = tb_objective(*instance[:3], log_z, instance.exploratory)
-            assert elsewhere.loss == pytest.approx(tb.loss + 0.01, rel=1e-9)
 
 
 def perturbed(forward: ForwardPolicy[float], edge: int, step: float) -> ForwardPolicy[float]:
@@ -128,20 +98,6 @@ def test_the_gradient_of_each_row_sums_to_zero() -> None:
         gradient = tb_objective(*instance[:3], LOG_Z, instance.exploratory).logits_gradient
         for row in instance.dag.out_edges:
             assert sum(gradient[edge] for edge in row) == pytest.approx(0, abs=1e-12)
-
-
-def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None:
-    dag = lift(DIAMOND, History()).dag
-    rewards = [1.0, 2.0]
-    backward = BackwardPolicy.from_weights(dag, FLOAT64, [1, 2, 3, 4, 5, 6, 7, 8][: len(dag.edges)])
-    forward, _ = forward_from_backward(backward, rewards)
-    uniform = ForwardPolicy.uniform(dag, FLOAT64)
-    optimum = tb_objective(forward, backward, rewards, math.log(3), uniform)
-    assert optimum.loss < 1e-30
-    assert max(map(abs, optimum.logits_gradient)) < 1e-14
-    other = tb_objective(uniform, backward, rewards, math.log(3), uniform)
-    assert other.loss > 0.01
-    assert max(map(abs, other.logits_gradient)) > 0.01
 
 
 def test_no_cancellation_spoils_a_loss_near_its_optimum() -> None:
@@ -186,19 +142,6 @@ def test_a_policy_with_zeros_that_exploration_never_meets_is_allowed() -> None:
     assert cb_objective(forward, backward, [1.0, 1.0], forward).loss == 0.0
     with pytest.raises(InputError, match="'b' -> 'c', which the exploratory policy takes"):
         cb_objective(forward, backward, [1.0, 1.0], ForwardPolicy.uniform(DIAMOND, FLOAT64))
-
-
-def test_on_policy_losses_can_vanish_while_the_law_is_wrong() -> None:
-    dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
-    backward = BackwardPolicy.uniform(dag, FLOAT64)
-    for eta in (1e-2, 1e-4, 1e-8):
-        forward = ForwardPolicy.from_weights(dag, FLOAT64, [1 - eta, eta])
-        on_policy = cb_objective(forward, backward, [1.0, 1.0], forward).loss
-        expected = 2 * eta * (1 - eta) * math.log((1 - eta) / eta) ** 2
-        assert on_policy == pytest.approx(expected, rel=1e-7)
-    assert on_policy < 1e-5
-    explored = cb_objective(forward, backward, [1.0, 1.0], ForwardPolicy.uniform(dag, FLOAT64)).loss
-    assert explored > 100
 
 
 def test_rational_losses_are_refused_with_the_fields_that_have_logarithms() -> None:

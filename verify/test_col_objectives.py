@@ -1,0 +1,253 @@
+"""col:objectives, N12 and exploratory policies: zero losses and balance, variance and TB loss.
+
+Printed: for an exploratory p_E, which gives every child of every state positive probability, the
+global optima of L_TB = E (log Z p_F / (p_B R))^2 and of L_CB, the same for pairs and equal to twice
+a variance, satisfy trajectory and contrastive balance. True for R, p_B > 0, which the logarithms
+need. With p_E absolutely continuous only, or equal to a p_F with zeros, a loss of zero says nothing
+of what p_E leaves out; and on policy small losses bound nothing.
+
+That L_CB = 2 min_Z L_TB is an identity: verify/test_symbolic_balance.py has it for all p_E at once.
+
+Proof: proofs_notes/col_objectives.md, N12.md, exploratory-policy.md.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+
+from reference import (
+    FLOAT64,
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    InputError,
+    PointedDAG,
+    cb_objective,
+    forward_from_backward,
+    lift,
+    log_tb_residuals,
+    marginal,
+    normalize,
+    optimal_log_z,
+    pointed_dag,
+    tb_objective,
+    tb_residuals,
+)
+from verify.scopes import all_small_dags, all_small_lifts, described
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+LOG_Z = 0.7
+
+
+class Instance(NamedTuple):
+    """Random policies and rewards on a lift, in float64."""
+
+    forward: ForwardPolicy[float]
+    backward: BackwardPolicy[float]
+    rewards: list[float]
+    exploratory: ForwardPolicy[float]
+
+    def law(self) -> Iterator[tuple[float, float]]:
+        """`p_E(tau)` and `delta(tau)` of each trajectory."""
+        for tau, delta in log_tb_residuals(self.forward, self.backward, self.rewards, LOG_Z):
+            yield self.exploratory.along(tau), delta
+
+
+def instances() -> Iterator[Instance]:
+    for seed, base in enumerate(pointed_dags(5)):
+        rng = random.Random(seed)
+        dag = rng.choice(list(lifts(base))).dag
+        weights = [rng.choices(range(1, 10), k=len(dag.edges)) for _ in range(3)]
+        yield Instance(
+            ForwardPolicy.from_weights(dag, FLOAT64, weights[0]),
+            BackwardPolicy.from_weights(dag, FLOAT64, weights[1]),
+            [float(rng.randint(1, 9)) for _ in dag.terminals],
+            ForwardPolicy.from_weights(dag, FLOAT64, weights[2]),
+        )
+
+
+def mixed(
+    p_f: ForwardPolicy[Fraction], epsilon: Fraction, other: ForwardPolicy[Fraction]
+) -> ForwardPolicy[Fraction]:
+    """`(1 - epsilon) p_F + epsilon other`, row by row: epsilon-greedy if `other` is uniform."""
+    values = [
+        (1 - epsilon) * a + epsilon * b for a, b in zip(p_f.values, other.values, strict=True)
+    ]
+    return ForwardPolicy(p_f.dag, RATIONAL, values)
+
+
+def point_mass(dag: PointedDAG[Any], choices: dict[int, int]) -> ForwardPolicy[Fraction]:
+    """The policy that takes one edge of each row."""
+    return ForwardPolicy(
+        dag, RATIONAL, [Fraction(e in choices.values()) for e in range(len(dag.edges))]
+    )
+
+
+@pytest.mark.claim("exploratory-policy")
+def test_a_policy_explores_every_trajectory_iff_it_explores_every_edge(scope: Any) -> None:
+    rng, count = random.Random(0), 0
+    for dag in all_small_dags():
+        weights = rng.choices(range(3), k=len(dag.edges))
+        for _, row in ForwardPolicy.rows(dag):
+            weights[rng.choice(row)] = 1
+        p_e = ForwardPolicy.from_weights(dag, RATIONAL, weights)
+        every_edge = all(value > 0 for value in p_e.values)
+        assert all(p_e.along(tau) > 0 for tau in dag.trajectories()) == every_edge
+        uniform = ForwardPolicy.uniform(dag, RATIONAL)
+        greedy = mixed(p_e, Fraction(1, 10), uniform)
+        assert all(greedy.along(tau) > 0 for tau in dag.trajectories())
+        count += 1
+    scope(f"{count:,} DAGs up to {len(dag.labels)} states")
+
+
+@pytest.mark.claim("col:objectives")
+def test_all_log_ratios_that_exploration_meets_vanish_iff_the_policy_is_balanced(
+    scope: Any,
+) -> None:
+    # In rationals: a logarithm is 0 exactly at 1, so a loss is 0 iff each ratio met is 1.
+    count = 0
+    for draw in all_small_lifts():
+        dag, rewards = draw.lifted.dag, draw.rewards
+        p_b = draw.backward(dag)
+        optimum, z = forward_from_backward(p_b, rewards)
+        other = draw.forward(dag)
+        for p_f in (optimum, other):
+            greedy = mixed(p_f, Fraction(1, 10), ForwardPolicy.uniform(dag, RATIONAL))
+            met = [r for tau, r in tb_residuals(p_f, p_b, rewards, z) if greedy.along(tau) > 0]
+            assert len(met) == dag.trajectory_count
+            assert any(met) != (p_f.values == optimum.values)
+            assert any(met) or marginal(p_f) == normalize(rewards)
+        count += 1
+    scope(f"zero loss iff balance on {described(count)}")
+
+
+@pytest.mark.claim("col:objectives")
+def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None:
+    dag = lift(DIAMOND, History()).dag
+    rewards = [1.0, 2.0]
+    backward = BackwardPolicy.from_weights(dag, FLOAT64, [1, 2, 3, 4, 5, 6, 7, 8][: len(dag.edges)])
+    forward, _ = forward_from_backward(backward, rewards)
+    uniform = ForwardPolicy.uniform(dag, FLOAT64)
+    optimum = tb_objective(forward, backward, rewards, math.log(3), uniform)
+    assert optimum.loss < 1e-30
+    assert max(map(abs, optimum.logits_gradient)) < 1e-14
+    other = tb_objective(uniform, backward, rewards, math.log(3), uniform)
+    assert other.loss > 0.01
+    assert max(map(abs, other.logits_gradient)) > 0.01
+
+
+@pytest.mark.claim("col:objectives")
+def test_the_losses_equal_their_sums_over_trajectories(scope: Any) -> None:
+    count = 0
+    for instance in instances():
+        pairs = list(instance.law())
+        tb = sum(p * d * d for p, d in pairs)
+        mean = sum(p * d for p, d in pairs)
+        variance = sum(p * (d - mean) ** 2 for p, d in pairs)
+        assert tb_objective(*instance[:3], LOG_Z, instance.exploratory).loss == pytest.approx(
+            tb, rel=1e-12, abs=1e-25
+        )
+        cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
+        for two_variances in (cb, 2 * variance):
+            assert cb_objective(*instance).loss == pytest.approx(
+                two_variances, rel=1e-11, abs=1e-25
+            )
+        count += 1
+    scope(f"the losses computed edge by edge: {count} random lifts")
+
+
+@pytest.mark.claim("N12")
+def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z(scope: Any) -> None:
+    count = 0
+    for instance in instances():
+        pairs = list(instance.law())
+        best = optimal_log_z(*instance)
+        mean_of_minus_f = -sum(p * (d - LOG_Z) for p, d in pairs)
+        assert best == pytest.approx(mean_of_minus_f, rel=1e-12, abs=1e-12)
+        least = tb_objective(*instance[:3], best, instance.exploratory)
+        assert least.log_z_gradient == 0.0
+        cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
+        assert 2 * least.loss == pytest.approx(cb, rel=1e-11, abs=1e-25)
+        for log_z in (best - 0.1, best + 0.1):
+            elsewhere = tb_objective(*instance[:3], log_z, instance.exploratory)
+            assert elsewhere.loss == pytest.approx(least.loss + 0.01, rel=1e-9)
+        count += 1
+    scope(f"in float64 on {count} random lifts")
+
+
+@pytest.mark.control("N12")
+def test_at_another_log_z_the_losses_differ_and_so_do_their_gradients() -> None:
+    instance = next(i for i in instances() if len(i.rewards) > 1)
+    tb = tb_objective(*instance[:3], optimal_log_z(*instance) + 1, instance.exploratory)
+    cb = cb_objective(*instance)
+    assert cb.loss == pytest.approx(2 * tb.loss - 2)
+    assert cb.logits_gradient != pytest.approx([2 * g for g in tb.logits_gradient])
+
+
+@pytest.mark.control("col:objectives")
+@pytest.mark.control("exploratory-policy")
+def test_exploration_of_one_trajectory_gives_no_loss_to_the_wrong_law() -> None:
+    # p_E goes to x alone, as any policy it is absolutely continuous; Z = p_B R / p_F = 10/9.
+    p_e, p_b = point_mass(FORK, {0: 0}), BackwardPolicy.uniform(FORK, RATIONAL)
+    rewards, p_f = (Fraction(1), Fraction(1)), ForwardPolicy.from_weights(FORK, RATIONAL, [9, 1])
+    residuals = dict(tb_residuals(p_f, p_b, rewards, Fraction(10, 9)))
+    assert [p_e.along(tau) for tau in residuals] == [1, 0]
+    assert list(residuals.values()) == [0, Fraction(-8, 9)]
+    assert marginal(p_f) == (Fraction(9, 10), Fraction(1, 10)) != normalize(rewards)
+
+
+@pytest.mark.control("col:objectives")
+def test_the_least_dag_on_which_an_on_policy_loss_of_zero_is_wrong_has_two_edges() -> None:
+    # Deterministic p_F with p_E = p_F meets one trajectory, which some Z balances, always.
+    failures: dict[int, int] = {}
+    for nodes in (2, 3):
+        for dag in pointed_dags(nodes):
+            rewards = (Fraction(1),) * len(dag.terminals)
+            inner = {u: row for u, row in enumerate(dag.out_edges) if row}
+            for edges in product(*inner.values()):
+                p_f = point_mass(dag, dict(zip(inner, edges, strict=True)))
+                wrong = marginal(p_f) != normalize(rewards)
+                failures[len(dag.edges)] = failures.get(len(dag.edges), 0) + wrong
+    # One terminal is always met; the fork is wrong for both of its deterministic policies.
+    assert failures == {1: 0, 2: 2, 3: 0}
+
+
+@pytest.mark.control("col:objectives")
+def test_on_policy_losses_can_vanish_while_the_law_is_wrong() -> None:
+    backward = BackwardPolicy.uniform(FORK, FLOAT64)
+    for eta in (1e-2, 1e-4, 1e-8):
+        forward = ForwardPolicy.from_weights(FORK, FLOAT64, [1 - eta, eta])
+        on_policy = cb_objective(forward, backward, [1.0, 1.0], forward).loss
+        expected = 2 * eta * (1 - eta) * math.log((1 - eta) / eta) ** 2
+        assert on_policy == pytest.approx(expected, rel=1e-7)
+    assert on_policy < 1e-5
+    uniform = ForwardPolicy.uniform(FORK, FLOAT64)
+    assert cb_objective(forward, backward, [1.0, 1.0], uniform).loss > 100
+
+
+@pytest.mark.control("col:objectives")
+def test_a_pair_that_is_one_draw_twice_has_no_contrastive_loss() -> None:
+    for instance in instances():
+        if instance.forward.dag.trajectory_count > 1:
+            pairs = list(instance.law())
+            assert sum(p * (d - d) ** 2 for p, d in pairs) == 0.0 < cb_objective(*instance).loss
+            return
+
+
+@pytest.mark.control("col:objectives")
+def test_where_a_reward_or_a_backward_probability_is_zero_there_is_no_loss() -> None:
+    uniform = ForwardPolicy.uniform(DIAMOND, FLOAT64)
+    p_b = BackwardPolicy.uniform(DIAMOND, FLOAT64)
+    with pytest.raises(InputError, match="logarithm"):
+        tb_objective(uniform, p_b, [0.0, 1.0], 0.0, uniform)
+    without_b = BackwardPolicy.from_weights(DIAMOND, FLOAT64, [1, 1, 1, 0, 1, 1])
+    with pytest.raises(InputError, match="logarithm"):
+        tb_objective(uniform, without_b, [1.0, 1.0], 0.0, uniform)

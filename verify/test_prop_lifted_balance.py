@@ -1,0 +1,189 @@
+"""prop:lifted_balance and def:flows: subtrajectory balance gives the law of every lifted state.
+
+Printed: if F(s_i*) p_F(s_{i+1:j}* | s_i*) = p_B(s_{i:j-1}* | s_j*) F(s_j*) for every slice of every
+trajectory, then p_T(s*) is proportional to F(s*) on S* and X. It holds if p_B is normalised over
+the lifted parents. If p_B is a base policy copied onto the lift, it holds on X alone, and inside
+p_T(s, W) is proportional to F(s, W) h(s, W), where h is the mass of the copied policy.
+
+Proof: proofs_notes/prop_lifted_balance.md, def_flows.md.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    LiftedDAG,
+    db_residuals,
+    flows,
+    fm_residuals,
+    forward_from_backward,
+    lift,
+    marginal,
+    normalize,
+    path_sums,
+    pointed_dag,
+    subtb_residuals,
+    tb_residuals,
+)
+from verify import strategies
+from verify.scopes import all_small_lifts, described
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+REWARDS = (Fraction(1), Fraction(2))
+
+
+def vanish(residuals: Iterator[tuple[Any, Fraction]]) -> bool:
+    return all(residual == 0 for _, residual in residuals)
+
+
+def check_normalised(p_b: BackwardPolicy[Fraction], rewards: tuple[Fraction, ...]) -> None:
+    """Every state is visited with probability F / Z."""
+    p_f, z = forward_from_backward(p_b, rewards)
+    flow = flows(p_b, rewards)
+    assert vanish(db_residuals(p_f, p_b, flow, rewards))
+    assert z == flow[0] == sum(rewards)
+    assert path_sums(p_f) == [f / z for f in flow]
+
+
+def check_copied(
+    lifted: LiftedDAG[Any], base_p_b: BackwardPolicy[Fraction], rewards: tuple[Fraction, ...]
+) -> bool:
+    """Terminals are right, inner states are F h / Z; whether these are F / Z all the same."""
+    kernel = base_p_b.on(lifted)
+    p_f, z = forward_from_backward(kernel, rewards)
+    flow, h, visits = flows(kernel, rewards), path_sums(kernel), path_sums(p_f)
+    assert vanish(db_residuals(p_f, kernel, flow, rewards))
+    assert marginal(p_f) == normalize(rewards)
+    assert visits == [f * mass / z for f, mass in zip(flow, h, strict=True)]
+    # Flow is that of the base at each lift of a state, and h is a law over these lifts.
+    base_flow, over = flows(base_p_b, rewards), [Fraction(0)] * len(lifted.base.labels)
+    for node, state in enumerate(lifted.projection):
+        assert flow[node] == base_flow[state]
+        over[state] += visits[node]
+    assert over == [f / z for f in base_flow]
+    return visits == [f / z for f in flow]
+
+
+@pytest.mark.claim("prop:lifted_balance")
+@pytest.mark.claim("def:flows")
+def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand() -> None:
+    dag = lift(DIAMOND, History()).dag
+    p_b = BackwardPolicy.uniform(dag, RATIONAL)
+    flow = dict(zip(dag.labels, flows(p_b, REWARDS), strict=True))
+    # x and y have two lifted parents each, which share R = 1 and R = 2 equally.
+    half = Fraction(3, 2)
+    assert flow["c", ("a", "c")] == flow["c", ("b", "c")] == half
+    assert (flow["o", ()], flow["x"], flow["y"]) == (3, 1, 2)
+    check_normalised(p_b, REWARDS)
+
+
+@pytest.mark.claim("prop:lifted_balance")
+@pytest.mark.claim("def:flows")
+def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(scope: Any) -> None:
+    # Edges suffice: in verify/test_symbolic_balance.py their residuals add up to all others.
+    count = trivial = unvisited = 0
+    for draw in all_small_lifts():
+        lifted, rewards = draw.lifted, draw.rewards
+        check_normalised(draw.backward(lifted.dag), rewards)
+        with_zeros = draw.sparse_backward(lifted.dag)
+        check_normalised(with_zeros, rewards)
+        unvisited += 0 in flows(with_zeros, rewards)
+        agrees = check_copied(lifted, draw.backward(lifted.base), rewards)
+        # A copied policy is right inside iff there is no memory.
+        assert agrees == (len(lifted.dag.labels) == len(lifted.base.labels))
+        count, trivial = count + 1, trivial + agrees
+    assert unvisited > 0
+    scope(f"{described(count)}; copied p_B: right inside on the {trivial} trivial ones only")
+
+
+@pytest.mark.claim("prop:lifted_balance")
+@settings(max_examples=settings().max_examples // 4)
+@given(st.data())
+def test_subtrajectory_balance_gives_the_law_of_every_state(data: st.DataObject) -> None:
+    lifted = data.draw(strategies.lifted_dags())
+    rewards = data.draw(strategies.rewards(lifted.dag))
+    p_b = data.draw(strategies.backward_policies(lifted.dag))
+    check_normalised(p_b, rewards)
+    p_f, _ = forward_from_backward(p_b, rewards)
+    assert vanish(fm_residuals(p_f, flows(p_b, rewards), rewards))
+    assert vanish(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards))
+    check_copied(lifted, data.draw(strategies.backward_policies(lifted.base)), rewards)
+
+
+@pytest.mark.claim("def:flows")
+def test_a_flow_takes_any_value_inside_and_the_rewards_at_terminals() -> None:
+    p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    p_f, _ = forward_from_backward(p_b, REWARDS)
+    flow = flows(p_b, REWARDS)
+    for node in DIAMOND.terminals:
+        assert DIAMOND.labels[node] in "xy"
+        flow[node] = Fraction(77)
+    assert vanish(db_residuals(p_f, p_b, flow, REWARDS))
+    assert vanish(subtb_residuals(p_f, p_b, flow, REWARDS))
+
+
+@pytest.mark.control("prop:lifted_balance")
+@pytest.mark.control("def:flows")
+def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
+    lifted = lift(DIAMOND, History())
+    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
+    p_f, z = forward_from_backward(kernel, REWARDS)
+    flow = flows(kernel, REWARDS)
+    assert vanish(subtb_residuals(p_f, kernel, flow, REWARDS))
+    assert marginal(p_f) == normalize(REWARDS)
+    visits = path_sums(p_f)
+    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    assert [visits[v] for v in inside] == [Fraction(1, 2)] * 2
+    assert [flow[v] / z for v in inside] == [1, 1]
+
+
+@pytest.mark.control("prop:lifted_balance")
+def test_with_weights_of_one_subtrajectory_balance_holds_for_the_wrong_law() -> None:
+    # Two ways to x, one to y; p_B = 1 on every edge is a policy on trees only.
+    dag = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})
+    ones = BackwardKernel(dag, RATIONAL, [Fraction(1)] * len(dag.edges))
+    uniform_target = (Fraction(1), Fraction(1))
+    p_f, z = forward_from_backward(ones, uniform_target)
+    flow = flows(ones, uniform_target)
+    assert vanish(subtb_residuals(p_f, ones, flow, uniform_target))
+    law = dict(zip(dag.labels, path_sums(p_f), strict=True))
+    assert z == 3
+    assert (law["x"], law["y"]) == (Fraction(2, 3), Fraction(1, 3))
+
+
+@pytest.mark.control("prop:lifted_balance")
+@pytest.mark.control("def:flows")
+def test_one_changed_flow_breaks_each_condition() -> None:
+    for dag in (lifted.dag for base in pointed_dags(4) for lifted in lifts(base)):
+        p_b, rewards = BackwardPolicy.uniform(dag, RATIONAL), (Fraction(1),) * len(dag.terminals)
+        p_f, z = forward_from_backward(p_b, rewards)
+        for changed in (u for u, row in enumerate(dag.children) if row):
+            flow = flows(p_b, rewards)
+            flow[changed] += 1
+            assert not vanish(fm_residuals(p_f, flow, rewards))
+            assert not vanish(db_residuals(p_f, p_b, flow, rewards))
+            assert not vanish(subtb_residuals(p_f, p_b, flow, rewards))
+        # Complete trajectories alone do not see it, and do not need to.
+        assert vanish(tb_residuals(p_f, p_b, rewards, z))
+
+
+@pytest.mark.control("prop:lifted_balance")
+def test_balance_of_complete_trajectories_alone_says_nothing_of_inner_flows() -> None:
+    chain = pointed_dag({"o": ["a"], "a": ["x"], "x": []})
+    p_f = ForwardPolicy.uniform(chain, RATIONAL)
+    p_b, rewards = BackwardPolicy.uniform(chain, RATIONAL), (Fraction(1),)
+    flow = [Fraction(1), Fraction(7), Fraction(1)]
+    residuals = dict(subtb_residuals(p_f, p_b, flow, rewards))
+    assert residuals == {(0,): -6, (1,): 6, (0, 1): 0}
+    assert path_sums(p_f)[1] == 1 != flow[1] / flow[0]
