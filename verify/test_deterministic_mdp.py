@@ -1,0 +1,105 @@
+"""deterministic-mdp: on every pointed DAG some policy samples the target.
+
+Printed (after Bengio et al., 2023): there always exists a deterministic MDP that generates each
+complete state in proportion to a given target distribution. True of deterministic transitions: any
+backward policy and R give such a forward policy, and all of them arise so. A policy that is
+deterministic as well reaches one terminal.
+
+Proof: proofs_notes/deterministic-mdp.md.
+"""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    PointedDAG,
+    forward_from_backward,
+    marginal,
+    normalize,
+    path_sums,
+    pointed_dag,
+)
+from reference.symbolic import generic
+from verify.scopes import all_small_lifts, described
+from verify.small_scope import isomorphism_classes, pointed_dags
+
+
+@pytest.mark.claim("deterministic-mdp")
+def test_a_backward_policy_on_a_triangle_gives_the_policy_by_hand() -> None:
+    # o -> a -> x and o -> x, o -> y: a passes on the quarter of R(x) = 4 that p_B gives it.
+    dag = pointed_dag({"o": ["a", "x", "y"], "a": ["x"], "x": [], "y": []})
+    quarter = {("a", "x"): 1, ("o", "x"): 3}
+    weights = [quarter.get((dag.labels[u], dag.labels[v]), 1) for u, v in dag.edges]
+    p_b = BackwardPolicy.from_weights(dag, RATIONAL, weights)
+    reward = {"x": Fraction(4), "y": Fraction(1)}
+    p_f, z = forward_from_backward(p_b, [reward[dag.labels[x]] for x in dag.terminals])
+    row = {dag.labels[dag.edges[e][1]]: p_f.values[e] for e in dag.out_edges[0]}
+    assert z == 5
+    assert row == {"a": Fraction(1, 5), "x": Fraction(3, 5), "y": Fraction(1, 5)}
+
+
+@pytest.mark.claim("deterministic-mdp")
+def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
+    scope: Any,
+) -> None:
+    # As rational functions of all backward policies and rewards.
+    count = 0
+    for nodes in (2, 3, 4, 5):
+        shapes: list[PointedDAG[Any]] = [dag for dag, _ in isomorphism_classes(nodes)]
+        for dag in shapes:
+            field, p_b, rewards = generic(dag)
+            p_f, z = forward_from_backward(p_b, rewards)
+            assert z == field.sum(rewards)
+            assert marginal(p_f) == tuple(reward / z for reward in rewards)
+            count += 1
+    scope(f"all p_B, R as symbols on each of the {count} DAGs up to 5 states")
+
+
+@pytest.mark.claim("deterministic-mdp")
+def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Any) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        dag = draw.lifted.dag
+        p_f = draw.forward(dag)
+        visits = path_sums(p_f)
+        reversed_p_f = [
+            visits[u] * value / visits[v]
+            for value, (u, v) in zip(p_f.values, dag.edges, strict=True)
+        ]
+        p_b = BackwardPolicy(dag, RATIONAL, reversed_p_f)
+        forced, z = forward_from_backward(p_b, marginal(p_f))
+        assert z == 1
+        assert forced.values == list(p_f.values)
+        count += 1
+    scope(f"and conversely on {described(count)}")
+
+
+@pytest.mark.control("deterministic-mdp")
+def test_a_deterministic_policy_samples_a_uniform_target_only_if_there_is_one_terminal() -> None:
+    for nodes in (2, 3, 4):
+        for dag in pointed_dags(nodes):
+            target = normalize([Fraction(1)] * len(dag.terminals))
+            for choice in product(*(row for row in dag.out_edges if row)):
+                values = [Fraction(edge in choice) for edge in range(len(dag.edges))]
+                p_t = marginal(ForwardPolicy(dag, RATIONAL, values))
+                assert sorted(p_t) == [0] * (len(p_t) - 1) + [1]
+                assert (p_t == target) == (len(p_t) == 1)
+
+
+@pytest.mark.control("deterministic-mdp")
+def test_the_uniform_policy_misses_most_targets() -> None:
+    dag = pointed_dag({"o": ["a", "y"], "a": ["x", "y"], "x": [], "y": []})
+    p_t = dict(
+        zip(
+            (dag.labels[x] for x in dag.terminals),
+            marginal(ForwardPolicy.uniform(dag, RATIONAL)),
+            strict=True,
+        )
+    )
+    assert p_t == {"x": Fraction(1, 4), "y": Fraction(3, 4)}

@@ -1,0 +1,122 @@
+"""lines-lift: Lines with the dynamics of prop:lines is a lift.
+
+Printed: S = P, X = Q, E has (p_i, p_{i+k}) for 1 <= k <= min(M, N - i) and (p_i, q_i), W_o = a_o,
+Omega = R^d and phi(s, a) = (w . psi(s)) v, which does not depend on a. True: along every path
+a_t = a_o + sum of w . psi(s_j) v over 1 <= j <= t, without s_0, so that the latents lie on a line
+and forget the order of what they add up.
+
+Proof: proofs_notes/lines-lift.md.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+
+from reference import Additive, History, LiftedDAG, PointedDAG, lift
+from reference.problems import Lines, enumerate_dag
+
+A_O = (Fraction(1), Fraction(-2))
+W = (Fraction(2), Fraction(-1, 3))
+V = (Fraction(1), Fraction(1, 2))
+
+
+def psi(state: str) -> tuple[Fraction, Fraction]:
+    """An embedding of p_i in two dimensions."""
+    position = int(state[1:])
+    return (Fraction(position), Fraction(position * position + 1))
+
+
+def dot(left: tuple[Fraction, ...], right: tuple[Fraction, ...]) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
+
+
+def moved(start: tuple[Fraction, ...], by: Fraction) -> tuple[Fraction, ...]:
+    return tuple(a + by * v for a, v in zip(start, V, strict=True))
+
+
+class Example(NamedTuple):
+    """The dynamics of the example; `u` makes phi depend on a, as the example's does not."""
+
+    u: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+
+    @property
+    def initial(self) -> tuple[Fraction, ...]:
+        """`a_o`."""
+        return A_O
+
+    def advance(self, state: str, latent: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+        """`a + (w . psi(s) + u . a) v`."""
+        return moved(latent, dot(W, psi(state)) + dot(self.u, latent))
+
+
+def edges_as_printed(length: int, step: int) -> set[tuple[str, str]]:
+    return {
+        edge
+        for i in range(length + 1)
+        for edge in (
+            *((f"p{i}", f"p{i + k}") for k in range(1, min(step, length - i) + 1)),
+            (f"p{i}", f"q{i}"),
+        )
+    }
+
+
+def closed_form_holds(lifted: LiftedDAG[str], first: int = 1) -> bool:
+    """Whether a_t = a_o + sum of w . psi(s_j) v over first <= j <= t, along every trajectory."""
+    for tau in lifted.dag.trajectories():
+        *path, _ = lifted.dag.states(tau)
+        for t, (_, latent) in enumerate(path):
+            added = sum((dot(W, psi(s)) for s, _ in path[first : t + 1]), Fraction(0))
+            if latent != moved(A_O, added):
+                return False
+    return True
+
+
+@pytest.mark.claim("lines-lift")
+def test_the_edges_are_those_printed(scope: Any) -> None:
+    sizes = [(length, step) for length in range(1, 9) for step in range(1, 5)]
+    for length, step in sizes:
+        dag = enumerate_dag(Lines.laplaces(length, step))
+        edges = {(dag.labels[u], dag.labels[v]) for u, v in dag.edges}
+        assert edges == edges_as_printed(length, step)
+        assert {dag.labels[x] for x in dag.terminals} == {f"q{i}" for i in range(length + 1)}
+        assert dag.labels[0] == "p0"
+    scope(f"{len(sizes)} sizes N <= 8, M <= 4")
+
+
+@pytest.mark.claim("lines-lift")
+def test_the_recurrence_is_a_lift_whose_latents_have_a_closed_form() -> None:
+    for step in (1, 2, 3):
+        dag = enumerate_dag(Lines.laplaces(6, step))
+        lifted = lift(dag, Example())
+        assert closed_form_holds(lifted)
+        assert lifted.dag.trajectory_count == dag.trajectory_count
+        assert set(lifted.dag.labels) & set(dag.labels) == {f"q{i}" for i in range(7)}
+
+
+@pytest.mark.claim("lines-lift")
+def test_the_papers_own_dynamics_merge_histories_first_at_p5() -> None:
+    # Up to the scale of w and v, psi(p_i) = i adds up positions; M = 2.
+    positions: Additive[str] = Additive(lambda state, _: int(state[1:]))
+    dag = enumerate_dag(Lines.laplaces(6, 2))
+    by_sum = Counter(lift(dag, positions).projection)
+    by_history = Counter(lift(dag, History()).projection)
+    merged = [dag.labels[v] for v in by_sum if by_sum[v] < by_history[v]]
+    assert merged == ["p5", "p6"]
+    assert 1 + 2 + 3 + 5 == 2 + 4 + 5
+
+
+@pytest.mark.control("lines-lift")
+def test_a_phi_that_depends_on_the_latent_has_other_latents() -> None:
+    dag: PointedDAG[str] = enumerate_dag(Lines.laplaces(6, 2))
+    assert not closed_form_holds(lift(dag, Example(u=(Fraction(1), Fraction(0)))))
+
+
+@pytest.mark.control("lines-lift")
+def test_a_sum_that_starts_at_the_initial_state_is_off_by_its_embedding() -> None:
+    # w . psi(p_0) = -1/3, so from j = 0 on every latent would lie v / 3 further back.
+    lifted = lift(enumerate_dag(Lines.laplaces(6, 2)), Example())
+    assert dot(W, psi("p0")) == Fraction(-1, 3)
+    assert closed_form_holds(lifted)
+    assert not closed_form_holds(lifted, first=0)

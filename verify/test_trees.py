@@ -1,0 +1,85 @@
+"""trees: where no history is forgotten in the first place, a lift adds nothing.
+
+On a tree, and on any DAG whose branches meet in terminals only, each inner state has one history,
+so W is a function of the state, every lift is the base DAG, and a path-dependent policy is a
+Markovian one. Autoregressive sequences and Lines with M = 1 are trees. On every other DAG some lift
+has more states than the base.
+
+Proof: proofs_notes/trees.md.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from reference import History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
+from reference.problems import Lines, SyntheticSequences, enumerate_dag
+from verify import strategies
+from verify.scopes import all_small_dags
+from verify.small_scope import lifts, pointed_dags
+
+
+def meets_inside(dag: PointedDAG[Any]) -> bool:
+    """Whether some inner state has two parents."""
+    return any(len(row) > 1 for v, row in enumerate(dag.in_edges) if dag.children[v])
+
+
+@pytest.mark.claim("trees")
+def test_every_lift_is_trivial_iff_branches_meet_in_terminals_only(scope: Any) -> None:
+    count = trivial = 0
+    for dag in all_small_dags():
+        history = lift(dag, History()).dag
+        # Every lift is a quotient of the full history: this one is trivial iff all are.
+        assert (len(history.labels) > len(dag.labels)) == meets_inside(dag)
+        assert history.edges == dag.edges or meets_inside(dag)
+        count, trivial = count + 1, trivial + (not meets_inside(dag))
+    scope(f"{count:,} DAGs up to {len(dag.labels)} states: every lift is trivial on {trivial}")
+
+
+@pytest.mark.claim("trees")
+def test_a_dag_has_one_lift_iff_branches_meet_in_terminals_only() -> None:
+    for dag in (dag for nodes in (2, 3, 4, 5) for dag in pointed_dags(nodes)):
+        assert (len(list(lifts(dag))) == 1) != meets_inside(dag)
+
+
+@pytest.mark.claim("trees")
+@settings(max_examples=settings().max_examples // 4)
+@given(strategies.lifted_dags())
+def test_a_latent_is_a_function_of_the_state_where_branches_meet_in_terminals_only(
+    lifted: LiftedDAG[int],
+) -> None:
+    trivial = len(set(lifted.projection)) == len(lifted.projection)
+    assert trivial or meets_inside(lifted.base)
+
+
+def trees() -> Iterator[PointedDAG[Any]]:
+    yield enumerate_dag(SyntheticSequences.random(3, 2, "append"))
+    yield enumerate_dag(Lines.laplaces(6, 1))
+
+
+@pytest.mark.claim("trees")
+def test_autoregressive_sequences_and_lines_with_steps_of_one_are_trees() -> None:
+    for tree in trees():
+        assert all(len(row) <= 1 for row in tree.in_edges)
+        assert len(lift(tree, History()).dag.labels) == len(tree.labels)
+
+
+@pytest.mark.control("trees")
+def test_with_a_second_end_or_a_longer_step_the_history_is_no_function_of_the_state() -> None:
+    for dag in (
+        enumerate_dag(SyntheticSequences.random(3, 2, "prepend-append")),
+        enumerate_dag(Lines.laplaces(6, 2)),
+    ):
+        assert len(lift(dag, History()).dag.labels) > len(dag.labels)
+
+
+@pytest.mark.control("trees")
+def test_one_edge_more_gives_a_tree_a_lift_with_memory() -> None:
+    # o -> a, o -> b, b -> y is a tree with a -> x; the edge a -> b gives b two histories.
+    tree = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["y"], "x": [], "y": []})
+    more = pointed_dag({"o": ["a", "b"], "a": ["b", "x"], "b": ["y"], "x": [], "y": []})
+    assert [len(lift(dag, History()).dag.labels) for dag in (tree, more)] == [5, 6]
+    late = Table({("a", 0): 1, ("b", 0): 2, ("b", 1): 3}, 0)
+    assert {("b", 2), ("b", 3)} <= set(lift(more, late).dag.labels)
