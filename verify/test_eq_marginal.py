@@ -59,7 +59,7 @@ def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_on_every_small
 
 
 @pytest.mark.claim("eq:marginal")
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.data())
 def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_exactly_and_within_rounding(
     data: st.DataObject,

@@ -6,7 +6,8 @@ CLAIMS = (
     Claim(
         id="def:normalpointeddag",
         title="pointed DAG",
-        printed="A state s_o without incoming edges is connected to every x in X; X are the sinks.",
+        printed="A unique s_o in S without incoming edges is connected to every x in X; X are the "
+        "only nodes without outgoing edges.",
         readings=(
             Reading("S may be infinite; other sources may exist beside s_o.", "ill-defined"),
             Reading(
@@ -25,14 +26,30 @@ CLAIMS = (
         readings=(
             Reading("As printed; a law on X, and one pass over the edges computes it.", "true"),
         ),
-        control="A state without children that is not in X: probability is lost.",
+        control="A state without children that is not in X: probability 1/2 is lost.",
+    ),
+    Claim(
+        id="deterministic-mdp",
+        title="existence of a sampler",
+        printed="A deterministic MDP that generates each x in proportion to its target always "
+        "exists.",
+        readings=(
+            Reading("Transitions are deterministic, actions are drawn from a policy.", "true"),
+            Reading("Actions are deterministic as well.", "false"),
+            Reading(
+                "On every pointed DAG, each p_B and R > 0 give one such policy, and every policy "
+                "is that of some p_B.",
+                "true",
+            ),
+        ),
+        control="A deterministic policy: a point mass, which is the uniform target iff |X| = 1.",
     ),
     Claim(
         id="def:pointeddag",
         title="lifted pointed DAG",
         printed="(s, W) is in S* iff some path of the lifted recurrence ends in it.",
         readings=(
-            Reading("The path may start at any (s_o, W).", "ill-defined"),
+            Reading("The path may start at any (s_o, W), or anywhere.", "ill-defined"),
             Reading(
                 "The path starts at (s_o, W_o). Then the lift is a pointed DAG with the "
                 "trajectories of G.",
@@ -41,5 +58,33 @@ CLAIMS = (
         ),
         control="Paths that start anywhere: the lift of a diamond by three latents has 3 sources, "
         "or 9.",
+    ),
+    Claim(
+        id="trees",
+        title="lifts of trees",
+        printed=None,
+        readings=(
+            Reading(
+                "Every lift is the base DAG iff no inner state has two parents: on trees, so "
+                "for autoregressive sequences and Lines with M = 1.",
+                "true",
+            ),
+        ),
+        control="One edge more, a second end to grow at, or steps of two: the history lift has "
+        "more states.",
+    ),
+    Claim(
+        id="lines-lift",
+        title="Lines as a lift",
+        printed="Lines with W_o = a_o and phi(s, a) = (w . psi(s)) v is a lift; phi does not "
+        "depend on a.",
+        readings=(
+            Reading(
+                "As printed; a_t = a_o + sum of w . psi(s_j) v over 1 <= j <= t along every path.",
+                "true",
+            ),
+        ),
+        control="phi that depends on a, or a sum from j = 0: another latent (by v/3 for the psi "
+        "tested).",
     ),
 )
