@@ -9,8 +9,9 @@ What holds as an identity of polynomials holds for every policy, flow and reward
 >>> marginal(everything(dag).forward)
 (f0*f2 - f0 + 1, -f0*f2 + f0)
 
-A test that needs other parameters combines `free_edges`, a field and `generic`; one that divides
-takes `reference.Symbolic` as its field, which has fractions and is about 30 times slower.
+A test that needs other parameters combines `free_edges`, a field and `generic`. One that divides
+takes `partial(Symbolic, max_parameters=60)` of `reference` as `make_field`, which has fractions and
+is about 30 times slower.
 """
 
 from collections.abc import Callable, Iterable, Iterator
