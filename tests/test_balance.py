@@ -29,7 +29,6 @@ from reference import (
     marginal,
     markov_projection,
     normalize,
-    path_sums,
     pointed_dag,
     streaming_residuals,
     subtb_residuals,
@@ -80,66 +79,6 @@ def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
     assert len(set(paths)) == 16
     with pytest.raises(TooLargeError, match="16 paths"):
         next(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards, limit=15))
-
-
-def test_the_markov_projection_keeps_edge_flows_and_terminal_law() -> None:
-    for lifted, _, _, rng in instances():
-        p_f = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights(rng, len(lifted.dag.edges)))
-        projected = markov_projection(lifted, p_f)
-        assert marginal(projected) == marginal(p_f)
-        visits, base_visits = path_sums(p_f), path_sums(projected)
-        for edge, (u, _) in enumerate(lifted.base.edges):
-            above = [
-                visits[lifted.dag.edges[e][0]] * p_f.values[e]
-                for e, below in enumerate(lifted.base_edge)
-                if below == edge
-            ]
-            assert sum(above) == base_visits[u] * projected.values[edge]
-
-
-def test_control_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
-    lifted = lift(DIAMOND, History())
-    rows: dict[Any, dict[Any, Fraction]] = {}
-    for u, label in enumerate(lifted.dag.labels):
-        children = [lifted.dag.labels[v] for v in lifted.dag.children[u]]
-        if children:
-            rows[label] = dict.fromkeys(children, Fraction(1, len(children)))
-    root = lifted.dag.labels[0]
-    after_a, after_b = rows[root]
-    rows[root] = {after_a: Fraction(1, 10), after_b: Fraction(9, 10)}
-    (c_after_a,), (c_after_b,) = rows[after_a], rows[after_b]
-    rows[c_after_a] = {"x": Fraction(1), "y": Fraction(0)}
-    rows[c_after_b] = {"x": Fraction(0), "y": Fraction(1)}
-    p_f = ForwardPolicy.from_rows(lifted.dag, RATIONAL, rows)
-    assert marginal(p_f)[0] == Fraction(1, 10)
-    assert marginal(markov_projection(lifted, p_f))[0] == Fraction(1, 10)
-    averaged = [Fraction(0)] * len(DIAMOND.edges)
-    lifts_of = [lifted.projection.count(u) for u in range(len(DIAMOND.labels))]
-    for e, below in enumerate(lifted.base_edge):
-        averaged[below] += p_f.values[e] / lifts_of[DIAMOND.edges[below][0]]
-    assert marginal(ForwardPolicy(DIAMOND, RATIONAL, averaged))[0] == Fraction(1, 2)
-
-
-def test_the_h_transform_normalises_a_base_policy_and_keeps_its_law() -> None:
-    for lifted, _, rewards, rng in instances():
-        base = BackwardPolicy.from_weights(
-            lifted.base, RATIONAL, weights(rng, len(lifted.base.edges))
-        )
-        kernel, transformed = base.on(lifted), h_transform(lifted, base)
-        assert all(transformed.along(t) == kernel.along(t) for t in lifted.dag.trajectories())
-        h = path_sums(kernel)
-        flow, base_flow = flows(transformed, rewards), flows(base, rewards)
-        for node, u in enumerate(lifted.projection):
-            assert flow[node] == base_flow[u] * h[node]
-        for u in range(len(lifted.base.labels)):
-            assert sum(h[v] for v, below in enumerate(lifted.projection) if below == u) == 1
-
-
-def test_the_h_transform_leaves_rows_that_are_never_used_uniform() -> None:
-    lifted = lift(DIAMOND, History())
-    base = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 0, 1, 1])
-    transformed = h_transform(lifted, base)
-    assert all(transformed.along(t) == base.on(lifted).along(t) for t in lifted.dag.trajectories())
 
 
 def test_policies_on_another_dag_are_refused() -> None:

@@ -11,7 +11,6 @@ import pytest
 from reference import (
     FLOAT64,
     RATIONAL,
-    BackwardKernel,
     BackwardPolicy,
     Forgetful,
     ForwardPolicy,
@@ -22,15 +21,12 @@ from reference import (
     forward_from_backward,
     kl_divergence,
     lift,
-    marginal,
-    markov_projection,
     pointed_dag,
     total_variation,
 )
-from reference.memory import aliasing_kl, memory_kl, price_of_forgetting
+from reference.memory import aliasing_kl, memory_kl
 from reference.metrics import fcs_under, jensen_shannon
 from reference.problems import Lines
-from verify.small_scope import lifts, pointed_dags
 
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
@@ -123,52 +119,6 @@ def test_optimal_actions_at_neighbours_of_sparse_lines_differ_as_published() -> 
         aliasing_kl(lifted, p_f, "p2", "p3", {})
     with pytest.raises(InputError, match="not a non-terminal state"):
         aliasing_kl(lifted, p_f, "p2", "q3", actions)
-
-
-def test_memory_shows_exactly_where_a_markovian_p_b_does_not_force_a_markovian_p_f() -> None:
-    lifted = lift(DIAMOND, History())
-    markovian = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
-    p_f, _ = forward_from_backward(markovian, (Fraction(1), Fraction(1)))
-    assert set(memory_kl(lifted, p_f).values()) == {0.0}
-    assert price_of_forgetting(lifted, p_f) == 0.0
-    # p_B(.|x) prefers one history and p_B(.|y) the other, 3 to 1.
-    values = [Fraction(1)] * len(lifted.dag.edges)
-    for edge, (u, v) in enumerate(lifted.dag.edges):
-        if v in lifted.dag.terminals:
-            first = lifted.dag.labels[u][1] == ("a", "c")
-            values[edge] = Fraction(3 if first == (lifted.dag.labels[v] == "x") else 1, 4)
-    p_f, _ = forward_from_backward(
-        BackwardKernel(lifted.dag, RATIONAL, values), (Fraction(1), Fraction(1))
-    )
-    assert marginal(p_f) == (Fraction(1, 2),) * 2
-    kl = memory_kl(lifted, p_f)
-    assert kl["c"] == pytest.approx(math.log(3) / 2)
-    assert kl["a"] == kl["b"] == kl["o"] == 0.0
-    entropy = -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
-    assert price_of_forgetting(lifted, p_f) == pytest.approx(math.log(2) - entropy)
-
-
-def test_the_price_of_forgetting_completes_a_pythagorean_identity() -> None:
-    rng = random.Random(5)
-    for dag in list(pointed_dags(5))[::7]:
-        lifted = rng.choice(list(lifts(dag)))
-        p_f, q_f = (
-            ForwardPolicy.from_weights(d, RATIONAL, rng.choices(range(1, 9), k=len(d.edges)))
-            for d in (lifted.dag, dag)
-        )
-        projected = markov_projection(lifted, p_f)
-
-        def trajectory_law(policy: Any, lifted: Any = lifted) -> list[Fraction]:
-            base = policy.dag is lifted.base
-            return [
-                policy.along(tau if base else lifted.above(tau))
-                for tau in lifted.base.trajectories()
-            ]
-
-        p, p_tilde, q = map(trajectory_law, (p_f, projected, q_f))
-        price = price_of_forgetting(lifted, p_f)
-        assert kl_divergence(p, p_tilde) == pytest.approx(price, abs=1e-14)
-        assert kl_divergence(p, q) == pytest.approx(price + kl_divergence(p_tilde, q), abs=1e-13)
 
 
 def test_memory_of_a_policy_on_another_lift_is_refused() -> None:

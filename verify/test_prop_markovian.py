@@ -4,17 +4,10 @@ Printed: let p~_B be a backward policy on the base DAG with
 p_B(s_t* | s_{t+1}*) = p~_B(s_t | s_{t+1}) on the lift, and p_F balanced. Then
 p_F(s' | s, W) = p~_F(s' | s) for some p~_F on the base.
 
-If both are normalised, the hypothesis forces the trivial lift. Let n(s) be the number of lifts of
-s, and add up the rows of all of them. Each lift of a parent u has exactly one child above s, so the
-sum is n(s) = sum over parents u of n(u) p~_B(u|s). As n(s_o) = 1, n = 1 throughout, by induction
-in topological order. So, as printed, the proposition speaks of no lift with memory.
+With both normalised, only lifts without memory satisfy that. Asked of the law of trajectories
+alone, or with p~_B any function of the base edge, it is true, on the states that p_F visits.
 
-Repaired: ask for the law of trajectories only, p_B(tau | x) = product of p~_B along tau. Let F~(s)
-be the sum of R(x) times p~_B over the paths from s to a terminal, the flow of the base. If
-Z p_F(tau) = R(x) p_B(tau | x) for all tau, sum over the continuations of a history h that ends in
-s: Z p_F(h) = p~_B(h) F~(s). Dividing the identity for h followed by s' by that for h gives
-p_F(s' | s, W) = p~_B(s | s') F~(s') / F~(s), in which W does not occur, wherever p_F(h) > 0. With
-R, p~_B > 0 that is everywhere; else rows that are never visited are free.
+Proof: proofs_notes/prop_markovian.md.
 """
 
 from fractions import Fraction
@@ -30,141 +23,140 @@ from reference import (
     BackwardPolicy,
     ForwardPolicy,
     History,
-    InputError,
-    LiftedDAG,
+    PointedDAG,
+    enumerate_dag,
     forward_from_backward,
     lift,
     marginal,
+    mass,
     normalize,
     path_sums,
     pointed_dag,
     tb_residuals,
 )
+from reference.problems import Lines
+from reference.symbolic import generic
 from verify import strategies
-from verify.scopes import all_small_lifts, balanced_with, described
+from verify.markovian import has_memory, is_markovian, is_normalised, parent_laws
+from verify.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
 
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
-def is_markovian(policy: ForwardPolicy[Fraction], lifted: LiftedDAG[Any]) -> bool:
-    """Whether all visited lifts of a base state have the same row."""
-    visits = path_sums(policy)
-    rows: dict[int, list[Fraction]] = {}
-    for node, edges in enumerate(lifted.dag.out_edges):
-        if visits[node] > 0:
-            row = [policy.values[e] for e in edges]
-            if rows.setdefault(lifted.projection[node], row) != row:
-                return False
-    return True
+def check_repaired(draw: Draw) -> None:
+    """With p~_B > 0: every row of the lift is that of the base."""
+    p_b = draw.backward(draw.lifted.base)
+    forward = balanced_with(p_b.on(draw.lifted), draw.rewards)
+    base_forward, _ = forward_from_backward(p_b, draw.rewards)
+    assert list(forward.values) == [base_forward.values[e] for e in draw.lifted.base_edge]
 
 
-def is_normalised(kernel: BackwardKernel[Fraction]) -> bool:
-    try:
-        BackwardPolicy(kernel.dag, kernel.field, kernel.values)
-    except InputError:
-        return False
-    return True
-
-
-def check_repaired(
-    lifted: LiftedDAG[Any], p_b: BackwardPolicy[Fraction], rewards: tuple[Fraction, ...]
-) -> None:
-    kernel = p_b.on(lifted)
-    forward = balanced_with(kernel, rewards)
-    z = sum(rewards, Fraction(0))
-    assert all(r == 0 for _, r in tb_residuals(forward, kernel, rewards, z))
-    assert marginal(forward) == normalize(rewards)
-    base_forward, _ = forward_from_backward(p_b, rewards)
-    assert list(forward.values) == [base_forward.values[e] for e in lifted.base_edge]
+def check_repaired_where_visited(draw: Draw) -> int:
+    """With zeros of p~_B; the number of rows that are free, and differ."""
+    lifted, p_b = draw.lifted, draw.sparse_backward(draw.lifted.base)
+    kernel, z = p_b.on(lifted), sum(draw.rewards, Fraction(0))
+    # Where no probability goes, the free rows are drawn anew for each lifted state.
+    forward = balanced_with(kernel, draw.rewards, draw.forward(lifted.dag))
+    assert all(r == 0 for _, r in tb_residuals(forward, kernel, draw.rewards, z))
+    assert marginal(forward) == normalize(draw.rewards)
     assert is_markovian(forward, lifted)
+    base_forward, _ = forward_from_backward(p_b, draw.rewards)
+    copied = [base_forward.values[e] for e in lifted.base_edge]
+    differing = 0
+    for visit, row in zip(path_sums(forward), lifted.dag.out_edges, strict=True):
+        same = [forward.values[e] for e in row] == [copied[e] for e in row]
+        assert same or visit == 0
+        differing += not same
+    return differing
 
 
 @pytest.mark.claim("prop:markovian")
+@pytest.mark.claim("N4")
 def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Any) -> None:
     count = trivial = 0
     for draw in all_small_lifts():
         lifted = draw.lifted
-        has_no_memory = len(lifted.dag.labels) == len(lifted.base.labels)
-        for p_b in (BackwardPolicy.uniform(lifted.base, RATIONAL), draw.backward(lifted.base)):
-            assert is_normalised(p_b.on(lifted)) == has_no_memory
-        count, trivial = count + 1, trivial + has_no_memory
+        memory = has_memory(lifted)
+        for p_b in (draw.backward(lifted.base), draw.sparse_backward(lifted.base)):
+            assert is_normalised(p_b.on(lifted)) == (not memory)
+        # Not even the law of the base parent can be the same at all lifts of a state.
+        laws = parent_laws(draw.backward(lifted.dag), lifted).values()
+        apart = any(not set(p) & set(q) for row in laws for p in row for q in row if p is not q)
+        assert apart == memory
+        count, trivial = count + 1, trivial + (not memory)
     scope(f"{described(count)}, of which {count - trivial} have memory: printed form on 0 of these")
-
-
-@pytest.mark.claim("prop:markovian")
-def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
-    lifted = lift(DIAMOND, History())
-    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
-    rows = {
-        (DIAMOND.labels[lifted.projection[v]], sum(kernel.values[e] for e in edges))
-        for v, edges in enumerate(lifted.dag.in_edges)
-        if edges
-    }
-    half = Fraction(1, 2)
-    assert rows == {("a", 1), ("b", 1), ("c", half), ("x", 2), ("y", 2)}
 
 
 @pytest.mark.claim("prop:markovian")
 def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy_on_every_small_lift(
     scope: Any,
 ) -> None:
-    count = 0
+    count = free = 0
     for draw in all_small_lifts():
-        check_repaired(draw.lifted, draw.backward(draw.lifted.base), draw.rewards)
+        check_repaired(draw)
+        free += check_repaired_where_visited(draw)
         count += 1
-    scope(f"repaired form on {described(count)}")
+    assert free > 0
+    scope(f"repaired form on {described(count)}, p~_B > 0 and p~_B with zeros")
 
 
 @pytest.mark.claim("prop:markovian")
-def test_where_the_backward_policy_has_zeros_the_visited_states_are_markovian() -> None:
-    differing = 0
-    for draw in all_small_lifts():
-        lifted, p_b = draw.lifted, draw.sparse_backward(draw.lifted.base)
-        kernel, z = p_b.on(lifted), sum(draw.rewards, Fraction(0))
-        # Where no probability goes, the free rows are drawn anew for each lifted state.
-        forward = balanced_with(kernel, draw.rewards, draw.forward(lifted.dag))
-        assert all(r == 0 for _, r in tb_residuals(forward, kernel, draw.rewards, z))
-        assert marginal(forward) == normalize(draw.rewards)
+def test_on_a_history_lift_normalised_policies_may_depend_on_the_base_edge_alone(
+    scope: Any,
+) -> None:
+    # Inside the tree of histories p_B = 1; the rows of x spread 1 over n(u) lifts of each parent u.
+    count = remembering = 0
+    for base in all_small_dags():
+        lifted = lift(base, History())
+        values = [Fraction(1)] * len(base.edges)
+        for x in base.terminals:
+            row = base.in_edges[x]
+            for edge in row:
+                values[edge] /= len(row) * base.path_counts[base.edges[edge][0]]
+        p_b = BackwardPolicy(lifted.dag, RATIONAL, [values[e] for e in lifted.base_edge])
+        rewards = tuple(Fraction(1 + n) for n in range(len(base.terminals)))
+        forward, _ = forward_from_backward(p_b, rewards)
         assert is_markovian(forward, lifted)
-        base_forward, _ = forward_from_backward(p_b, draw.rewards)
-        copied = [base_forward.values[e] for e in lifted.base_edge]
-        for visit, row in zip(path_sums(forward), lifted.dag.out_edges, strict=True):
-            same = [forward.values[e] for e in row] == [copied[e] for e in row]
-            assert same or visit == 0
-            differing += not same
-    assert differing > 0
+        assert marginal(forward) == normalize(rewards)
+        count, remembering = count + 1, remembering + has_memory(lifted)
+    assert remembering > 0
+    scope(f"p~_B = 1 inside the history lifts of {count} DAGs, {remembering} of them with memory")
 
 
 @pytest.mark.claim("prop:markovian")
-def test_the_repaired_hypothesis_is_met_by_a_normalised_backward_policy_on_every_small_lift() -> (
-    None
-):
-    # h(s, W) is the p~_B-probability that the history of s ends in W. The backward policy
-    # p~_B(u | s) h(u, V) / h(s, W) is normalised and, h telescoping to 1, has the law of p~_B.
-    for draw in all_small_lifts():
-        dag = draw.lifted.dag
-        kernel = draw.backward(draw.lifted.base).on(draw.lifted)
-        h = path_sums(kernel)
-        transformed = [
-            value * h[u] / h[v] for value, (u, v) in zip(kernel.values, dag.edges, strict=True)
-        ]
-        p_b = BackwardPolicy(dag, RATIONAL, transformed)
-        assert all(p_b.along(tau) == kernel.along(tau) for tau in dag.trajectories())
-        forward, _ = forward_from_backward(p_b, draw.rewards)
-        assert forward.values == balanced_with(kernel, draw.rewards).values
+def test_all_backward_policies_and_rewards_at_once_force_a_markovian_policy(scope: Any) -> None:
+    lines = enumerate_dag(Lines.laplaces(3, 2))
+    bases: tuple[PointedDAG[Any], ...] = (DIAMOND, lines)
+    for base in bases:
+        lifted = lift(base, History())
+        assert has_memory(lifted)
+        _, p_b, rewards = generic(base)
+        kernel = p_b.on(lifted)
+        forward, z = forward_from_backward(kernel, rewards)
+        assert is_markovian(forward, lifted)
+        assert z == sum(rewards[1:], start=rewards[0])
+        assert all(z * p == r for p, r in zip(marginal(forward), rewards, strict=True))
+    scope("all p~_B and R at once on the history lifts of a diamond and of Lines (N = 3, M = 2)")
 
 
 @pytest.mark.claim("prop:markovian")
 @given(st.data())
-def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy(
-    data: st.DataObject,
-) -> None:
-    lifted = data.draw(strategies.lifted_dags())
-    check_repaired(
-        lifted,
-        data.draw(strategies.backward_policies(lifted.base)),
-        data.draw(strategies.rewards(lifted.base)),
-    )
+def test_weights_of_any_mass_on_base_edges_force_a_markovian_policy(data: st.DataObject) -> None:
+    # The proof never uses that p~_B is normalised; p_T is then proportional to R b.
+    lifted = data.draw(strategies.lifted_dags(6))
+    rewards = data.draw(strategies.rewards(lifted.base))
+    numbers = data.draw(strategies.weights(len(lifted.base.edges)))
+    for base in (
+        BackwardKernel(lifted.base, RATIONAL, list(map(Fraction, numbers))),
+        BackwardPolicy.from_weights(lifted.base, RATIONAL, numbers),
+    ):
+        kernel = base.on(lifted)
+        forward, z = forward_from_backward(kernel, rewards)
+        below, _ = forward_from_backward(base, rewards)
+        assert list(forward.values) == [below.values[e] for e in lifted.base_edge]
+        assert all(r == 0 for _, r in tb_residuals(forward, kernel, rewards, z))
+        masses = [r * b for r, b in zip(rewards, mass(base), strict=True)]
+        assert marginal(forward) == normalize(masses)
 
 
 @pytest.mark.control("prop:markovian")
@@ -198,7 +190,10 @@ def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the
 
 
 @pytest.mark.control("prop:markovian")
+@pytest.mark.control("N2")
+@pytest.mark.control("fig:setsa")
 def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_policy() -> None:
+    # Given x, and given y, the law on histories is that of a base policy, but not of the same.
     lifted = lift(DIAMOND, History())
     at = {x: DIAMOND.labels[x] for x in DIAMOND.terminals}
     weight = {("a", "x"): 3, ("b", "x"): 1, ("a", "y"): 1, ("b", "y"): 3}

@@ -6,15 +6,125 @@ CLAIMS = (
     Claim(
         id="prop:markovian",
         title="Markovian p_B",
-        printed="If p_B(s*|s'*) = p~_B(s|s') on the lift, a balanced p_F is Markovian.",
+        printed="If a backward policy p~_B on SG satisfies p_B(s*|s'*) = p~_B(s|s') on the lift, a "
+        "balanced p_F is p~_F(s'|s) for some policy p~_F on SG.",
         readings=(
-            Reading("Both are normalised: only the trivial lift satisfies that.", "vacuous"),
+            Reading(
+                "p_B and p~_B are normalised: only a lift without memory allows it.", "vacuous"
+            ),
+            Reading(
+                "p~_B(.|s') is the law of the previous base state given (s', W), for every W: only "
+                "lifts without memory allow it.",
+                "vacuous",
+            ),
+            Reading(
+                "p_B is normalised, and p~_B any function on the edges of SG. Possible on every "
+                "history lift; then p_F is Markovian on the states it visits.",
+                "true",
+            ),
             Reading(
                 "If p_B(tau|x) is the product of p~_B along tau, p_F is Markovian on the states it "
                 "visits; with R, p~_B > 0 these are all.",
                 "true",
             ),
         ),
-        control="A zero of p~_B, or p~_B that depends on x: the balanced p_F depends on the path.",
+        control="A zero of p~_B: rows (1, 0) and (0, 1) at one state. p~_B that depends on x: "
+        "(3/4, 1/4) and (1/4, 3/4).",
+    ),
+    Claim(
+        id="fig:setsa",
+        title="(non-)Markovian p_B and p_F",
+        printed="A (non-)Markovian p_B entails a (non-)Markovian p_F at equilibrium.",
+        readings=(
+            Reading(
+                "Of the kernel p_B(.|s, W). On a lift with memory none that is normalised is "
+                "Markovian, and each base policy gives one whose p_F is.",
+                "false",
+            ),
+            Reading("Of the law P_B(.|x) on trajectories, one base policy for all x: N2.", "true"),
+        ),
+        control="Laws (3/4, 1/4) given x, (1/4, 3/4) given y on two histories: KL(c) = log(3)/2.",
+    ),
+    Claim(
+        id="fig:flows:m",
+        title="multi-gated flow",
+        printed="Multi-gated and Markovian networks: the flow reaching each terminal state is the "
+        "same.",
+        readings=(
+            Reading("Of two samplers balanced with the same R: it is R(x) in both.", "true"),
+            Reading(
+                "Of any path-dependent p_F: one Markovian policy carries its flow on every edge of "
+                "SG (N1).",
+                "true",
+            ),
+        ),
+        control="Gates averaged without weights: 1/2 reaches x instead of 1/10. Gates exchanged: "
+        "9/10.",
+    ),
+    Claim(
+        id="representational-power",
+        title="what a lift can represent",
+        printed='A lifted MDP has "significantly greater representational power" (after '
+        "prop:lines).",
+        readings=(
+            Reading("Policies on the lift reach more laws on X than policies on SG.", "false"),
+            Reading(
+                "They reach more laws on trajectories, iff a state with two children has two "
+                "lifts; a parametric class may gain laws on X (prop:lines).",
+                "true",
+            ),
+        ),
+        control="Rows tied at two states: p(x1) p(y2) = p(x2) p(y1) without memory; with it, 1/4 "
+        "against 0.",
+    ),
+    Claim(
+        id="N1",
+        title="Markov projection",
+        printed=None,
+        readings=(
+            Reading(
+                "The mean of p_F over the lifts of a state, weighted by visits, is the only "
+                "Markovian policy (where it goes) with the edge flows of p_F; "
+                "KL(P||Q) = KL(P||P~) + KL(P~||Q) for Markovian Q.",
+                "true",
+            ),
+        ),
+        control="The mean without weights: p_T(x) = 1/2 instead of 1/10. Q path-dependent: 0 on "
+        "the left, 0.0989 on the right.",
+    ),
+    Claim(
+        id="N2",
+        title="when the optimum is Markovian",
+        printed=None,
+        readings=(
+            Reading(
+                "A balanced p_F is Markovian on the states it visits iff one base policy has the "
+                "law P_B(.|x) for every x with R(x) > 0.",
+                "true",
+            ),
+        ),
+        control="One base policy for x and another for y: rows (3/4, 1/4) and (1/4, 3/4) at c.",
+    ),
+    Claim(
+        id="N3",
+        title="h-transform",
+        printed=None,
+        readings=(
+            Reading(
+                "p~_B(u|s) h(u, V) / h(s, W) is a normalised p_B on the lift with the trajectory "
+                "law of p~_B; F*(s, W) = F~(s) h(s, W), and h sums to 1 over W.",
+                "true",
+            ),
+        ),
+        control="Lifts weighted equally instead of by h: rows 2/3 and 4/3. Without h: 1/2 and 2.",
+    ),
+    Claim(
+        id="N4",
+        title="copied backward policies",
+        printed=None,
+        readings=(
+            Reading("p~_B copied onto a lift is normalised iff the lift has no memory.", "true"),
+        ),
+        control="p~_B not normalised: (1, 1) at c is so on the history lift of a diamond.",
     ),
 )

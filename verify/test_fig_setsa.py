@@ -1,0 +1,184 @@
+"""fig:setsa and N2: when the optimal forward policy is Markovian.
+
+Printed (fig:setsa): a (non-)Markovian p_B entails a (non-)Markovian p_F at equilibrium. KL(s), the
+largest KL between rows of p_F at lifts of s, is positive for some s iff p_F is path-dependent.
+
+Of p_B(. | s, W) as a kernel this is false: on a lift with memory no normalised kernel is Markovian,
+and balanced policies can be. Of the law on trajectories it is true, and N2 says so exactly: p_F is
+Markovian where it goes iff P_B(tau | x) is, for all x with R(x) > 0, that of one base policy.
+
+Proof: proofs_notes/fig_setsa.md, proofs_notes/N2.md.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    LiftedDAG,
+    enumerate_dag,
+    forward_from_backward,
+    h_transform,
+    lift,
+    marginal,
+    pointed_dag,
+)
+from reference.memory import memory_kl
+from reference.problems import Lines
+from verify.markovian import has_memory, is_markovian, parent_laws
+from verify.scopes import all_small_lifts, described
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+
+
+def is_law_of_one_base_policy(
+    p_b: BackwardKernel[Fraction], lifted: LiftedDAG[Any], support: Iterable[int] | None = None
+) -> bool:
+    """Whether one base policy has the law `P_B(tau|x)` on trajectories, for every x."""
+    base = lifted.base
+    wanted = set(base.terminals if support is None else support)
+    law = {
+        tau: p_b.along(lifted.above(tau)) for tau in base.trajectories() if base.end(tau) in wanted
+    }
+    # If there is one, it is this: among trajectories into s, the share of those by way of u.
+    through = [Fraction(0)] * len(base.edges)
+    for tau, probability in law.items():
+        for edge in tau:
+            through[edge] += probability
+    into = [sum(through[e] for e in row) for row in base.in_edges]
+    share = [t and t / into[v] for t, (_, v) in zip(through, base.edges, strict=True)]
+    return all(
+        math.prod((share[e] for e in tau), start=Fraction(1)) == probability
+        for tau, probability in law.items()
+    )
+
+
+def preferring_one_way_to_each_end(lifted: LiftedDAG[str]) -> BackwardPolicy[Fraction]:
+    """On the history lift of the diamond: x comes by way of a, and y of b, three times in four."""
+    values = [Fraction(1)] * len(lifted.dag.edges)
+    for edge, (u, v) in enumerate(lifted.dag.edges):
+        if v in lifted.dag.terminals:
+            by_a = lifted.dag.labels[u][1] == ("a", "c")
+            values[edge] = Fraction(3 if by_a == (lifted.dag.labels[v] == "x") else 1, 4)
+    return BackwardPolicy(lifted.dag, RATIONAL, values)
+
+
+@pytest.mark.claim("N2")
+def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_policy(
+    scope: Any,
+) -> None:
+    count, found = 0, {True: 0, False: 0}
+    for draw in all_small_lifts():
+        lifted = draw.lifted
+        for p_b in (
+            draw.sparse_backward(lifted.dag),
+            h_transform(lifted, draw.backward(lifted.base)),
+        ):
+            forward, _ = forward_from_backward(p_b, draw.rewards)
+            markovian = is_markovian(forward, lifted)
+            assert markovian == is_law_of_one_base_policy(p_b, lifted)
+            if has_memory(lifted):
+                found[markovian] += 1
+        count += 1
+    assert all(found.values())
+    scope(
+        f"{described(count)}, two p_B each; with memory, {found[True]} optima are Markovian and "
+        f"{found[False]} not"
+    )
+
+
+@pytest.mark.claim("N2")
+def test_terminals_without_reward_have_no_say() -> None:
+    lifted = lift(DIAMOND, History())
+    p_b = preferring_one_way_to_each_end(lifted)
+    assert not is_law_of_one_base_policy(p_b, lifted)
+    for x, rewards in zip(DIAMOND.terminals, ((1, 0), (0, 1)), strict=True):
+        assert is_law_of_one_base_policy(p_b, lifted, [x])
+        forward, _ = forward_from_backward(p_b, tuple(map(Fraction, rewards)))
+        assert is_markovian(forward, lifted)
+
+
+@pytest.mark.claim("fig:setsa")
+def test_no_kernel_on_a_small_lift_with_memory_is_markovian_and_yet_optima_are(scope: Any) -> None:
+    count = remembering = 0
+    for draw in all_small_lifts():
+        lifted = draw.lifted
+        p_b = h_transform(lifted, draw.backward(lifted.base))
+        laws = parent_laws(p_b, lifted).values()
+        assert all(law == row[0] for row in laws for law in row) == (not has_memory(lifted))
+        forward, _ = forward_from_backward(p_b, draw.rewards)
+        assert is_markovian(forward, lifted)
+        # What the figure plots vanishes exactly where visited rows agree.
+        forward = draw.forward(lifted.dag)
+        kl = memory_kl(lifted, forward)
+        assert all(value == 0 for value in kl.values()) == is_markovian(forward, lifted)
+        count, remembering = count + 1, remembering + has_memory(lifted)
+    scope(f"{described(count)}: the kernel form fails on all {remembering} with memory")
+
+
+@pytest.mark.claim("fig:setsa")
+@pytest.mark.claim("N2")
+def test_by_hand_a_kernel_that_depends_on_memory_with_an_optimum_that_does_not() -> None:
+    # p~_B(a|c) = 1/3: p_B at the lifts of c is all of a, or all of b; given x it is (1/3, 2/3).
+    lifted = lift(DIAMOND, History())
+    p_b = h_transform(lifted, BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 2, 1, 1]))
+    c, x = DIAMOND.index["c"], DIAMOND.index["x"]
+    a, b = DIAMOND.index["a"], DIAMOND.index["b"]
+    assert parent_laws(p_b, lifted)[c] == [{a: 1}, {b: 1}]
+    (at_x,) = (v for v, u in enumerate(lifted.projection) if u == x)
+    assert [p_b.values[e] for e in lifted.dag.in_edges[at_x]] == [Fraction(1, 3), Fraction(2, 3)]
+    forward, _ = forward_from_backward(p_b, (Fraction(1), Fraction(1)))
+    rows = [
+        [forward.values[e] for e in row]
+        for row, u in zip(lifted.dag.out_edges, lifted.projection, strict=True)
+        if u == c
+    ]
+    assert rows == [[Fraction(1, 2), Fraction(1, 2)]] * 2
+    assert is_law_of_one_base_policy(p_b, lifted)
+
+
+@pytest.mark.claim("fig:setsa")
+def test_on_lines_kl_vanishes_iff_the_law_is_that_of_one_base_policy() -> None:
+    base = enumerate_dag(Lines.laplaces(4, 2))
+    lifted = lift(base, History())
+    rewards = tuple(Fraction(1 + n) for n in range(len(base.terminals)))
+    # Uniform over histories is the base policy n(u) / n(s), so it is Markovian as a law.
+    uniform = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    skewed = BackwardPolicy.from_weights(lifted.dag, RATIONAL, range(1, len(lifted.dag.edges) + 1))
+    for p_b, markovian in (
+        (BackwardPolicy.uniform(base, RATIONAL).on(lifted), True),
+        (uniform, True),
+        (skewed, False),
+    ):
+        forward, _ = forward_from_backward(p_b, rewards)
+        kl = memory_kl(lifted, forward)
+        assert is_law_of_one_base_policy(p_b, lifted) == markovian
+        assert all(value == 0 for value in kl.values()) == markovian
+        # p_0 and p_1 have one history each.
+        assert kl["p0"] == kl["p1"] == 0
+    counts = base.path_counts
+    by_count = BackwardPolicy(
+        base, RATIONAL, [Fraction(counts[u], counts[v]) for u, v in base.edges]
+    )
+    assert h_transform(lifted, by_count).values == uniform.values
+
+
+@pytest.mark.control("fig:setsa")
+def test_kl_of_a_backward_law_that_depends_on_the_terminal_is_half_of_log_three() -> None:
+    lifted = lift(DIAMOND, History())
+    p_b, ones = preferring_one_way_to_each_end(lifted), (Fraction(1), Fraction(1))
+    forward, _ = forward_from_backward(p_b, ones)
+    assert marginal(forward) == (Fraction(1, 2),) * 2
+    kl = memory_kl(lifted, forward)
+    assert kl["c"] == pytest.approx(math.log(3) / 2)
+    assert kl["a"] == kl["b"] == kl["o"] == 0.0
+    blind = ForwardPolicy.uniform(lifted.dag, RATIONAL)
+    assert set(memory_kl(lifted, blind).values()) == {0.0}
