@@ -132,10 +132,11 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
     distance does not.
 
     Raises:
-        InputError: if the loss is negative or the coverage is not in (0, 2].
+        InputError: if the loss is negative or the coverage is not in (0, 1]; more than 1 is not
+            possible, because both sides sum to 1 and c.
     """
-    if not 0 < coverage <= 2:
-        raise InputError(f"the coverage c is {coverage}, but must lie in (0, 2]")
+    if not 0 < coverage <= 1:
+        raise InputError(f"the coverage c is {coverage}, but must lie in (0, 1]")
     return min(_up(math.sqrt(_nonnegative(cb_loss) / (2 * coverage)) / 2), 1.0)
 
 

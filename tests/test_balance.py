@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from fractions import Fraction
-from math import prod
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from reference import (
     RATIONAL,
     BackwardPolicy,
-    Forgetful,
     ForwardPolicy,
     History,
     InputError,
@@ -110,72 +108,6 @@ def balanced(lifted: LiftedDAG[Any], rewards: Any, rng: random.Random) -> Sample
     return Sampler(lifted, forward_from_backward(backward, rewards)[0], backward)
 
 
-def different_lifts(dag: Any, rng: random.Random) -> list[LiftedDAG[Any]]:
-    return [lift(dag, History()), *rng.choices(list(lifts(dag)), k=2)]
-
-
-def random_dags(count: int) -> Iterator[tuple[Any, random.Random]]:
-    rng = random.Random(7)
-    dags = list(pointed_dags(5))
-    for _ in range(count):
-        yield rng.choice(dags), rng
-
-
-def test_aggregating_balance_gives_the_product_whatever_each_client_remembers() -> None:
-    for dag, rng in random_dags(40):
-        rewards = [tuple(map(Fraction, weights(rng, len(dag.terminals)))) for _ in range(3)]
-        lifted = different_lifts(dag, rng)
-        clients = [balanced(u, r, rng) for u, r in zip(lifted, rewards, strict=True)]
-        product = tuple(prod(parts) for parts in zip(*rewards, strict=True))
-        combined = balanced(rng.choice(lifted), product, rng)
-        assert all(residual == 0 for *_, residual in aggregated_residuals(combined, clients))
-        assert marginal(combined.forward) == normalize(product)
-
-
-def test_control_a_combined_sampler_of_another_product_is_not_balanced() -> None:
-    rng = random.Random(3)
-    clients = [balanced(lift(DIAMOND, History()), (Fraction(1), Fraction(w)), rng) for w in (2, 3)]
-    wrong = balanced(lift(DIAMOND, History()), (Fraction(1), Fraction(5)), rng)
-    assert any(residual != 0 for *_, residual in aggregated_residuals(wrong, clients))
-    with pytest.raises(InputError, match="no client"):
-        list(aggregated_residuals(wrong, []))
-
-
-def test_control_a_client_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
-    dag = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c", "y"], "c": ["x"], "x": [], "y": []})
-    lifted = lift(dag, Forgetful())
-    b_to_c = dag.edges.index((dag.index["b"], dag.index["c"]))
-    uniform_target = (Fraction(1), Fraction(1))
-    without = BackwardPolicy.from_weights(
-        lifted.dag, RATIONAL, [int(e != b_to_c) for e in range(len(dag.edges))]
-    )
-    client = Sampler(lifted, forward_from_backward(without, uniform_target)[0], without)
-    # The trajectory through the excluded edge appears in no constraint (0 = 0): its law is free.
-    uniform = BackwardPolicy.uniform(lifted.dag, RATIONAL)
-    p_f = forward_from_law(
-        ForwardPolicy.uniform(lifted.dag, RATIONAL),
-        lambda tau: uniform.along(tau) * (7 if b_to_c in tau else 1) / 5,
-    )
-    combined = Sampler(lifted, p_f, uniform)
-    assert all(residual == 0 for *_, residual in aggregated_residuals(combined, [client]))
-    x_y = [dag.labels[v] for v in dag.terminals]
-    assert dict(zip(x_y, marginal(p_f), strict=True)) == {"x": Fraction(4, 5), "y": Fraction(1, 5)}
-
-
-def test_streaming_balance_carries_the_previous_law_into_the_next() -> None:
-    for dag, rng in random_dags(40):
-        first, second = (tuple(map(Fraction, weights(rng, len(dag.terminals)))) for _ in range(2))
-        lifted = different_lifts(dag, rng)
-        previous = balanced(lifted[0], first, rng)
-        product = tuple(a * b for a, b in zip(first, second, strict=True))
-        current = balanced(lifted[1], product, rng)
-        assert all(r == 0 for *_, r in streaming_residuals(current, previous, second))
-        assert marginal(current.forward) == normalize(product)
-        if len(dag.terminals) > 1:
-            wrong = (second[0] + 1, *second[1:])
-            assert any(r != 0 for *_, r in streaming_residuals(current, previous, wrong))
-
-
 def test_samplers_over_different_base_dags_are_refused() -> None:
     rng = random.Random(0)
     one = (Fraction(1), Fraction(1))
@@ -185,6 +117,8 @@ def test_samplers_over_different_base_dags_are_refused() -> None:
         list(aggregated_residuals(samplers[0], samplers[1:]))
     with pytest.raises(InputError, match="another base DAG"):
         list(streaming_residuals(samplers[0], samplers[1], one))
+    with pytest.raises(InputError, match="no client"):
+        list(aggregated_residuals(samplers[0], []))
 
 
 def test_trajectories_lift_and_project_back() -> None:

@@ -54,15 +54,14 @@ def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift(s
     count = 0
     for draw in all_small_lifts():
         lifted, base = draw.lifted, draw.lifted.base
-        p_b = draw.backward(base)
+        p_b = draw.sparse_backward(base)
         check_transform(lifted, p_b, draw.rewards)
-        check_transform(lifted, draw.sparse_backward(base), draw.rewards)
-        # prop:markovian is therefore about normalised policies too.
+        # prop:markovian is therefore about normalised policies too; rows not visited may differ.
         forward, _ = forward_from_backward(h_transform(lifted, p_b), draw.rewards)
         copied, _ = forward_from_backward(p_b.on(lifted), draw.rewards)
-        assert forward.values == copied.values
+        assert all(forward.along(tau) == copied.along(tau) for tau in lifted.dag.trajectories())
         count += 1
-    scope(f"{described(count)}, p~_B > 0 and with zeros")
+    scope(f"{described(count)}, p~_B with zeros")
 
 
 @pytest.mark.claim("N3")

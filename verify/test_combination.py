@@ -1,0 +1,453 @@
+"""Appendix D: assumption:targets, prop:apx:dist and prop:apx:sm, and N6, how errors add.
+
+Printed: if every client t is balanced with R_t, and for all pairs of complete trajectories, r(tau)
+being p_F(tau) / p_B(tau|x) and r_t that of client t,
+
+    r(tau) prod_t r_t(tau') = prod_t r_t(tau) r(tau'),        with p_B(tau'|x) in the last ratio,
+
+then p_T is proportional to prod_t R_t. Streaming (prop:apx:sm): the same with r_{T-1} and R_T.
+
+The last denominator must be p_B(tau'|x'), no client's p_B(tau|x) may be zero, and tau is a
+trajectory of the base, which each client lifts for itself. N6: the residual oscillations of
+clients, or of steps, add.
+
+Proof: proofs_notes/prop_apx_dist.md, prop_apx_sm.md, assumption_targets.md, N6.md.
+"""
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    Forgetful,
+    ForwardPolicy,
+    History,
+    InputError,
+    LiftedDAG,
+    PointedDAG,
+    Sampler,
+    Trajectory,
+    aggregated_residuals,
+    forward_from_backward,
+    forward_from_law,
+    lift,
+    marginal,
+    normalize,
+    pointed_dag,
+    streaming_residuals,
+    total_variation,
+)
+from reference.bounds import combined_tv_bound, tv_bound, tv_within
+from verify.small_scope import lifts, pointed_dags
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+
+Rewards = tuple[Fraction, ...]
+Ratios = Mapping[Trajectory, Fraction]
+
+
+def numbers(rng: random.Random, count: int) -> list[int]:
+    return rng.choices(range(1, 10), k=count)
+
+
+def some_rewards(dag: PointedDAG[Any], rng: random.Random) -> Rewards:
+    return tuple(map(Fraction, numbers(rng, len(dag.terminals))))
+
+
+def times(*factors: Rewards) -> Rewards:
+    return tuple(math.prod(row, start=Fraction(1)) for row in zip(*factors, strict=True))
+
+
+def some_backward(lifted: LiftedDAG[Any], rng: random.Random) -> BackwardKernel[Fraction]:
+    """Positive; of the lift, or a base policy evaluated along trajectories."""
+    dag = rng.choice([lifted.dag, lifted.base])
+    policy = BackwardPolicy.from_weights(dag, RATIONAL, numbers(rng, len(dag.edges)))
+    return policy if dag is lifted.dag else policy.on(lifted)
+
+
+def balanced(lifted: LiftedDAG[Any], rewards: Rewards, rng: random.Random) -> Sampler[Fraction]:
+    backward = some_backward(lifted, rng)
+    return Sampler(lifted, forward_from_backward(backward, rewards)[0], backward)
+
+
+def unbalanced(lifted: LiftedDAG[Any], rng: random.Random) -> Sampler[Fraction]:
+    weights = numbers(rng, len(lifted.dag.edges))
+    forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
+    return Sampler(lifted, forward, some_backward(lifted, rng))
+
+
+def ratios(sampler: Sampler[Fraction]) -> dict[Trajectory, Fraction]:
+    """`p_F(tau) / p_B(tau|x)` on the trajectories of the base."""
+    pairs = {tau: sampler.along(tau) for tau in sampler.lifted.base.trajectories()}
+    return {tau: p_f / p_b for tau, (p_f, p_b) in pairs.items()}
+
+
+def law_and_target(
+    sampler: Sampler[Fraction], rewards: Rewards
+) -> tuple[list[Fraction], list[Fraction]]:
+    """`p_F` and `mu(tau) = R(x) p_B(tau|x) / sum of R` on the trajectories of the base."""
+    base = sampler.lifted.base
+    pi = dict(zip(base.terminals, normalize(rewards), strict=True))
+    pairs = [(tau, *sampler.along(tau)) for tau in base.trajectories()]
+    return [p_f for _, p_f, _ in pairs], [pi[base.end(tau)] * p_b for tau, _, p_b in pairs]
+
+
+def check_identity(
+    residuals: Iterable[tuple[Trajectory, Trajectory, Fraction]],
+    combined: Sampler[Fraction],
+    wanted: Ratios,
+    denominators: Ratios,
+) -> None:
+    """The identity of the notes, of which the propositions are the case of residual 0."""
+    pairs = {tau: combined.along(tau) for tau in wanted}
+    scale = sum(p_b * wanted[tau] for tau, (_, p_b) in pairs.items())
+    total = dict.fromkeys(wanted, Fraction(0))
+    for tau, other, residual in residuals:
+        contrast = residual / (denominators[tau] * denominators[other])
+        total[tau] += contrast
+        total[other] -= contrast
+    for tau, (p_f, p_b) in pairs.items():
+        assert total[tau] == p_f * scale - p_b * wanted[tau]
+
+
+def check_aggregation(
+    lifted: Sequence[LiftedDAG[Any]], at: LiftedDAG[Any], rng: random.Random
+) -> None:
+    """Clients on the given lifts, combined on the lift `at`."""
+    base = at.base
+    rewards = [some_rewards(base, rng) for _ in lifted]
+    clients = [balanced(u, r, rng) for u, r in zip(lifted, rewards, strict=True)]
+    target = times(*rewards)
+    combined = balanced(at, target, rng)
+    assert all(r == 0 for *_, r in aggregated_residuals(combined, clients))
+    assert marginal(combined.forward) == normalize(target)
+    wrong = unbalanced(at, rng)
+    clients[0] = unbalanced(lifted[0], rng)
+    trajectories = list(base.trajectories())
+    parts = [{tau: client.along(tau) for tau in trajectories} for client in clients]
+    below = {tau: math.prod((p[tau][1] for p in parts), start=Fraction(1)) for tau in trajectories}
+    above = {tau: math.prod((p[tau][0] for p in parts), start=Fraction(1)) for tau in trajectories}
+    check_identity(
+        aggregated_residuals(wrong, clients),
+        wrong,
+        {tau: above[tau] / below[tau] for tau in trajectories},
+        below,
+    )
+
+
+def check_stream(lifted: Sequence[LiftedDAG[Any]], rng: random.Random) -> None:
+    """One step per lift."""
+    base = lifted[0].base
+    rewards = [some_rewards(base, rng) for _ in lifted]
+    sampler, target = balanced(lifted[0], rewards[0], rng), rewards[0]
+    for step, reward in zip(lifted[1:], rewards[1:], strict=True):
+        target = times(target, reward)
+        current = balanced(step, target, rng)
+        assert all(r == 0 for *_, r in streaming_residuals(current, sampler, reward))
+        assert marginal(current.forward) == normalize(times(marginal(sampler.forward), reward))
+        wrong = unbalanced(step, rng)
+        at = dict(zip(base.terminals, reward, strict=True))
+        check_identity(
+            streaming_residuals(wrong, sampler, reward),
+            wrong,
+            {tau: at[base.end(tau)] * r for tau, r in ratios(sampler).items()},
+            {tau: sampler.along(tau)[1] for tau in base.trajectories()},
+        )
+        sampler = current
+    assert marginal(sampler.forward) == normalize(times(*rewards))
+
+
+def random_lifts(count: int, rng: random.Random) -> Iterator[list[LiftedDAG[Any]]]:
+    """Lists of 3, 4 or 5 lifts of one DAG with 5 states, the first by the full history."""
+    every = [list(lifts(dag)) for dag in pointed_dags(5)]
+    for number in range(count):
+        of_one = rng.choice(every)
+        yield [of_one[-1], *rng.choices(of_one, k=2 + number % 3)]
+
+
+def on_fork(p_f: Rewards, p_b: Rewards = (Fraction(1), Fraction(1))) -> Sampler[Fraction]:
+    lifted = lift(FORK, Forgetful())
+    return Sampler(
+        lifted,
+        ForwardPolicy(lifted.dag, RATIONAL, normalize(p_f)),
+        BackwardPolicy(lifted.dag, RATIONAL, p_b),
+    )
+
+
+def pair(first: int, second: int) -> Rewards:
+    return Fraction(first), Fraction(second)
+
+
+@pytest.mark.claim("prop:apx:dist")
+@pytest.mark.claim("assumption:targets")
+def test_two_clients_on_a_fork_by_hand() -> None:
+    clients = [on_fork(pair(1, 2)), on_fork(pair(3, 1))]
+    # (1/3, 2/3) and (3/4, 1/4) multiply to (3/12, 2/12).
+    assert [r for *_, r in aggregated_residuals(on_fork(pair(3, 2)), clients)] == [0]
+    # (1/2)(2/3 * 1/4) - (1/2)(1/3 * 3/4)
+    (left,) = (r for *_, r in aggregated_residuals(on_fork(pair(1, 1)), clients))
+    assert left == Fraction(1, 12) - Fraction(1, 8)
+
+
+@pytest.mark.claim("prop:apx:dist")
+def test_aggregating_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
+    rng, count = random.Random(0), 0
+    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
+        every = list(lifts(dag))
+        for chosen in product(every, repeat=2):
+            check_aggregation(chosen, rng.choice(every), rng)
+            count += 1
+    scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two clients")
+
+
+@pytest.mark.claim("prop:apx:dist")
+def test_aggregating_balance_whatever_each_of_several_clients_remembers(scope: Any) -> None:
+    rng = random.Random(1)
+    for at, *lifted in random_lifts(90, rng):
+        check_aggregation(lifted, at, rng)
+    scope("30 each of 2, 3 and 4 clients with lifts of their own, 5 states")
+
+
+@pytest.mark.claim("prop:apx:sm")
+def test_streaming_balance_by_hand_on_a_fork() -> None:
+    stream = [pair(1, 2), pair(3, 1), pair(1, 5), pair(2, 3)]
+    products = [pair(1, 2), pair(3, 2), pair(3, 10), pair(6, 30)]
+    for last, now, reward in zip(products, products[1:], stream[1:], strict=False):
+        residuals = streaming_residuals(on_fork(now), on_fork(last), reward)
+        assert [r for *_, r in residuals] == [0]
+
+
+@pytest.mark.claim("prop:apx:sm")
+def test_streaming_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
+    rng, count = random.Random(2), 0
+    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
+        for chosen in product(list(lifts(dag)), repeat=2):
+            check_stream(chosen, rng)
+            count += 1
+    scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two steps")
+
+
+@pytest.mark.claim("prop:apx:sm")
+def test_streaming_balance_carries_the_law_through_several_steps(scope: Any) -> None:
+    rng = random.Random(3)
+    for _, *lifted in random_lifts(90, rng):
+        check_stream(lifted, rng)
+    scope("30 each of 2, 3 and 4 steps with lifts of their own, 5 states")
+
+
+@pytest.mark.claim("assumption:targets")
+@pytest.mark.claim("prop:apx:dist")
+def test_factors_may_vanish_if_their_product_does_not_everywhere() -> None:
+    rng, lifted = random.Random(4), lift(DIAMOND, History())
+    rewards = [pair(0, 2), pair(3, 5)]
+    clients = [balanced(lifted, r, rng) for r in rewards]
+    combined = balanced(lift(DIAMOND, Forgetful()), times(*rewards), rng)
+    assert all(r == 0 for *_, r in aggregated_residuals(combined, clients))
+    assert marginal(combined.forward) == pair(0, 1)
+
+
+@pytest.mark.claim("assumption:targets")
+def test_sub_posteriors_of_data_independent_given_x_multiply_to_the_posterior() -> None:
+    # A coin with chance 1/4 or 3/4, prior (1/3, 2/3); heads, then tails, then heads.
+    prior, chance = normalize(pair(1, 2)), (Fraction(1, 4), Fraction(3, 4))
+    heads, tails = chance, (1 - chance[0], 1 - chance[1])
+    stream = [times(prior, heads), tails, heads]
+    joint = tuple(w * p * (1 - p) * p for w, p in zip(prior, chance, strict=True))
+    assert normalize(times(*stream)) == normalize(joint) == (Fraction(1, 7), Fraction(6, 7))
+
+
+@pytest.mark.control("assumption:targets")
+def test_sub_posteriors_of_data_that_are_only_independent_of_each_other_do_not() -> None:
+    # D1 and D2 are fair coins, independent; x is 1 iff they differ. Each alone says nothing of x.
+    outcomes = list(product(range(2), repeat=2))
+
+    def likelihood(data: int, place: int, x: int) -> Fraction:
+        given = [d for d in outcomes if (d[0] != d[1]) == bool(x)]
+        return Fraction(sum(d[place] == data for d in given), len(given))
+
+    prior = (Fraction(1, 2), Fraction(1, 2))
+    stream = [tuple(likelihood(1, place, x) for x in range(2)) for place in range(2)]
+    assert normalize(times(prior, *stream)) == (Fraction(1, 2), Fraction(1, 2))
+    joint = tuple(prior[x] * Fraction((1, 1) in outcomes and x == 0) for x in range(2))
+    assert normalize(joint) == pair(1, 0)
+
+
+@pytest.mark.control("assumption:targets")
+def test_factors_whose_product_vanishes_leave_no_target_and_no_condition() -> None:
+    clients = [on_fork(pair(1, 0)), on_fork(pair(0, 1))]
+    for p_f in (pair(1, 1), pair(9, 1), pair(0, 1)):
+        assert [r for *_, r in aggregated_residuals(on_fork(p_f), clients)] == [0]
+    with pytest.raises(InputError, match="rewards sum to zero"):
+        normalize(times(pair(1, 0), pair(0, 1)))
+
+
+def printed_residuals(
+    combined: Sampler[Fraction], clients: Sequence[Sampler[Fraction]]
+) -> Iterator[tuple[bool, Fraction]]:
+    """Eq:apx:dist as printed times its denominators, and whether both trajectories end in x."""
+    base = combined.lifted.base
+    for tau, other in product(list(base.trajectories()), repeat=2):
+        same = base.end(tau) == base.end(other)
+        (p_f, p_b), (q_f, q_b) = combined.along(tau), combined.along(other)
+        left, right = p_f * (q_b if same else 0), q_f * p_b
+        for client in clients:
+            (f, b), (g, c) = client.along(tau), client.along(other)
+            left, right = left * g * b, right * f * c
+        yield same, left - right
+
+
+@pytest.mark.control("prop:apx:dist")
+def test_with_the_printed_denominator_the_true_combination_fails_at_every_pair_of_ends() -> None:
+    rng = random.Random(5)
+    for dag in (dag for nodes in (3, 4) for dag in pointed_dags(nodes) if len(dag.terminals) > 1):
+        lifted, rewards = lift(dag, History()), [some_rewards(dag, rng) for _ in range(2)]
+        clients = [balanced(lifted, r, rng) for r in rewards]
+        combined = balanced(lifted, times(*rewards), rng)
+        assert all((r == 0) == same for same, r in printed_residuals(combined, clients))
+
+
+@pytest.mark.control("prop:apx:dist")
+def test_where_the_printed_denominator_is_defined_any_law_passes() -> None:
+    clients = [on_fork(pair(1, 1)), on_fork(pair(1, 1))]
+    wrong = on_fork(pair(9, 1))
+    assert all(r == 0 for same, r in printed_residuals(wrong, clients) if same)
+    assert marginal(wrong.forward) == (Fraction(9, 10), Fraction(1, 10))
+
+
+def wrong_where_a_client_is_blind() -> tuple[Sampler[Fraction], Sampler[Fraction]]:
+    """A combined sampler with p_T = (4/5, 1/5), and a balanced client with R = (1, 1)."""
+    dag = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c", "y"], "c": ["x"], "x": [], "y": []})
+    lifted = lift(dag, Forgetful())
+    b_to_c = dag.edges.index((dag.index["b"], dag.index["c"]))
+    without = BackwardPolicy.from_weights(
+        lifted.dag, RATIONAL, [int(e != b_to_c) for e in range(len(dag.edges))]
+    )
+    client = Sampler(lifted, forward_from_backward(without, pair(1, 1))[0], without)
+    # The trajectory through the excluded edge appears in no constraint (0 = 0): its law is free.
+    uniform = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    p_f = forward_from_law(
+        ForwardPolicy.uniform(lifted.dag, RATIONAL),
+        lambda tau: uniform.along(tau) * (7 if b_to_c in tau else 1) / 5,
+    )
+    law = dict(zip((dag.labels[v] for v in dag.terminals), marginal(p_f), strict=True))
+    assert law == {"x": Fraction(4, 5), "y": Fraction(1, 5)}
+    return Sampler(lifted, p_f, uniform), client
+
+
+@pytest.mark.control("prop:apx:dist")
+def test_a_client_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
+    combined, client = wrong_where_a_client_is_blind()
+    assert all(r == 0 for *_, r in aggregated_residuals(combined, [client]))
+
+
+@pytest.mark.control("prop:apx:sm")
+def test_a_previous_step_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
+    current, previous = wrong_where_a_client_is_blind()
+    assert marginal(previous.forward) == (Fraction(1, 2), Fraction(1, 2))
+    assert all(r == 0 for *_, r in streaming_residuals(current, previous, pair(1, 1)))
+
+
+@pytest.mark.control("prop:apx:dist")
+def test_a_combined_sampler_of_another_product_is_not_balanced() -> None:
+    rng = random.Random(6)
+    clients = [balanced(lift(DIAMOND, History()), pair(1, w), rng) for w in (2, 3)]
+    wrong = balanced(lift(DIAMOND, History()), pair(1, 5), rng)
+    assert any(residual != 0 for *_, residual in aggregated_residuals(wrong, clients))
+
+
+@pytest.mark.control("prop:apx:sm")
+def test_a_step_with_another_reward_is_not_balanced_and_spoils_all_later_ones() -> None:
+    first, second = on_fork(pair(1, 1)), on_fork(pair(9, 1))
+    assert [r for *_, r in streaming_residuals(second, first, pair(1, 1))] != [0]
+    # Each later step is balanced with R = (1, 1), and none returns to the product (1, 1).
+    for _ in range(3):
+        third = on_fork(marginal(second.forward))
+        assert [r for *_, r in streaming_residuals(third, second, pair(1, 1))] == [0]
+        assert marginal(third.forward) == (Fraction(9, 10), Fraction(1, 10))
+        second = third
+
+
+def oscillation(values: Iterable[Fraction]) -> Fraction:
+    """`rho = exp(Delta)`, exactly."""
+    listed = list(values)
+    return max(listed) / min(listed)
+
+
+@pytest.mark.claim("N6")
+def test_errors_of_clients_and_of_the_combiner_at_most_add(scope: Any) -> None:
+    rng = random.Random(7)
+    for at, *lifted in random_lifts(150, rng):
+        base = at.base
+        rewards = [some_rewards(base, rng) for _ in lifted]
+        clients, combined = [unbalanced(u, rng) for u in lifted], unbalanced(at, rng)
+        rho = []
+        rest = ratios(combined)
+        for client, reward in zip(clients, rewards, strict=True):
+            at_end = dict(zip(base.terminals, reward, strict=True))
+            parts = ratios(client)
+            rho.append(oscillation(r / at_end[base.end(tau)] for tau, r in parts.items()))
+            rest = {tau: r / parts[tau] for tau, r in rest.items()}
+        rho.append(oscillation(rest.values()))
+        p_f, mu = law_and_target(combined, times(*rewards))
+        tv = total_variation(p_f, mu)
+        assert total_variation(marginal(combined.forward), normalize(times(*rewards))) <= tv
+        assert tv_within(tv, math.prod(rho, start=Fraction(1)))
+        # The logarithms may be rounded down.
+        assert tv <= Fraction(combined_tv_bound([math.log(r) + 1e-12 for r in rho]))
+    scope("150 times 2, 3 or 4 unbalanced clients with lifts of their own")
+
+
+@pytest.mark.claim("N6")
+def test_errors_of_the_steps_of_a_stream_at_most_add(scope: Any) -> None:
+    rng = random.Random(8)
+    for lifted in random_lifts(60, rng):
+        base = lifted[0].base
+        rewards = [some_rewards(base, rng) for _ in lifted]
+        before, rho = dict.fromkeys(base.trajectories(), Fraction(1)), Fraction(1)
+        for step, reward, last in zip(lifted, rewards, range(1, len(lifted) + 1), strict=True):
+            sampler = unbalanced(step, rng)
+            at_end, now = dict(zip(base.terminals, reward, strict=True)), ratios(sampler)
+            rho *= oscillation(r / at_end[base.end(tau)] / before[tau] for tau, r in now.items())
+            tv = total_variation(*law_and_target(sampler, times(*rewards[:last])))
+            assert tv_within(tv, rho)
+            before = now
+    scope("60 unbalanced streams of 3, 4 or 5 steps")
+
+
+@pytest.mark.claim("N6")
+def test_the_bound_on_added_errors_is_attained_by_clients_and_by_streams(scope: Any) -> None:
+    # R_t = (1, 2), but each client has (2, 1), off by a ratio of 4: with T clients the exact
+    # combination is (2^T, 1) where (1, 2^T) is wanted.
+    for count in range(1, 8):
+        clients = [on_fork(pair(2, 1))] * count
+        combined, target = on_fork(pair(2**count, 1)), pair(1, 2**count)
+        assert [r for *_, r in aggregated_residuals(combined, clients)] == [0]
+        tv = total_variation(*law_and_target(combined, target))
+        assert tv == Fraction(2**count - 1, 2**count + 1)
+        assert (1 + tv) ** 2 == 4**count * (1 - tv) ** 2
+        bound = combined_tv_bound([math.log(4)] * count)
+        assert tv <= Fraction(bound)
+        assert bound == pytest.approx(float(tv), abs=1e-13)
+        # A stream: each step multiplies by (2, 1) instead of R_t = (1, 2), off by 4 again.
+        before = on_fork(pair(2 ** (count - 1), 1))
+        assert [r for *_, r in streaming_residuals(combined, before, pair(2, 1))] == [0]
+    scope("attained by 1 to 7 clients or steps")
+
+
+@pytest.mark.control("N6")
+def test_the_largest_error_alone_is_no_bound() -> None:
+    # Two clients off by 4: TV = 3/5, but tanh(log(4) / 4) = 1/3.
+    tv = total_variation(*law_and_target(on_fork(pair(4, 1)), pair(1, 4)))
+    assert tv == Fraction(3, 5)
+    assert tv_bound(math.log(4)) == pytest.approx(1 / 3)
+    assert not tv_within(tv, Fraction(4))
+    assert tv_within(tv, Fraction(16))
