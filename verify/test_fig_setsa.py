@@ -171,6 +171,18 @@ def test_on_lines_kl_vanishes_iff_the_law_is_that_of_one_base_policy() -> None:
     assert h_transform(lifted, by_count).values == uniform.values
 
 
+@pytest.mark.claim("fig:setsa")
+def test_kl_is_the_largest_over_both_orders_of_two_histories() -> None:
+    # KL((1/2, 1/2) || (1/4, 3/4)) = log(4/3) / 2 = 0.144; the other way 0.131.
+    lifted = lift(DIAMOND, History())
+    copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    for order in (copies, copies[::-1]):
+        weights = [1] * len(lifted.dag.edges)
+        weights[lifted.dag.out_edges[order[0]][1]] = 3
+        forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
+        assert memory_kl(lifted, forward)["c"] == pytest.approx(math.log(4 / 3) / 2)
+
+
 @pytest.mark.control("fig:setsa")
 def test_kl_of_a_backward_law_that_depends_on_the_terminal_is_half_of_log_three() -> None:
     lifted = lift(DIAMOND, History())
