@@ -1,0 +1,157 @@
+"""The trajectory balance loss of the stochastic section, over `(s_0, ..., s_N)` of one length `N`.
+
+Ill-defined if trajectories differ in length: forward, a short one waits at its end, backward at its
+start, so that the laws it compares share the paths of exactly `N` steps alone, and the densities on
+the others are arbitrary. Repaired, it runs over trajectories that are stopped on arrival. Then, for
+any kernels of which both are absorbed by time `N`,
+
+    sum over tau to x of (xi prod P_F - Pi prod P_B)(tau) = (law of the end)(x) - Pi(x),
+
+so that zero loss on all trajectories gives `Pi`. Dual kernels have zero loss.
+
+Proof: proofs_notes/fixed_length_loss.md.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from reference.stochastic import StochasticLift
+from reference.stochastic_kernels import (
+    ZERO,
+    Kernel,
+    Measure,
+    Path,
+    paths,
+    restrict,
+    scale,
+    visits,
+)
+from reference.stochastic_lemmas import padded_laws
+from verify.stochastic_lifts import (
+    HALF,
+    ONE,
+    QUARTER,
+    build,
+    described,
+    longest,
+    small_lifts,
+    triangle,
+)
+
+
+def target_of(lift: StochasticLift) -> dict[Any, Fraction]:
+    """`Pi` of the dual pair: the law of the terminal at which a trajectory arrives."""
+    arrivals = restrict(lift.nu, lift.terminal)
+    return scale(arrivals, 1 / sum(arrivals.values(), ZERO))
+
+
+def stopped(lift: StochasticLift, start: Measure, kernel: Kernel, ends: Any) -> dict[Path, Any]:
+    """The trajectories between `S_o*` and `X*`, from `start`, with their weights."""
+    return {
+        path: weight
+        for n in range(1, longest(lift.dag) + 1)
+        for path, weight in paths(start, kernel, n, lift.inner)
+        if path[-1] in ends
+    }
+
+
+def densities(lift: StochasticLift, base: StochasticLift, path: Path) -> tuple[Fraction, Fraction]:
+    """`xi(s_0) prod p_F` and `pi(s_n) prod p_B`, relative to `nu`, `kappa_F` and `kappa_B`."""
+    target = target_of(lift)
+    forward = lift.initial_law.get(path[0], ZERO) / base.nu[path[0]]
+    backward = target.get(path[-1], ZERO) / base.nu[path[-1]]
+    for s, t in pairwise(path):
+        forward *= lift.kappa_f[s].get(t, ZERO) / base.kappa_f[s][t]
+        backward *= lift.kappa_b[t].get(s, ZERO) / base.kappa_b[t][s]
+    return forward, backward
+
+
+@pytest.mark.claim("fixed_length_loss")
+def test_stopped_trajectories_of_a_triangle_by_hand() -> None:
+    lift = triangle()
+    o, u, x = ((lift.dag.index[s], 0) for s in "oux")
+    law = {(o, x): HALF, (o, u, x): HALF}
+    assert stopped(lift, {o: ONE}, lift.kappa_f, lift.terminal) == law
+    backward = stopped(lift, {x: ONE}, lift.kappa_b, lift.initial)
+    assert {path[::-1]: weight for path, weight in backward.items()} == law
+
+
+@pytest.mark.claim("fixed_length_loss")
+def test_dual_kernels_have_zero_loss_on_stopped_trajectories(scope: Any) -> None:
+    # The learned kernels may have zeros; those that they are relative to have none.
+    for lift, base in zip(small_lifts(0), small_lifts(1), strict=True):
+        total = ZERO
+        for path, weight in stopped(
+            base, restrict(base.nu, base.initial), base.kappa_f, base.terminal
+        ).items():
+            forward, backward = densities(lift, base, path)
+            assert forward == backward
+            total += weight * forward
+        assert total == 1
+    scope(described(0))
+
+
+@pytest.mark.claim("fixed_length_loss")
+def test_summed_residuals_of_stopped_trajectories_are_what_the_end_misses(scope: Any) -> None:
+    for forward, backward in zip(small_lifts(0), small_lifts(1), strict=True):
+        target = {x: Fraction(1 + 2 * x[0] + x[1]) for x in forward.terminal}
+        total = dict.fromkeys(target, ZERO)
+        start = forward.initial_law
+        for path, p in stopped(forward, start, forward.kappa_f, forward.terminal).items():
+            total[path[-1]] += p
+        for path, p in stopped(backward, target, backward.kappa_b, backward.initial).items():
+            total[path[0]] -= p
+        law = visits(forward.kappa_f, start, forward.inner, longest(forward.dag))
+        assert total == {x: law.get(x, ZERO) - mass for x, mass in target.items()}
+        assert sum(law.get(x, ZERO) for x in target) == 1
+    scope("as many pairs of unrelated kernels")
+
+
+@pytest.mark.control("fixed_length_loss")
+def test_padded_to_one_length_the_laws_share_full_length_trajectories_alone() -> None:
+    for lift in small_lifts():
+        n = longest(lift.dag)
+        forward, backward = padded_laws(lift, n)
+        assert sum(forward.values()) == sum(backward.values()) == 1
+        unpadded = {path for path in forward if path[-2] not in lift.terminal}
+        assert unpadded
+        assert forward.keys() & backward.keys() == unpadded
+
+
+@pytest.mark.control("fixed_length_loss")
+def test_padded_to_more_than_the_horizon_the_laws_share_nothing() -> None:
+    for lift in small_lifts():
+        if len(lift.dag.labels) < 5:
+            forward, backward = padded_laws(lift, longest(lift.dag) + 1)
+            assert forward.keys().isdisjoint(backward.keys())
+
+
+@pytest.mark.control("fixed_length_loss")
+def test_on_a_triangle_half_of_the_trajectories_have_no_density() -> None:
+    lift = triangle()
+    o, u, x = ((lift.dag.index[s], 0) for s in "oux")
+    assert padded_laws(lift, 2) == (
+        {(o, x, x): HALF, (o, u, x): HALF},
+        {(o, o, x): HALF, (o, u, x): HALF},
+    )
+    # p_B(x, x) is a density with respect to kappa_B(x, .), at a point that it does not charge.
+    assert x not in lift.kappa_b[x]
+
+
+@pytest.mark.control("fixed_length_loss")
+def test_an_exploratory_policy_that_misses_a_terminal_does_not_see_the_loss_there() -> None:
+    # P_E << kappa_F holds for the P_E that always moves to x; there log Z can be chosen freely.
+    lift = build(
+        {"o": "xy", "x": "", "y": ""},
+        {"o": {"x0": 9 * ONE / 10, "y0": ONE / 10}, "x": "x0", "y": "y0"},
+        {"o": "o0", "x": "o0", "y": "o0"},
+        {"o0": HALF, "x0": QUARTER, "y0": QUARTER},
+    )
+    o, x, y = ((lift.dag.index[s], 0) for s in "oxy")
+    # The target is uniform, pi~ = (1, 1); the loss at x vanishes for Z = 9/10, that at y does not.
+    z = lift.kappa_f[o][x]
+    assert [lift.kappa_f[o][end] - z * lift.kappa_b[end][o] for end in (x, y)] == [0, -4 * ONE / 5]
+    assert padded_laws(lift, 1)[0] == {(o, x): 9 * ONE / 10, (o, y): ONE / 10}

@@ -1,0 +1,176 @@
+"""lemma:abbs and the lemma after it: `kappa_B^n(x*, S_o*) = 1` for every `x*` in `X*`, `n >= N`.
+
+True of almost every `x*`, by (1), (2), (4') and `kappa_B << nu` on `S_o*`. True of each `x*` if
+also from each one `kappa_B` avoids `X*` and is `<< nu`; false of each `x*` otherwise. The printed
+proof takes a taboo composition, which loses mass, for a probability.
+
+Proof: proofs_notes/lemma_abbs.md, proofs_notes/backward_absorption.md.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reference.stochastic import StochasticLift
+from reference.stochastic_axioms import axioms, horizon
+from reference.stochastic_kernels import closure, power, successors
+from reference.stochastic_lemmas import (
+    Lemma,
+    backward_absorption_at_horizon,
+    backward_absorption_lasts,
+)
+from verify.stochastic_lifts import (
+    HALF,
+    ONE,
+    QUARTER,
+    backward_enters_x,
+    chain,
+    check_fails_without,
+    check_never_refuted,
+    described,
+    failing,
+    leaves_a_null_initial_state,
+    longest,
+    mass,
+    mutated_lifts,
+    small_lifts,
+    stuck_backward,
+    triangle,
+    waiting,
+    waits_in_a_null_terminal,
+    with_row,
+)
+
+
+def absorption_from(
+    lift: StochasticLift, start: frozenset[Any], more: dict[str, bool], lasts: bool
+) -> Lemma:
+    """The lemmas with absolute continuity on `S_o*` alone, and `more` hypotheses."""
+    found, n = axioms(lift), horizon(lift)
+    steps_within = successors(lift.kappa_b, lift.initial & lift.charged)
+    hypotheses = {
+        name: getattr(found, name)
+        for name in ("duality", "forward_absorption", "backward_absorption")
+    } | {"absolutely continuous on S_o*": steps_within <= lift.charged}
+    occupied = lift.states if n is None else successors(lift.kappa_b, start, n)
+    occupied = closure(lift.kappa_b, occupied) if lasts else occupied
+    return Lemma(hypotheses | more, occupied <= lift.initial)
+
+
+def absorption_from_almost_every_terminal(lift: StochasticLift) -> Lemma:
+    return absorption_from(lift, lift.terminal & lift.charged, {}, lasts=True)
+
+
+def absorption_from_every_terminal(lift: StochasticLift) -> Lemma:
+    entered = successors(lift.kappa_b, lift.terminal)
+    more = {
+        "avoids X* from each x*": entered.isdisjoint(lift.terminal),
+        "absolutely continuous from each x*": entered <= lift.charged,
+    }
+    return absorption_from(lift, lift.terminal, more, lasts=True)
+
+
+@pytest.mark.claim("lemma:abbs")
+@pytest.mark.claim("backward_absorption")
+def test_backward_absorption_on_a_triangle_and_on_a_chain_by_hand() -> None:
+    x, lift = (2, 0), triangle()
+    assert [mass(power(lift.kappa_b, n), x, lift.initial) for n in (1, 2, 3)] == [HALF, 1, 1]
+    # The display that ends the printed proof for n >= N has kappa_B for kappa_B^n: 0 for 1.
+    lift = chain()
+    assert [mass(power(lift.kappa_b, n), x, lift.initial) for n in (1, 2, 3)] == [0, 1, 1]
+
+
+@pytest.mark.claim("lemma:abbs")
+@pytest.mark.claim("backward_absorption")
+def test_backward_absorption_step_by_step_on_every_small_dag(scope: Any) -> None:
+    for lift in small_lifts():
+        verdict, n = backward_absorption_lasts(lift), longest(lift.dag)
+        assert verdict.applies
+        assert verdict.conclusion
+        for k in (n, n + 1):
+            backward = power(lift.kappa_b, k)
+            assert all(mass(backward, x, lift.initial) == 1 for x in lift.terminal)
+        if n > 1:
+            early = power(lift.kappa_b, n - 1)
+            assert any(mass(early, x, lift.initial) < 1 for x in lift.terminal)
+    scope(described())
+
+
+@pytest.mark.claim("lemma:abbs")
+@pytest.mark.claim("backward_absorption")
+def test_no_lift_satisfies_the_hypotheses_of_backward_absorption_and_not_its_conclusion(
+    scope: Any,
+) -> None:
+    for lemma in (
+        backward_absorption_at_horizon,
+        backward_absorption_lasts,
+        absorption_from_almost_every_terminal,
+        absorption_from_every_terminal,
+    ):
+        check_never_refuted(lemma, mutated_lifts())
+    scope(f"{len(mutated_lifts())} broken lifts")
+
+
+@pytest.mark.control("lemma:abbs")
+def test_a_taboo_composition_loses_mass_so_that_a_step_of_the_printed_proof_fails() -> None:
+    # From kappa_B^{o N}(x, S_o*) < 1 it infers kappa_B^{o N}(x, .) > 0 on the complement.
+    lift = triangle()
+    assert all(axioms(lift))
+    assert horizon(lift) == 2
+    assert power(lift.kappa_b, 2, through=lift.inner)[2, 0] == {(0, 0): HALF}
+    assert power(lift.kappa_b, 2)[2, 0] == {(0, 0): ONE}
+
+
+@pytest.mark.control("lemma:abbs")
+@pytest.mark.control("backward_absorption")
+def test_from_every_terminal_it_is_false_if_a_null_terminal_is_not_left() -> None:
+    lift = waits_in_a_null_terminal()
+    assert failing(lift) == ["full_support"]
+    assert horizon(lift) == 1
+    assert backward_absorption_lasts(lift).conclusion
+    assert mass(lift.kappa_b, (1, 1), lift.initial) == 0
+    check_fails_without(absorption_from_every_terminal, "avoids X* from each x*", lift)
+
+
+@pytest.mark.control("lemma:abbs")
+def test_absorbing_almost_surely_is_not_enough_without_absolute_continuity() -> None:
+    lift = leaves_a_null_initial_state()
+    assert failing(lift) == ["full_support", "absolute_continuity_b"]
+    check_fails_without(backward_absorption_at_horizon, "absolute_continuity_b", lift)
+    check_fails_without(
+        absorption_from_almost_every_terminal, "absolutely continuous on S_o*", lift
+    )
+    assert horizon(lift) == 3
+    x = (lift.dag.index["x"], 0)
+    assert mass(power(lift.kappa_b, 3), x, lift.initial) == 3 * QUARTER
+
+
+@pytest.mark.control("lemma:abbs")
+def test_backward_absorption_needs_each_of_its_other_hypotheses() -> None:
+    lemma = backward_absorption_at_horizon
+    check_fails_without(lemma, "duality", stuck_backward())
+    check_fails_without(lemma, "forward_absorption", waiting())
+    check_fails_without(lemma, "backward_absorption", backward_enters_x())
+    lift = stuck_backward()
+    assert all(mass(power(lift.kappa_b, n), (2, 0), lift.initial) == 0 for n in range(1, 6))
+
+
+@pytest.mark.control("backward_absorption")
+def test_lasting_backward_absorption_needs_each_hypothesis() -> None:
+    lemma = backward_absorption_lasts
+    check_fails_without(lemma, "duality", stuck_backward())
+    check_fails_without(lemma, "forward_absorption", waiting())
+    check_fails_without(lemma, "backward_absorption", backward_enters_x())
+    check_fails_without(lemma, "absolute_continuity_b", leaves_a_null_initial_state())
+
+
+@pytest.mark.control("lemma:abbs")
+@pytest.mark.control("backward_absorption")
+def test_on_every_small_dag_a_backward_chain_that_turns_back_is_not_absorbed() -> None:
+    for lift in small_lifts():
+        x = (lift.dag.terminals[-1], 0)
+        stuck = replace(lift, kappa_b=with_row(lift.kappa_b, x, {x: ONE}))
+        assert not backward_absorption_at_horizon(stuck).conclusion
+        restless = replace(lift, kappa_b=with_row(lift.kappa_b, (0, 0), {x: ONE}))
+        assert not backward_absorption_lasts(restless).conclusion

@@ -1,0 +1,106 @@
+"""lemma:trajs: duality (1) holds for trajectories.
+
+Printed: `nu(ds_1) prod kappa_F(s_i, ds_{i+1}) = nu(ds_{n+1}) prod kappa_B(s_{i+1}, ds_i)` for `s_1`
+non-terminal, `s_2, ..., s_n` in `S x Omega` and `s_{n+1}` not initial. True, by (1) alone, for
+every `n >= 1`; and so is its consequence for the taboo compositions `kappa^{o n}`.
+
+Proof: proofs_notes/lemma_trajs.md.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reference.stochastic_axioms import axioms, duality_residuals
+from reference.stochastic_kernels import power
+from verify.stochastic_lifts import (
+    FIFTH,
+    ONE,
+    THIRD,
+    build,
+    described,
+    longest,
+    mutated_lifts,
+    small_lifts,
+    triangle,
+    wrong_nu,
+)
+
+
+@pytest.mark.claim("lemma:trajs")
+def test_duality_of_the_two_trajectories_of_a_triangle_by_hand() -> None:
+    lift = triangle()
+    o, u, x = ((lift.dag.index[s], 0) for s in "oux")
+    assert duality_residuals(lift, 1) == {(o, u): 0, (o, x): 0, (u, x): 0}
+    assert duality_residuals(lift, 2) == {(o, u, x): 0}
+    # nu(o) 1/2 1 = nu(x) 1/2 1.
+    assert lift.nu[o] * lift.kappa_f[o][u] * lift.kappa_f[u][x] == FIFTH
+    assert lift.nu[x] * lift.kappa_b[x][u] * lift.kappa_b[u][o] == FIFTH
+
+
+@pytest.mark.claim("lemma:trajs")
+@pytest.mark.parametrize("least", [0, 1])
+def test_duality_holds_for_trajectories_on_every_small_dag(least: int, scope: Any) -> None:
+    for lift in small_lifts(least):
+        for n in range(1, longest(lift.dag) + 1):
+            residuals = duality_residuals(lift, n)
+            assert residuals or least == 0
+            assert not any(residuals.values())
+    scope(described(least))
+
+
+@pytest.mark.claim("lemma:trajs")
+def test_taboo_compositions_are_dual_on_every_small_dag() -> None:
+    for lift in small_lifts():
+        for n in (2, 3):
+            forward = power(lift.kappa_f, n, through=lift.inner)
+            backward = power(lift.kappa_b, n, through=lift.inner)
+            ahead = {(s, t): lift.nu[s] * p for s in lift.initial for t, p in forward[s].items()}
+            back = {
+                (s, t): lift.nu[t] * p
+                for t in lift.inner | lift.terminal
+                for s, p in backward[t].items()
+                if s in lift.initial
+            }
+            assert ahead == back
+
+
+@pytest.mark.claim("lemma:trajs")
+def test_duality_of_steps_is_all_that_is_needed(scope: Any) -> None:
+    dual = 0
+    for lift in mutated_lifts():
+        if axioms(lift).duality:
+            dual += 1
+            assert not any(duality_residuals(lift, 2).values())
+            assert not any(duality_residuals(lift, 3).values())
+    assert 0 < dual < len(mutated_lifts())
+    scope(f"{dual} lifts that keep (1) and break others")
+
+
+@pytest.mark.control("lemma:trajs")
+def test_with_another_nu_duality_fails_for_steps_and_for_trajectories() -> None:
+    assert duality_residuals(wrong_nu(), 2) == {((0, 0), (1, 0), (2, 0)): ONE / 4}
+    for lift in small_lifts():
+        moved = dict(lift.nu)
+        x = (lift.dag.terminals[0], 0)
+        moved[0, 0], moved[x] = lift.nu[0, 0] + lift.nu[x] / 2, lift.nu[x] / 2
+        wrong = replace(lift, nu=moved)
+        assert any(duality_residuals(wrong, 1).values())
+        assert any(duality_residuals(wrong, longest(lift.dag)).values())
+
+
+@pytest.mark.control("lemma:trajs")
+def test_reached_by_kappa_f_is_not_reached_by_its_taboo_compositions_without_duality() -> None:
+    # A terminal whose latent moves on: x1 is reached after x0, but not at the end of a trajectory.
+    lift = build(
+        {"o": "x", "x": ""},
+        {"o": "x0", "x0": "x1", "x1": "x1"},
+        {"o": "o0", "x": "o0"},
+        {"o0": THIRD, "x0": THIRD, "x1": THIRD},
+        latents=(0, 1),
+    )
+    assert axioms(lift).reachability
+    assert not axioms(lift).duality
+    assert power(lift.kappa_f, 2)[0, 0] == {(1, 1): ONE}
+    assert all((1, 1) not in power(lift.kappa_f, k, through=lift.inner)[0, 0] for k in range(1, 4))

@@ -1,0 +1,113 @@
+"""The example of the stochastic section: Lines with `M = 1` and a latent in `R^d`.
+
+Printed: `kappa_F` at `(p_i, w)` is supported on `{q_i, p_{i+1}} x R^d` and `kappa_B` on
+`{p_i} x R^d`; latents are Gaussian. With `kappa_B` at `(p_i, w)` on `{p_{i-1}} x R^d` and at
+`(q_i, w)` on `{p_i} x R^d` it is a lift; as printed, duality and backward absorption fail.
+
+Proof: proofs_notes/lines_latents.md.
+"""
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import sympy
+
+from reference import enumerate_dag
+from reference.problems import Lines
+from reference.stochastic import StochasticLift
+from reference.stochastic_axioms import axioms, horizon
+from reference.stochastic_kernels import support
+from reference.stochastic_lemmas import backward_absorption_at_horizon, padded_laws
+from verify.stochastic_lifts import ONE, failing, random_lift
+
+LENGTHS = range(1, 7)
+
+
+def lines(length: int) -> StochasticLift:
+    """Lines of that length with two latents and random positive kernels."""
+    dag = enumerate_dag(Lines((Fraction(1),) * (length + 1), step=1))
+    return random_lift(random.Random(length), dag)
+
+
+def gaussian(w: sympy.Expr, mean: sympy.Expr, variance: sympy.Expr) -> tuple[Any, Any]:
+    """The exponent and the variance of a Gaussian density: all that it consists of."""
+    return (w - mean) ** 2 / variance, variance
+
+
+def are_dual(reverse_mean: Any, reverse_variance: Any) -> bool:
+    """Whether N(m, v) and w' ~ N(a w + c, t) give the joint law of their reversal.
+
+    `reverse_mean` and `reverse_variance` are functions of `(w', m, v, a, c, t)`.
+    """
+    m, a, c, w, after = sympy.symbols("m a c w w'", real=True)
+    v, t = sympy.symbols("v t", positive=True)
+    mean, variance = a * m + c, a**2 * v + t
+    parameters = (after, m, v, a, c, t)
+    reverse = gaussian(w, reverse_mean(*parameters), reverse_variance(*parameters))
+    here, step = gaussian(w, m, v), gaussian(after, a * w + c, t)
+    there = gaussian(after, mean, variance)
+    return bool(
+        sympy.cancel(here[0] + step[0] - there[0] - reverse[0]) == 0
+        and sympy.cancel(here[1] * step[1] - there[1] * reverse[1]) == 0
+    )
+
+
+@pytest.mark.claim("lines_latents")
+def test_lines_with_latents_is_a_lift_whose_backward_kernel_enters_the_previous_point(
+    scope: Any,
+) -> None:
+    for length in LENGTHS:
+        lift = lines(length)
+        index, labels = lift.dag.index, lift.dag.labels
+        assert all(axioms(lift))
+        assert horizon(lift) == length + 1
+        for i in range(length + 1):
+            for w in lift.latents:
+                entered = {labels[s] for s, _ in support(lift.kappa_b[index[f"q{i}"], w])}
+                assert entered == {f"p{i}"}
+                entered = {labels[s] for s, _ in support(lift.kappa_b[index[f"p{i}"], w])}
+                assert entered == {f"p{max(i - 1, 0)}"}
+                followed = {labels[s] for s, _ in support(lift.kappa_f[index[f"p{i}"], w])}
+                assert followed == ({f"q{i}", f"p{i + 1}"} if i < length else {f"q{i}"})
+    scope(f"Lines, M = 1, N = {LENGTHS[0]}..{LENGTHS[-1]}, 2 latents")
+
+
+@pytest.mark.claim("lines_latents")
+def test_one_gaussian_step_is_dual_to_the_gaussian_posterior(scope: Any) -> None:
+    def mean(after: Any, m: Any, v: Any, a: Any, c: Any, t: Any) -> Any:
+        return m + a * v / (a**2 * v + t) * (after - a * m - c)
+
+    assert are_dual(mean, lambda _after, _m, v, a, _c, t: v * t / (a**2 * v + t))
+    scope("all linear Gaussian steps in R")
+
+
+@pytest.mark.control("lines_latents")
+def test_inverting_the_step_is_not_dual_to_it() -> None:
+    assert not are_dual(
+        lambda after, _m, _v, a, c, _t: (after - c) / a, lambda _after, _m, _v, a, _c, t: t / a**2
+    )
+
+
+@pytest.mark.control("lines_latents")
+def test_the_printed_backward_kernel_is_not_dual_and_never_arrives() -> None:
+    for length in LENGTHS:
+        lift = lines(length)
+        stay = {
+            s: {(s[0], w): ONE / 2 for w in lift.latents} if s in lift.inner else row
+            for s, row in lift.kappa_b.items()
+        }
+        printed = replace(lift, kappa_b=stay)
+        assert failing(printed) == ["duality"]
+        assert not backward_absorption_at_horizon(printed).conclusion
+
+
+@pytest.mark.control("lines_latents")
+def test_the_fixed_length_loss_sees_one_of_the_terminals_of_lines() -> None:
+    for length in LENGTHS[:4]:
+        lift = lines(length)
+        forward, backward = padded_laws(lift, length + 1)
+        shared = forward.keys() & backward.keys()
+        assert {lift.dag.labels[path[-1][0]] for path in shared} == {f"q{length}"}
