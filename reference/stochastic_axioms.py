@@ -10,7 +10,7 @@ be the only absorbing set, but the whole space is always absorbing, and `S_o* u 
 `(S u X) x Omega` with `nu(B) > 0`. (4) asks that `S_o*` be absorbing, not that nothing else is.
 (5), which says nothing on a finite space with the discrete topology, becomes full support of `nu`.
 (7) is asked within each cell `{u} x Omega`. Every finite DAG and `Omega` with positive kernels
-satisfies all of it.
+satisfies all of it. Proofs: `proofs_notes/def_cldag.md`.
 """
 
 from collections.abc import Iterable, Set
@@ -138,8 +138,7 @@ def duality_residuals(lift: StochasticLift, n: int) -> dict[Path, Fraction]:
 
     `nu(s_1) prod kappa_F(s_i, s_{i+1}) - nu(s_{n+1}) prod kappa_B(s_{i+1}, s_i)`, with `s_1`
     non-terminal, `s_2..s_n` in `S x Omega` and `s_{n+1}` not initial. For `n = 1` this is axiom
-    (1), and if that holds all residuals are zero for every `n`: replace `nu kappa_F` by
-    `nu kappa_B` step by step, from the left.
+    (1), and if that holds all residuals are zero for every `n`.
     """
     below, above = lift.initial | lift.inner, lift.inner | lift.terminal
     residuals: dict[Path, Fraction] = {}

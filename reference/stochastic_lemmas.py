@@ -1,6 +1,7 @@
 """The lemmas after def:cldag on a finite stochastic lift, each with the hypotheses that it needs.
 
-Trajectory duality (lemma:trajs) is `reference.stochastic_axioms.duality_residuals`.
+Trajectory duality (lemma:trajs) is `reference.stochastic_axioms.duality_residuals`. Each lemma is
+proved, on any space, in the note of its name in `proofs_notes`.
 """
 
 from dataclasses import dataclass, replace
@@ -45,9 +46,8 @@ class Lemma:
 def forward_absorption_lasts(lift: StochasticLift) -> Lemma:
     """lemma:abs: for all `n >= N`, `kappa_F^n(s, X*) = 1` for non-terminal `s` and nu-a.e. `x*`.
 
-    Proof. The terminals that `kappa_F` leaves are nu-null, so by absolute continuity no step
-    enters them; from the others `kappa_F` stays in `X*`. Without absolute continuity this fails
-    even if every other axiom but full support holds.
+    With reachability (3') it holds for every `x*`. Without absolute continuity it fails even if
+    every other axiom but full support holds.
     """
     start = lift.initial | lift.inner | (lift.terminal & lift.charged)
     return _lemma(
@@ -60,9 +60,7 @@ def forward_absorption_lasts(lift: StochasticLift) -> Lemma:
 def compositions_are_nondegenerate(lift: StochasticLift, n: int) -> Lemma:
     """lemma:abscty: `kappa_B^{o n}(s, .) << nu`, and it is nondegenerate within each cell.
 
-    Proof. If the composition charges `{u} x Omega`, then for some `s'` in `S x Omega` the first
-    step charges `s'` and the others from there charge `{u} x Omega`, hence by induction each
-    `{u} x A` of positive `nu`. Unions of cells would be too much to ask, already for `n = 1`.
+    Unions of cells would be too much to ask, already for `n = 1`.
     """
     composed = power(lift.kappa_b, n, through=lift.inner)
     return _lemma(
@@ -74,14 +72,10 @@ def compositions_are_nondegenerate(lift: StochasticLift, n: int) -> Lemma:
 
 
 def nu_is_forced(lift: StochasticLift) -> Lemma:
-    """`nu` is forced: on `(S u X) x Omega` it is `sum over k = 1..N of nu|S_o* kappa_F^{o k}`.
+    """N10: on `(S u X) x Omega`, `nu` is `sum over k = 1..N of nu|S_o* kappa_F^{o k}`.
 
     So `nu` is the normalised measure of visits and cannot be chosen, and reachability (3') is a
     consequence.
-
-    Proof. Sum duality over the non-terminal `s`: since `kappa_B` does not enter `X*`,
-    `nu = (nu|S_o* + nu|S) kappa_F` on `(S u X) x Omega`. Iterate; after `N` steps nothing is left
-    in `S x Omega`.
     """
     steps = horizon(lift)
     conclusion = False
@@ -100,16 +94,10 @@ _BACKWARD = ("duality", "forward_absorption", "backward_absorption", "absolute_c
 def backward_absorption_at_horizon(lift: StochasticLift) -> Lemma:
     """lemma:abbs: `kappa_B^N(x*, S_o*) = 1` for nu-a.e. `x*`, with `N` as in axiom (2).
 
-    Proof. Let the backward chain stay in `S x Omega` for `N` steps from some `x*` of positive `nu`,
-    and end in `s`. By trajectory duality `nu(s) > 0` and the reversed path is charged by `kappa_F`;
-    since `nu` is the measure of visits, `s` is entered from `S_o*` in `k >= 1` steps through
-    `S x Omega`. Joined, the two paths are in `S x Omega` at time `N`, against axiom (2). As
-    `kappa_B` does not enter `X*`, it has therefore entered `S_o*`, where it stays.
-
-    Absolute continuity is used in the last word only: "absorbing" is asked nu-a.s., and a step
-    within `S_o*` could otherwise end in a nu-null state that `kappa_B` leaves. Continuity and
+    Absolute continuity is used on `S_o*` only: "absorbing" is asked nu-a.s., and a step within
+    `S_o*` could otherwise end in a nu-null state that `kappa_B` leaves. Continuity and
     nondegeneracy, on which the printed proof rests, are not used. The printed "for each `x*`" needs
-    full support.
+    full support, or an `x*` from where `kappa_B << nu` does not enter `X*`.
     """
     n, start = horizon(lift), lift.terminal & lift.charged
     absorbed = n is not None and successors(lift.kappa_b, start, n) <= lift.initial
@@ -142,14 +130,12 @@ def end_point_residuals(
 
     The closing argument: if all are zero and `P_B^n(x, S_o*) = 1` where `Pi(x) > 0`, summing over
     `s` gives `xi P_F^n = Pi` on `X*`. If `Pi` is a probability and `P_F` has absorbed everything by
-    time `n`, the second condition follows from the first: both sides sum to one over all pairs.
+    time `n`, the second condition follows from the first.
 
     A dual pair, with `xi` and `Pi` proportional to `nu` on `S_o*` and `X*`, need not make them
     zero: while a short trajectory waits in `X*` or in `S_o*` its latent moves, and with it the
-    joint law of the two ends. It does if latents are kept while waiting (`freeze`), by trajectory
-    duality at each length, or if all trajectories have `n` steps. Nondegeneracy (7') forbids to
-    keep the latent in `S_o*` if `nu` charges two of them there, and absolute continuity forbids it
-    anywhere if `nu` has no atoms.
+    joint law of the two ends. It does if latents are kept while waiting (`freeze`), or if all
+    trajectories have `n` steps. See `proofs_notes/end_point_identity.md`.
 
     Args:
         lift: its kernels are `P_F` and `P_B`.
@@ -171,9 +157,9 @@ def padded_laws(lift: StochasticLift, n: int) -> tuple[dict[Path, Fraction], dic
 
     The fixed-length trajectory balance loss takes the logarithm of their ratio. A trajectory of
     fewer than `n` steps waits at its end under the first, and at its start under the second:
-    `kappa_F` does not enter `S_o*` and `kappa_B` does not enter `X*`, so the two laws share just
-    the trajectories of exactly `n` steps, and are mutually singular if there are none. Stopped on
-    arrival, trajectories of any length have the same law under both, by trajectory duality.
+    the two laws share just the trajectories of exactly `n` steps, and are mutually singular if
+    there are none. Stopped on arrival, trajectories of any length have the same law under both. See
+    `proofs_notes/fixed_length_loss.md`.
     """
     xi = lift.initial_law
     forward = dict(paths(xi, lift.kappa_f, n))

@@ -66,8 +66,11 @@ def small_lifts(least: int = 1) -> tuple[StochasticLift, ...]:
     return tuple(random_lift(rng, dag, least) for dag in classes.values())
 
 
-def random_lift(rng: random.Random, dag: PointedDAG[Any], least: int = 1) -> StochasticLift:
-    """The lift by two latents that a random forward kernel forces."""
+def random_lift(
+    rng: random.Random, dag: PointedDAG[Any], least: int = 1, size: int = 2
+) -> StochasticLift:
+    """The lift by `size` latents that a random forward kernel forces."""
+    latents = tuple(range(size))
 
     def choose(keys: list[Any]) -> dict[Any, Fraction]:
         weights = [rng.choice([least, *range(least, 7)]) for _ in keys]
@@ -77,11 +80,11 @@ def random_lift(rng: random.Random, dag: PointedDAG[Any], least: int = 1) -> Sto
         }
 
     kappa_f = {
-        (u, w): choose([(v, x) for v in dag.children[u] or (u,) for x in (0, 1)])
+        (u, w): choose([(v, x) for v in dag.children[u] or (u,) for x in latents])
         for u in range(len(dag.labels))
-        for w in (0, 1)
+        for w in latents
     }
-    return StochasticLift.from_forward(dag, (0, 1), kappa_f, choose([0, 1]))
+    return StochasticLift.from_forward(dag, latents, kappa_f, choose(list(latents)))
 
 
 @cache
@@ -107,9 +110,10 @@ def mutated_lifts(least: int = 0) -> tuple[StochasticLift, ...]:
 
 def described(least: int = 1) -> str:
     """The scope of a test over `small_lifts`, for the ledger."""
-    states = max(len(lift.dag.labels) for lift in small_lifts(least))
-    kind = "positive" if least else "any"
-    return f"random {kind} kernels on all {len(small_lifts(least)):,} DAGs up to {states} states"
+    lifts = small_lifts(least)
+    states = max(len(lift.dag.labels) for lift in lifts)
+    kernels = "positive kernels" if least else "kernels with zeros"
+    return f"random {kernels} on all {len(lifts):,} DAGs up to {states} states"
 
 
 def failing(lift: StochasticLift) -> list[str]:
@@ -225,6 +229,17 @@ def leaves_a_null_initial_state() -> StochasticLift:
             "x": {"o0": HALF, "v0": HALF},
         },
         {"o0": THIRD, "u0": SIXTH, "v0": SIXTH, "x0": THIRD},
+        latents=(0, 1),
+    )
+
+
+def leaves_a_null_initial_state_late() -> StochasticLift:
+    """The same on one edge: `kappa_B` is in `S_o*` after `N = 1` steps, and leaves it later."""
+    return build(
+        {"o": "x", "x": ""},
+        {"o": "x0", "x": "x0"},
+        {"o0": {"o0": HALF, "o1": HALF}, "o1": "x0", "x": "o0"},
+        {"o0": HALF, "x0": HALF},
         latents=(0, 1),
     )
 

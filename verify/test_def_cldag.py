@@ -123,7 +123,10 @@ def test_no_lift_satisfies_2_4_6_and_the_printed_7_but_any_three_are_satisfied(s
             and found.absolute_continuity_f
             and printed_forms(lift).nondegeneracy
         )
-    scope(f"all 243 kernels of entries 0, 1/2, 1 on one edge; {len(mutated_lifts())} broken lifts")
+    scope(
+        "all 243 kernels of entries 0, 1/2, 1 on one edge; "
+        f"{len(mutated_lifts())} lifts with rows moved"
+    )
 
 
 @pytest.mark.control("def:cldag")

@@ -31,6 +31,7 @@ from verify.stochastic_lifts import (
     described,
     failing,
     leaves_a_null_initial_state,
+    leaves_a_null_initial_state_late,
     longest,
     mass,
     mutated_lifts,
@@ -109,7 +110,7 @@ def test_no_lift_satisfies_the_hypotheses_of_backward_absorption_and_not_its_con
         absorption_from_every_terminal,
     ):
         check_never_refuted(lemma, mutated_lifts())
-    scope(f"{len(mutated_lifts())} broken lifts")
+    scope(f"{len(mutated_lifts())} lifts with rows moved at random")
 
 
 @pytest.mark.control("lemma:abbs")
@@ -154,6 +155,16 @@ def test_backward_absorption_needs_each_of_its_other_hypotheses() -> None:
     check_fails_without(lemma, "backward_absorption", backward_enters_x())
     lift = stuck_backward()
     assert all(mass(power(lift.kappa_b, n), (2, 0), lift.initial) == 0 for n in range(1, 6))
+
+
+@pytest.mark.control("backward_absorption")
+def test_absorption_at_the_horizon_need_not_last_without_absolute_continuity() -> None:
+    lift = leaves_a_null_initial_state_late()
+    check_fails_without(backward_absorption_lasts, "absolute_continuity_b", lift)
+    assert horizon(lift) == 1
+    assert backward_absorption_at_horizon(lift).conclusion
+    powers = [power(lift.kappa_b, n) for n in (1, 2, 3)]
+    assert [mass(kernel, (1, 0), lift.initial) for kernel in powers] == [1, 1, HALF]
 
 
 @pytest.mark.control("backward_absorption")

@@ -67,7 +67,7 @@ def test_absorption_lasts_step_by_step_on_every_small_dag(scope: Any) -> None:
 def test_no_lift_satisfies_the_hypotheses_of_absorption_and_not_its_conclusion(scope: Any) -> None:
     check_never_refuted(forward_absorption_lasts, mutated_lifts())
     check_never_refuted(absorption_from_every_state, mutated_lifts())
-    scope(f"{len(mutated_lifts())} broken lifts")
+    scope(f"{len(mutated_lifts())} lifts with rows moved at random")
 
 
 @pytest.mark.control("lemma:abs")

@@ -41,7 +41,7 @@ def test_no_lift_satisfies_the_hypotheses_of_nondegeneracy_and_not_its_conclusio
 ) -> None:
     for n in (1, 2):
         check_never_refuted(partial(compositions_are_nondegenerate, n=n), mutated_lifts(1))
-    scope(f"{len(mutated_lifts(1))} broken lifts, n = 1, 2")
+    scope(f"{len(mutated_lifts(1))} lifts with rows moved at random, n = 1, 2")
 
 
 @pytest.mark.control("lemma:abscty")

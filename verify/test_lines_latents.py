@@ -38,16 +38,17 @@ def gaussian(w: sympy.Expr, mean: sympy.Expr, variance: sympy.Expr) -> tuple[Any
 
 
 def are_dual(reverse_mean: Any, reverse_variance: Any) -> bool:
-    """Whether N(m, v) and w' ~ N(a w + c, t) give the joint law of their reversal.
+    """Whether w ~ N(m, r) and w' ~ N(a w + b, t) have the joint law of the reverse.
 
-    `reverse_mean` and `reverse_variance` are functions of `(w', m, v, a, c, t)`.
+    That is w' ~ N(a m + b, a^2 r + t) and w ~ N(reverse_mean, reverse_variance), which are
+    functions of `(w', m, r, a, b, t)`.
     """
-    m, a, c, w, after = sympy.symbols("m a c w w'", real=True)
-    v, t = sympy.symbols("v t", positive=True)
-    mean, variance = a * m + c, a**2 * v + t
-    parameters = (after, m, v, a, c, t)
+    m, a, b, w, after = sympy.symbols("m a b w w'", real=True)
+    r, t = sympy.symbols("r t", positive=True)
+    mean, variance = a * m + b, a**2 * r + t
+    parameters = (after, m, r, a, b, t)
     reverse = gaussian(w, reverse_mean(*parameters), reverse_variance(*parameters))
-    here, step = gaussian(w, m, v), gaussian(after, a * w + c, t)
+    here, step = gaussian(w, m, r), gaussian(after, a * w + b, t)
     there = gaussian(after, mean, variance)
     return bool(
         sympy.cancel(here[0] + step[0] - there[0] - reverse[0]) == 0
@@ -77,17 +78,17 @@ def test_lines_with_latents_is_a_lift_whose_backward_kernel_enters_the_previous_
 
 @pytest.mark.claim("lines_latents")
 def test_one_gaussian_step_is_dual_to_the_gaussian_posterior(scope: Any) -> None:
-    def mean(after: Any, m: Any, v: Any, a: Any, c: Any, t: Any) -> Any:
-        return m + a * v / (a**2 * v + t) * (after - a * m - c)
+    def mean(after: Any, m: Any, r: Any, a: Any, b: Any, t: Any) -> Any:
+        return m + a * r / (a**2 * r + t) * (after - a * m - b)
 
-    assert are_dual(mean, lambda _after, _m, v, a, _c, t: v * t / (a**2 * v + t))
+    assert are_dual(mean, lambda _after, _m, r, a, _b, t: r * t / (a**2 * r + t))
     scope("all linear Gaussian steps in R")
 
 
 @pytest.mark.control("lines_latents")
 def test_inverting_the_step_is_not_dual_to_it() -> None:
     assert not are_dual(
-        lambda after, _m, _v, a, c, _t: (after - c) / a, lambda _after, _m, _v, a, _c, t: t / a**2
+        lambda after, _m, _r, a, b, _t: (after - b) / a, lambda _after, _m, _r, a, _b, t: t / a**2
     )
 
 

@@ -1,5 +1,155 @@
 """Appendix C: stochastic latent dynamics."""
 
-from verify.claims.record import Claim
+from verify.claims.record import Claim, Reading
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS = (
+    Claim(
+        id="def:cldag",
+        title="lifted DAG with a stochastic latent",
+        printed="Kernels kappa_F, kappa_B and a measure nu with duality (1), forward absorption "
+        "(2), reachability (3), backward absorption (4), continuity (5), absolute continuity (6) "
+        "and nu-nondegeneracy (7).",
+        readings=(
+            Reading("All seven axioms as printed: nothing satisfies them.", "vacuous"),
+            Reading(
+                "(7) as printed and (2), (4), (6): (7) asks kappa_B to enter X* from every state, "
+                "(4) asks that it does so from almost none.",
+                "vacuous",
+            ),
+            Reading(
+                "(3) as printed: the empty set is not reached, nor in k >= 1 steps a subset of "
+                "S_o*.",
+                "vacuous",
+            ),
+            Reading(
+                'The first words of (4) as printed, "the only absorbing set": the whole space is '
+                "absorbing too.",
+                "vacuous",
+            ),
+            Reading(
+                "(3) of sets of positive nu in (S u X) x Omega, (4) without these words, (7) "
+                "within each {u} x Omega: positive kernels on every finite DAG satisfy them.",
+                "true",
+            ),
+        ),
+        control="kappa_B = nu, which enters X*: (7) as printed holds, (4) fails. Each axiom broken "
+        "on its own is found to be.",
+    ),
+    Claim(
+        id="lemma:abs",
+        title="forward absorption lasts",
+        printed="kappa_F^n(s, X*) = 1 for all n >= N.",
+        readings=(
+            Reading("For every lifted state s, by (2), (3') and (6).", "true"),
+            Reading("By (2) alone, which is all that the printed proof uses.", "false"),
+            Reading("By (2) and (6), for s outside X* and almost every s in X*.", "true"),
+        ),
+        control="Without (6): kappa_F^1 = 1, but kappa_F^2 = 0. Without (3'): 0 at n = N = 1, from "
+        "a terminal of measure zero.",
+    ),
+    Claim(
+        id="lemma:trajs",
+        title="duality of trajectories",
+        printed="nu(ds_1) prod kappa_F(s_i, ds_{i+1}) = nu(ds_{n+1}) prod kappa_B(s_{i+1}, ds_i) "
+        "for n >= 2, with s_2, ..., s_n in S x Omega.",
+        readings=(Reading("As printed, by (1) alone; for n = 1 it is (1).", "true"),),
+        control="nu = (1/2, 1/4, 1/4) on a chain whose visits are equal: residual 1/4.",
+    ),
+    Claim(
+        id="lemma:abscty",
+        title="nondegeneracy of compositions",
+        printed="kappa_B^{o n}(s, .) is nu-nondegenerate and absolutely continuous, for n >= 1.",
+        readings=(
+            Reading("By (7) as printed, which (2), (4) and (6) exclude.", "vacuous"),
+            Reading("Of every measurable E, by (7'): false for a union of two cells.", "false"),
+            Reading("Within each cell {u} x Omega, by (7'); and << nu, by (6).", "true"),
+        ),
+        control="Latents copied: kappa_B^{o 2} charges one of two. A null state entered. Two "
+        "cells: E is charged, half of it is not.",
+    ),
+    Claim(
+        id="lemma:abbs",
+        title="backward absorption after N steps",
+        printed="kappa_B^N(x*, S_o*) = 1 for each x*.",
+        readings=(
+            Reading("For each x*, if nu may be zero somewhere.", "false"),
+            Reading("By (1), (2) and (4') alone, for almost every x*.", "false"),
+            Reading(
+                "For almost every x*, by (1), (2), (4') and kappa_B << nu on S_o*; for each x*, "
+                "with (5) and full support, or if kappa_B << nu avoids X* from each x*.",
+                "true",
+            ),
+        ),
+        control="A null terminal not left: 0 for 1. kappa_B not << nu on S_o*: 3/4. Without "
+        "duality: 0. The printed step: kappa_B^{o 2} = 1/2 on S_o* and 0 elsewhere.",
+    ),
+    Claim(
+        id="backward_absorption",
+        title="backward absorption lasts (the lemma after lemma:abbs)",
+        printed="kappa_B^n(x*, S_o*) = 1 for all x* in X* and n >= N.",
+        readings=(
+            Reading("For each x*, if nu may be zero somewhere.", "false"),
+            Reading("For the x* of lemma:abbs, by the same axioms.", "true"),
+        ),
+        control="As for lemma:abbs; without kappa_B << nu on S_o*, 1/2 at n = 3, on one edge.",
+    ),
+    Claim(
+        id="end_point_identity",
+        title="an identity of end points gives the target",
+        printed="xi(ds) P_F^N(s, dx) = Pi(dx) P_B^N(x, ds) implies xi P_F^N = Pi on X*.",
+        readings=(
+            Reading("As printed, with P_B^N(x, S_o*) = 1 for the misprinted complement.", "true"),
+            Reading("Dual kernels satisfy it, with xi and Pi proportional to nu.", "false"),
+            Reading(
+                "They do if latents are kept while waiting, or all trajectories have N steps.",
+                "true",
+            ),
+        ),
+        control="Latents redrawn in S_o*, trajectories of 1 and 2 steps: residual 1/8. Another Pi. "
+        "P_B not absorbed: satisfied by Pi of mass 2.",
+    ),
+    Claim(
+        id="fixed_length_loss",
+        title="trajectory balance loss for stochastic latents",
+        printed="The squared log-ratio of xi(s_0) prod p_F and Z pi~(s_N) prod p_B over (s_0, ..., "
+        "s_N), under P_E << kappa_F.",
+        readings=(
+            Reading("Over paths of one length N, if trajectories differ in length.", "ill-defined"),
+            Reading("Over trajectories stopped on arrival, P_E << kappa_F: too few.", "false"),
+            Reading(
+                "Over these, P_E and kappa_F with the same null sets: zero loss gives Pi.", "true"
+            ),
+        ),
+        control="Padded paths: the two laws share those of N steps alone. P_E that misses y: zero "
+        "loss at p_F = (9/10, 1/10) for a uniform target.",
+    ),
+    Claim(
+        id="lines_latents",
+        title="Lines with a latent in R^d",
+        printed="kappa_F at (p_i, w) on {q_i, p_{i+1}} x R^d, kappa_B on {p_i} x R^d, with "
+        "Gaussian latents.",
+        readings=(
+            Reading("As printed: kappa_B stays at p_i.", "false"),
+            Reading(
+                "kappa_B at p_i on {p_{i-1}} x R^d, at q_i on {p_i} x R^d; kappa_F at p_N on "
+                "{q_N} x R^d; nu the measure of visits, not Lebesgue measure.",
+                "true",
+            ),
+        ),
+        control="The printed kappa_B: not dual, never in S_o*. The inverse of a Gaussian step is "
+        "not its posterior.",
+    ),
+    Claim(
+        id="N10",
+        title="nu is forced, and which axioms are needed",
+        printed=None,
+        readings=(
+            Reading(
+                "(1), (2), (4') make nu on (S u X) x Omega the visits of kappa_F and imply (3'); "
+                "with kappa_B << nu on S_o* they imply lemma:trajs and backward absorption.",
+                "true",
+            ),
+        ),
+        control="Another nu: no kernel is dual. One of (1), (2), (4') dropped: nu is not forced.",
+    ),
+)
