@@ -13,7 +13,7 @@ it. Where it equals the theorem's upper bound, both are proved.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from random import Random
@@ -61,7 +61,7 @@ class LinearLines:
     Attributes:
         embedding: `psi(p_0), ..., psi(p_{N-1})`, rational vectors of one length d; at `p_N` there
             is nothing to choose.
-        delta: `b_1 - b_2`; zero with probability zero.
+        delta: `b_1 - b_2`; zero with probability zero. The Markovian family does not depend on it.
     """
 
     embedding: tuple[Vector, ...]
@@ -127,6 +127,9 @@ class LinearLines:
 
         None exceeds the true dimension, and each falls short of it only by bad luck of the draw.
         """
+        if family == "markovian" and self.delta != 1:
+            # Its W is free, so that b plays no part in it.
+            return replace(self, delta=Fraction(1)).computed_dimensions(family, seed)
         rng = Random(seed)
         points = [self._draw(family, rng) for _ in range(2 * len(self.embedding) + 4)]
         laws = [_law_modulo([int(o) for o in self.log_odds(p)]) for p in points]
@@ -143,19 +146,19 @@ class LinearLines:
 
         The linear span is the same for both families: `1 + #{i : psi(p_i) != 0}`, so that the
         strict inequality of prop:lines holds for no embedding. In log-odds it is the rank of `Psi`,
-        against that of `[Psi | H]`. As a manifold, it is the rank of `Psi`, against at most
-        `3d - 1` (the scale of v and w is redundant), `N` and the rank of `[Psi | H]`; this bound
-        is attained by generic embeddings.
+        against that of `[Psi | H]`. As a manifold, it is the rank `r` of `Psi`, against at most
+        `3r - 1` (the scale of v and w is redundant) and the rank of `[Psi | H]`; this bound is
+        attained if `r <= 2`, and by generic embeddings. If `b_1 = b_2`, memory leaves one law.
         """
-        if not self.delta:
-            return Dimensions(1, 0, 0, 0)
         linear = 1 + sum(any(psi) for psi in self.embedding)
         markovian = rank(self.embedding)
         if family == "markovian":
             return Dimensions(linear, linear - 1, markovian, markovian)
+        if not self.delta:
+            return Dimensions(1, 0, 0, 0)
         columns = zip(self.embedding, self.interactions(), strict=True)
         spanned = rank([(*psi, *products) for psi, products in columns])
-        return Dimensions(linear, linear - 1, spanned, min(3 * self.dimension - 1, spanned))
+        return Dimensions(linear, linear - 1, spanned, min(max(3 * markovian - 1, 0), spanned))
 
     def interaction_coefficients(self, log_odds: Sequence[Fraction]) -> tuple[Vector, ...] | None:
         """The matrix `X` with `log_odds = Psi a + H vec(X)`, or None if there is none.

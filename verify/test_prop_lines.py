@@ -1,0 +1,106 @@
+"""prop:lines: which laws linear policies reach on Lines with M = 1, with and without memory.
+
+Printed: dim span(W_M) <= dim span(W_P) for almost every b and every embedding psi, and < for some
+psi, including psi(p_i) = i; spans are "meant in the Euclidean sense".
+
+In that sense both are 1 + #{i < N : psi(p_i) != 0}, so that `<` holds for no embedding. The
+proposition is about the log-odds o of going on, of which the Markovian policy reaches C = col Psi
+and the other one a subset of C + span H that contains C: the sets, their dimensions as manifolds
+and the spans of log-odds differ together, iff some column of H lies outside C. For psi(p_i) = i
+that is iff N >= 3. Nor is all of C + span H reached: not o = (0, 1, 0, 1, 1), by the embedding
+e_1, e_1, e_2, e_1, e_2.
+
+Proof: proofs_notes/prop_lines.md; the counts themselves are N8, proofs_notes/N8.md.
+"""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from reference.linear import Family, LinearLines, Parameters, Vector, law_from_odds, rank
+
+Matrix = tuple[Vector, ...]
+FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
+
+
+def embedding(*rows: Any) -> Matrix:
+    return tuple(tuple(map(Fraction, row)) for row in rows)
+
+
+def laws(model: LinearLines, memory: bool) -> list[Vector]:
+    """The laws at all small integer parameters with d = 1, exactly; log-odds are in log 2."""
+    zero = (Fraction(0),)
+    values = [(Fraction(x),) for x in range(-3, 4)]
+    chosen = product(values, repeat=3) if memory else ((a, zero, zero) for a in values)
+    return [
+        law_from_odds([Fraction(2) ** int(o) for o in model.log_odds(Parameters(*parameters))])
+        for parameters in chosen
+    ]
+
+
+@pytest.mark.claim("prop:lines")
+@pytest.mark.parametrize("length", range(1, 9))
+def test_the_spans_of_laws_have_equal_dimension_for_the_natural_embedding(length: int) -> None:
+    for offset, expected in ((0, length), (1, length + 1)):
+        # r_0 = 1/2 is forced by psi(p_0) = 0, which is the missing dimension.
+        model = LinearLines.natural(length, offset)
+        markovian, path = (model.computed_dimensions(f) for f in FAMILIES)
+        assert markovian.linear == path.linear == expected
+        assert markovian.affine == path.affine == expected - 1
+
+
+@pytest.mark.claim("prop:lines")
+def test_the_ranks_of_laws_are_equal_also_when_computed_over_the_rationals() -> None:
+    for length in (1, 2, 3):
+        model = LinearLines.natural(length)
+        for memory in (False, True):
+            assert rank(laws(model, memory)) == length
+    assert [law[0] for law in laws(LinearLines.natural(3), memory=True)] == [Fraction(1, 2)] * 343
+
+
+@pytest.mark.claim("prop:lines")
+def test_in_log_odds_the_path_dependent_family_is_larger_from_three_states_on() -> None:
+    def found(model: LinearLines) -> tuple[int, int]:
+        markovian, path = (model.computed_dimensions(f).log_odds for f in FAMILIES)
+        return markovian, path
+
+    natural = [found(LinearLines.natural(n)) for n in range(1, 6)]
+    assert natural == [(0, 0), (1, 1), (1, 2), (1, 2), (1, 2)]
+    constant = [found(LinearLines(embedding(*[[1]] * n))) for n in range(1, 4)]
+    assert constant == [(1, 1), (1, 2), (1, 2)]
+    one_hot = LinearLines(embedding(*([int(i == j) for j in range(4)] for i in range(4))))
+    assert found(one_hot) == (4, 4)
+
+
+@pytest.mark.claim("prop:lines")
+def test_the_markovian_laws_are_among_the_others_and_three_states_tell_them_apart() -> None:
+    model = LinearLines.natural(3)
+    zero, one = (Fraction(0),), (Fraction(1),)
+    for k in range(-3, 4):
+        slope = (Fraction(k),)
+        assert model.log_odds(Parameters(slope, zero, one)) == embedding([0, k, 2 * k])[0]
+    # c = (0, 1, 3): o = (0, 1, 6) is no multiple of (0, 1, 2).
+    assert model.log_odds(Parameters(zero, one, one)) == embedding([0, 1, 6])[0]
+
+
+@pytest.mark.control("prop:lines")
+def test_the_strict_inequality_between_spans_of_laws_fails_from_one_state_on() -> None:
+    # Everything there is: at N = 1, (1/2, 1/2); at N = 2, (1/2, (1 - alpha) / 2, alpha / 2).
+    for memory in (False, True):
+        assert set(laws(LinearLines.natural(1), memory)) == {(Fraction(1, 2),) * 2}
+        for first, second, third in laws(LinearLines.natural(2), memory):
+            assert first == second + third
+    spans = [LinearLines.natural(n).computed_dimensions("path-dependent").linear for n in (1, 2)]
+    assert spans == [1, 2]
+
+
+@pytest.mark.control("prop:lines")
+@pytest.mark.control("N8")
+def test_with_equal_entries_of_b_memory_leaves_a_single_law() -> None:
+    model = LinearLines(embedding([1], [2], [3]), delta=Fraction(0))
+    markovian, path = (model.computed_dimensions(f) for f in FAMILIES)
+    assert (markovian, path) == tuple(model.predicted_dimensions(f) for f in FAMILIES)
+    # So that `<=` fails in every reading: "almost surely" cannot be left out.
+    assert (markovian, path) == ((4, 3, 1, 1), (1, 0, 0, 0))
