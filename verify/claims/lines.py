@@ -78,6 +78,56 @@ CLAIMS: tuple[Claim, ...] = (
         "gives 4 > 1; o = (0, 1, 0, 1, 1) is not reached at d = 2, N = 5.",
     ),
     Claim(
+        id="fig:linestraining",
+        title="the fit of Laplace mixtures",
+        printed="With psi(p_i) = i for 1 <= i <= N, N = 16, M = 1, the path-dependent policy is a "
+        "near-perfect fit of a mixture of Laplaces centred in 1..N.",
+        readings=(
+            Reading("psi(p_0) = 0: TV >= 0.3113 for every target and every parameter.", "false"),
+            Reading(
+                "psi(p_0) = 0 forces p_T(q_0) = 1/2, so that TV >= 1/2 - pi(q_0), sharp if nothing "
+                "else is forced; psi(p_0) != 0 leaves it free.",
+                "true",
+            ),
+        ),
+        control="psi(p_0) != 0: p_T(q_0) is 1 / (1 + 2^a) for log-odds a log 2. A free first stop: "
+        "TV = 0 is possible.",
+    ),
+    Claim(
+        id="subsec:relu",
+        title="universality of ReLU networks",
+        printed="With f_i(x) = max(W_i x, 0), f_1 o f_2 can approximate any continuous function "
+        "from R^{d_o} to R^{d_2} for d_1 large.",
+        readings=(
+            Reading(
+                "As printed, without biases (and f_1 after f_0: f_1 o f_2 starts from R^{d_2}): "
+                "f(t x) = t f(x) for t >= 0.",
+                "false",
+            ),
+            Reading("With biases, and a ReLU after the last layer: f >= 0.", "false"),
+            Reading("With biases and a linear last layer, on compact sets.", "true"),
+        ),
+        control="Without biases 2 - x is missed on [1, 2] by 2/3, and logits on Lines are linear "
+        "in k. One bias: f(1) = 2, f(2) = 3.",
+    ),
+    Claim(
+        id="eq:max_kl",
+        title="aliasing of neighbours on sparse Lines",
+        printed="The optimal p_F at p_2 and p_3 differ significantly, by the largest "
+        "KL[p_F(.|p_3, tau') || p_F(.|p_2, tau)] over histories.",
+        readings=(
+            Reading("Laws on the next state: KL is infinite where p_3 may stop.", "ill-defined"),
+            Reading("Laws of actions, the optimum for any p_B: KL may be 0.", "false"),
+            Reading(
+                "Laws of actions, uniform p_B, N = 25: KL is 0.892 nats. For any p_B, "
+                "p_F(q_i|p_i) >= R(q_i) / Z.",
+                "true",
+            ),
+        ),
+        control="A positive p_B for which both laws are (143/289, 143/289000, 145857/289000). "
+        "Laws on states: infinite.",
+    ),
+    Claim(
         id="N8",
         title="expressivity counts",
         printed=None,
