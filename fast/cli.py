@@ -1,5 +1,6 @@
 """The command `pdai`. Imports JAX only in the commands that compute."""
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -198,6 +199,24 @@ class Verify:
         )
 
 
+@dataclass(frozen=True)
+class Vectors:
+    """Write test vectors: exact cases as JSON, for other libraries to test themselves with.
+
+    A README in the folder explains the format, and `check.py` there recomputes part of it.
+    """
+
+    folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="DIR")]
+    """A new or empty folder, or one of older vectors, which are replaced."""
+
+    def run(self) -> None:
+        """Writes the folder; the generator is loaded by name: `fast` does not import `verify`."""
+        vectors = importlib.import_module("verify.vectors")
+        manifest = vectors.write_vectors(self.folder)
+        size = sum(file["bytes"] for file in manifest["files"])
+        print(f"vectors: {self.folder} ({manifest['cases']} cases, {size / 1e6:.1f} MB)")
+
+
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[AuditRun, tyro.conf.subcommand("audit")]
@@ -206,6 +225,7 @@ Command = (
     | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
+    | Annotated[Vectors, tyro.conf.subcommand("vectors")]
 )
 
 

@@ -19,7 +19,8 @@ BRIDGES = {
 }  # fmt: skip
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network, and a task may be
-# a problem that its user names.
+# a problem that its user names. The test vectors are made by `verify`, which nothing in `fast` is
+# built on: the command that writes them loads it by name when it runs.
 COMMANDS = {
     "cli": {"reference.drawing", "reference.inspection"},
     "custom": {"reference.inspection"},
@@ -34,6 +35,18 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
     return found
+
+
+def loaded_by_name(path: Path) -> set[str]:
+    """The modules of ours that a file gives to `import_module` as a literal."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    return {
+        call.args[0].value
+        for call in calls
+        if ast.unparse(call.func).endswith("import_module")
+        and isinstance(call.args[0], ast.Constant)
+        and call.args[0].value.split(".")[0] in OURS
+    }
 
 
 def files(package: str) -> list[Path]:
@@ -61,6 +74,11 @@ def test_imports_flow_one_way(package: str) -> None:
     assert files(package)
     for path in files(package):
         assert violations(package, path, imports(path)) == set(), path
+
+
+def test_only_the_command_line_loads_a_module_of_ours_by_name() -> None:
+    loaded = {path.stem: loaded_by_name(path) for package in MAY_IMPORT for path in files(package)}
+    assert {stem: names for stem, names in loaded.items() if names} == {"cli": {"verify.vectors"}}
 
 
 def test_control_forbidden_imports_are_seen() -> None:

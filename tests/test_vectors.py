@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from flint import arb
 
+from fast.cli import main
 from reference import InputError
 from verify.vectors import write_vectors
 from verify.vectors.folder import HERE, MANIFEST
@@ -553,3 +554,16 @@ def test_a_manifest_of_something_else_is_not_written_over(tmp_path: Path, conten
     with pytest.raises(InputError, match="not one of our vectors"):
         write_vectors(tmp_path)
     assert (tmp_path / MANIFEST).read_text() == content
+
+
+def test_a_folder_that_cannot_be_written_gives_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for where in ("file", "file/below"):
+        with pytest.raises(SystemExit) as stop:
+            main(["vectors", str(tmp_path / where)])
+        assert stop.value.code == 2
+        message = capsys.readouterr().err
+        assert re.fullmatch(r"pdai: the vectors cannot be written into '.*' \(Not a directory\): "
+                            r"name another folder\n", message)  # fmt: skip
