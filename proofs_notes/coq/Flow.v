@@ -1,0 +1,76 @@
+(* The flow that a backward policy sends from the terminal states to s_o, and the forward policy it
+   induces.  Consequence: on every finite pointed DAG and for every positive R, the hypotheses of
+   the balance theorems can be met.                                                              *)
+From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Dag Policies SubtrajectoryBalance.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+Import Order.TTheory GRing.Theory Num.Theory.
+Local Open Scope ring_scope.
+
+(* F(s) = sum over the terminal x and the trajectories tau : s -> x of R(x) p_B(tau | x).         *)
+Definition backward_flow (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (s : G) : K :=
+  \sum_(x | terminal x) R x * mass pB s x.
+
+(* F is R at terminal states ...                                                                 *)
+Lemma flow_terminal (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) :
+  state_flow (backward_flow pB R) R.
+Proof.
+move=> x tx; rewrite /backward_flow (bigD1 x) //= mass_refl mulr1 big1 ?addr0 // => y /andP[_ yx].
+rewrite /mass sum_trajs_first; last by rewrite eq_sym.
+by rewrite big1 ?mulr0 // => v xv; move/forallP/(_ v): tx; rewrite xv.
+Qed.
+
+(* ... and the sum of p_B(s | v) F(v) over the children v of any other s.                        *)
+Lemma flow_children (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (s : G) :
+  ~~ terminal s -> backward_flow pB R s = \sum_(v | edge s v) pB s v * backward_flow pB R v.
+Proof.
+move=> ns; rewrite /backward_flow; under [RHS]eq_bigr => v _ do rewrite mulr_sumr.
+rewrite exchange_big; apply: eq_bigr => x tx.
+rewrite /mass sum_trajs_first; last by apply: contraNneq ns => ->.
+rewrite mulr_sumr; apply: eq_bigr => v _.
+by rewrite mulrCA; congr (_ * _); rewrite mulr_sumr.
+Qed.
+
+(* The forward policy of the flow: p_F(v | u) = p_B(u | v) F(v) / F(u).                           *)
+Definition flow_policy (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (u v : G) : K :=
+  pB u v * backward_flow pB R v / backward_flow pB R u.
+
+(* Wherever the flow vanishes nowhere, its forward policy is normalised and in balance.          *)
+Theorem flow_policy_balances (G : pointedDAG) (K : fieldType) (pB : G -> G -> K) (R : G -> K) :
+  (forall s : G, backward_flow pB R s != 0) ->
+  forward_policy (flow_policy pB R) /\
+  subtrajectory_balance (flow_policy pB R) pB (backward_flow pB R).
+Proof.
+move=> F0; split=> [u nu|p q r _ /=].
+  by rewrite -mulr_suml -flow_children // divff.
+rewrite last_cat; elim: q (last _ p) => [|v q IH] u /=; first by rewrite mulr1 mul1r.
+by rewrite /flow_policy mulrA [backward_flow pB R u * _]mulrC divfK // -!mulrA IH.
+Qed.
+
+(* On every finite pointed DAG and for every R > 0 there are policies p_F, p_B and a flow F that
+   meet all hypotheses of [subtb_state_marginals] (hence of [tb_terminal_law], [cb_terminal_law]),
+   with p_B positive on every edge.  Here p_B is uniform.                                        *)
+Theorem balanced_policies_exist (G : pointedDAG) (K : numFieldType) (R : G -> K) :
+  (forall x, terminal x -> 0 < R x) ->
+  exists (pF pB : G -> G -> K) (F : G -> K),
+  [/\ forward_policy pF, backward_policy pB, state_flow F R, subtrajectory_balance pF pB F
+    & forall u v, edge u v -> 0 < pB u v].
+Proof.
+move=> R_pos; pose parents (v : G) := #|[pred u | edge u v]|.
+pose pB (u v : G) : K := (parents v)%:R^-1.
+have parents_pos u v : edge u v -> (0 < parents v)%N by move=> uv; apply/card_gt0P; exists u.
+have pB_pos u v : edge u v -> 0 < pB u v by move=> uv; rewrite invr_gt0 ltr0n (parents_pos u).
+have F_pos (s : G) : 0 < backward_flow pB R s.
+  elim/reverse_topological_ind: s => s IH; case ts: (terminal s).
+    by rewrite flow_terminal ?R_pos.
+  have ns : ~~ terminal s by rewrite ts.
+  have /forallPn[v] := ns; rewrite negbK => sv.
+  rewrite flow_children // (bigD1 v) //= ltr_paddr ?mulr_gt0 ?pB_pos ?IH //=.
+  by apply: sumr_ge0 => w /andP[sw _]; rewrite ltW // mulr_gt0 ?pB_pos ?IH.
+have [normF bal] := flow_policy_balances (fun s => lt0r_neq0 (F_pos s)).
+exists (flow_policy pB R), pB, (backward_flow pB R); split=> // [v nv|]; last exact: flow_terminal.
+have /forallPn[u] := nv; rewrite negbK => uv.
+by rewrite sumr_const -[LHS]mulr_natr mulVf // pnatr_eq0 -lt0n (parents_pos u).
+Qed.
