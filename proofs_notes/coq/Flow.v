@@ -49,6 +49,19 @@ rewrite last_cat; elim: q (last _ p) => [|v q IH] u /=; first by rewrite mulr1 m
 by rewrite /flow_policy mulrA [backward_flow pB R u * _]mulrC divfK // -!mulrA IH.
 Qed.
 
+(* The flow of positive rewards along positive probabilities is positive everywhere.              *)
+Lemma flow_positive (G : dag) (K : numFieldType) (pB : G -> G -> K) (R : G -> K) :
+  (forall x, terminal x -> 0 < R x) -> (forall u v, edge u v -> 0 < pB u v) ->
+  forall s, 0 < backward_flow pB R s.
+Proof.
+move=> R_pos pB_pos s; elim/reverse_topological_ind: s => s IH; case ts: (terminal s).
+  by rewrite flow_terminal ?R_pos.
+have ns : ~~ terminal s by rewrite ts.
+have /forallPn[v] := ns; rewrite negbK => sv.
+rewrite flow_children // (bigD1 v) //= ltr_paddr ?mulr_gt0 ?pB_pos ?IH //=.
+by apply: sumr_ge0 => w /andP[sw _]; rewrite ltW // mulr_gt0 ?pB_pos ?IH.
+Qed.
+
 (* On every finite pointed DAG and for every R > 0 there are policies p_F, p_B and a flow F that
    meet all hypotheses of [subtb_state_marginals] (hence of [tb_terminal_law], [cb_terminal_law]),
    with p_B positive on every edge.  Here p_B is uniform.                                        *)
@@ -62,13 +75,7 @@ move=> R_pos; pose parents (v : G) := #|[pred u | edge u v]|.
 pose pB (u v : G) : K := (parents v)%:R^-1.
 have parents_pos u v : edge u v -> (0 < parents v)%N by move=> uv; apply/card_gt0P; exists u.
 have pB_pos u v : edge u v -> 0 < pB u v by move=> uv; rewrite invr_gt0 ltr0n (parents_pos u).
-have F_pos (s : G) : 0 < backward_flow pB R s.
-  elim/reverse_topological_ind: s => s IH; case ts: (terminal s).
-    by rewrite flow_terminal ?R_pos.
-  have ns : ~~ terminal s by rewrite ts.
-  have /forallPn[v] := ns; rewrite negbK => sv.
-  rewrite flow_children // (bigD1 v) //= ltr_paddr ?mulr_gt0 ?pB_pos ?IH //=.
-  by apply: sumr_ge0 => w /andP[sw _]; rewrite ltW // mulr_gt0 ?pB_pos ?IH.
+have F_pos := flow_positive R_pos pB_pos.
 have [normF bal] := flow_policy_balances (fun s => lt0r_neq0 (F_pos s)).
 exists (flow_policy pB R), pB, (backward_flow pB R); split=> // [v nv|]; last exact: flow_terminal.
 have /forallPn[u] := nv; rewrite negbK => uv.

@@ -115,11 +115,29 @@ rewrite -terminal_base => tx; rewrite -sum_lifted_trajectories (big_pred1 x) // 
 by apply/eqP/eqP => [bv|->//]; apply/esym/base_terminal.
 Qed.
 
-(* Every state has a lift; so the terminal states of the lift are those of the base.              *)
+(* Every state has a lift, and a terminal state only one.                                         *)
 Theorem base_surjective (s : G) : exists v : L, base v = s.
 Proof.
 have [q /andP[]] := reached s; rewrite -(base_src L) => sq /eqP <-.
 by exists (last src (lift_path src q)); rewrite -(last_map base) base_lift_path.
+Qed.
+
+Lemma sum_terminals (K : fieldType) (f : G -> K) :
+  \sum_(x : L | terminal x) f (base x) = \sum_(s : G | terminal s) f s.
+Proof.
+rewrite (partition_big base (@terminal G)) => [|x]; last by rewrite terminal_base.
+apply: eq_bigr => s ts; have [x xs] := base_surjective s.
+rewrite (big_pred1 x) ?xs // => y; apply/andP/eqP => [[_ /eqP ys]|->].
+  by apply: base_terminal; rewrite ys.
+by rewrite -terminal_base xs.
+Qed.
+
+(* The children of a lifted node correspond one to one to those of its state.                     *)
+Lemma sum_children (K : fieldType) (f : L -> K) (u : L) :
+  \sum_(v | edge u v) f v = \sum_(s | edge (base u) s) f (step u s).
+Proof.
+rewrite [RHS](reindex_onto base (step u)) /=; last exact: base_step.
+by apply: eq_big => [v|v uv]; rewrite ?edge_lift 1?eq_sym // -edge_step.
 Qed.
 
 End Lifting.
