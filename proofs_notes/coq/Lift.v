@@ -49,6 +49,14 @@ apply/forallP/forallP => tu v; first exact: contra (@base_edge u v) (tu _).
 by apply: contra (tu (step u v)); apply: step_edge.
 Qed.
 
+Lemma base_eq_src v : (base v == src) = (v == src).
+Proof.
+apply/eqP/eqP => [bv|->]; last exact: base_src.
+apply/eqP; rewrite -src_unique; apply/forallP => u; apply/negP => /base_edge uv.
+have: source (src : G) by rewrite src_unique.
+by move/forallP/(_ (base u)); rewrite -bv uv.
+Qed.
+
 Lemma base_path u p : path edge u p -> path edge (base u) (map base p).
 Proof. by elim: p u => //= v p IH u /andP[/base_edge-> /IH]. Qed.
 
@@ -138,6 +146,19 @@ Lemma sum_children (K : fieldType) (f : L -> K) (u : L) :
 Proof.
 rewrite [RHS](reindex_onto base (step u)) /=; last exact: base_step.
 by apply: eq_big => [v|v uv]; rewrite ?edge_lift 1?eq_sym // -edge_step.
+Qed.
+
+(* The edges into the lifts of s, by the state that they leave.                                   *)
+Lemma sum_parents (K : fieldType) (f : L -> L -> K) (s : G) :
+  \sum_(v | base v == s) \sum_(u | edge u v) f u v =
+  \sum_(s' | edge s' s) \sum_(u | base u == s') f u (step u s).
+Proof.
+rewrite (exchange_big_dep predT) //= (partition_big base predT) //= [RHS]big_mkcond /=.
+apply: eq_bigr => s' _; case ss': (edge s' s); last first.
+  by apply: big1 => u /eqP us; apply: big1 => v /andP[/eqP vs /base_edge]; rewrite us vs ss'.
+apply: eq_bigr => u /eqP us; have bs : base (step u s) = s by rewrite base_step ?us.
+rewrite (big_pred1 (step u s)) // => v; rewrite edge_lift us.
+by apply/andP/eqP => [[/eqP-> /andP[_ /eqP]//]|->]; rewrite bs ss' !eqxx.
 Qed.
 
 End Lifting.
