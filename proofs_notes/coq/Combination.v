@@ -11,7 +11,7 @@ Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(* A path-dependent sampler over G: a lift of G, with a forward and a backward function on it.     *)
+(* A path-dependent sampler over G: a lift of G, with a forward and a backward function on it.    *)
 Record sampler (G : pointedDAG) (K : fieldType) := Sampler {
   lift_of : lift G;
   p_f : lift_of -> lift_of -> K;

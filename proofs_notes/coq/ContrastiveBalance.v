@@ -1,5 +1,5 @@
 (* Contrastive balance (col:cb), for all pairs of complete trajectories, whatever their lengths.
-   (With pairs of equal length only, as printed, it is false: EqualLengths.v.)                   *)
+   (With pairs of equal length only, as printed, it is false: EqualLengths.v.)                    *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Dag Policies Normalisation TrajectoryBalance.
 Set Implicit Arguments.
@@ -42,7 +42,7 @@ under eq_bigr => x tx do rewrite -mulr_suml -/(mass pF src x).
 by rewrite -mulr_suml marginal_sums_to_one // mul1r mulrC.
 Qed.
 
-(* Conversely TB with Z <> 0 is CB for all pairs: the two conditions are equivalent.             *)
+(* Conversely TB with Z <> 0 is CB for all pairs: the two conditions are equivalent.              *)
 Theorem tb_implies_cb (G : pointedDAG) (K : fieldType)
     (pF : G -> G -> K) (B : seq G -> K) (R : G -> K) (Z : K) :
   Z != 0 -> trajectory_balance pF B R Z -> contrastive_balance pF B R.

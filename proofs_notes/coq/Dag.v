@@ -2,13 +2,13 @@
 
    Repairs: the node set is finite and s_o is the only node without incoming edges, so that every
    node is reached from s_o.  Terminal states are the nodes without outgoing edges.  A trajectory
-   s_o = s_0 -> s_1 -> ... -> s_T is represented by its start and the list [:: s_1; ...; s_T].   *)
+   s_o = s_0 -> s_1 -> ... -> s_T is represented by its start and the list [:: s_1; ...; s_T].    *)
 From mathcomp Require Import all_ssreflect.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
-(* A finite directed graph without directed cycles: a path that returns to its start is empty.   *)
+(* A finite directed graph without directed cycles: a path that returns to its start is empty.    *)
 Record dag := Dag {
   node :> finType;
   edge : rel node;
@@ -19,7 +19,7 @@ Arguments edge {d} u v : rename.
 Definition terminal (G : dag) (x : G) := [forall v, ~~ edge x v].
 Definition source (G : dag) (v : G) := [forall u, ~~ edge u v].
 
-(* A pointed DAG: s_o, written [src], is the only source.                                        *)
+(* A pointed DAG: s_o, written [src], is the only source.                                         *)
 Record pointedDAG := PointedDAG {
   graph :> dag;
   src : graph;
@@ -27,12 +27,12 @@ Record pointedDAG := PointedDAG {
 }.
 Arguments src {p} : rename.
 
-(* p is a complete trajectory: it starts at s_o and finishes at a terminal state.                *)
+(* p is a complete trajectory: it starts at s_o and finishes at a terminal state.                 *)
 Definition complete (G : pointedDAG) (p : seq G) :=
   path edge src p && terminal (last src p).
 
 (* All trajectories from u to v, each once: see [mem_trajs] and [uniq_trajs].  The bound #|G| on
-   the length excludes no path, because G is acyclic ([path_short]).                             *)
+   the length excludes no path, because G is acyclic ([path_short]).                              *)
 Definition trajs (G : dag) (u v : G) : seq (seq G) :=
   [seq val p | p <- enum {: #|G|.-bseq G} & path edge u (val p) && (last u (val p) == v)].
 
@@ -65,7 +65,7 @@ rewrite map_inj_uniq; first by rewrite filter_uniq ?enum_uniq.
 exact: val_inj.
 Qed.
 
-(* Induction in topological order: what follows from all parents holds everywhere ...            *)
+(* Induction in topological order: what follows from all parents holds everywhere ...             *)
 Lemma topological_ind (P : G -> Prop) :
   (forall v, (forall u, edge u v -> P u) -> P v) -> forall v, P v.
 Proof.
@@ -77,7 +77,7 @@ apply: IH => w p wp lp; rewrite -ltnS -(size_rcons p v).
 by apply: (short w); rewrite ?last_rcons ?rcons_path ?wp ?lp.
 Qed.
 
-(* ... and what follows from all children holds everywhere.                                      *)
+(* ... and what follows from all children holds everywhere.                                       *)
 Lemma reverse_topological_ind (P : G -> Prop) :
   (forall u, (forall v, edge u v -> P v) -> P u) -> forall u, P u.
 Proof.
@@ -87,7 +87,7 @@ elim: #|G| u => [|k IH] u short; apply: step => v uv.
 by apply: IH => p vp; have := short (v :: p); rewrite /= uv vp ltnS => /(_ isT).
 Qed.
 
-(* Every path can be continued to a terminal state.                                              *)
+(* Every path can be continued to a terminal state.                                               *)
 Lemma reaches_terminal u : exists p, path edge u p && terminal (last u p).
 Proof.
 elim/reverse_topological_ind: u => u IH; case tu: (terminal u); first by exists [::]; rewrite /= tu.
@@ -97,10 +97,11 @@ Qed.
 
 End Paths.
 
-(* In a pointed DAG every node is reached from s_o.                                              *)
+(* In a pointed DAG every node is reached from s_o.                                               *)
 Lemma reached (G : pointedDAG) (v : G) : exists p, path edge src p && (last src p == v).
 Proof.
-elim/topological_ind: v => v IH; case: (eqVneq v src) => [->|vs]; first by exists [::]; rewrite /= eqxx.
+elim/topological_ind: v => v IH; have [->|vs] := eqVneq v src.
+  by exists [::]; rewrite /= eqxx.
 have /forallPn[u] : ~~ source v by rewrite src_unique.
 rewrite negbK => uv; have [p /andP[sp /eqP lp]] := IH u uv.
 by exists (rcons p v); rewrite rcons_path last_rcons sp lp uv eqxx.

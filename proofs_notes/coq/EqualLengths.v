@@ -7,7 +7,7 @@ Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(* s_o -> x and s_o -> u -> y, with s_o, u, x, y = 0, 1, 2, 3.                                     *)
+(* s_o -> x and s_o -> u -> y, with s_o, u, x, y = 0, 1, 2, 3.                                    *)
 Definition two_lengths : edges := [:: (0, 2); (0, 1); (1, 3)]%N.
 
 Definition greedy : nat -> nat -> rat := values two_lengths [:: 9%:R / 10%:R; 1 / 10%:R; 1].
@@ -24,7 +24,8 @@ Theorem equal_lengths_do_not_suffice :
 Proof.
 have ok : listed 3 two_lengths by [].
 have pt : one_source 3 two_lengths by [].
-exists (listed_pointed ok pt), (on_edges greedy), (on_edges backward), (Ordinal (isT : 2 < 4)%N : listed_dag ok); split.
+exists (listed_pointed ok pt), (on_edges greedy), (on_edges backward),
+  (Ordinal (isT : 2 < 4)%N : listed_dag ok); split.
 - by apply: listed_forward; vm_compute.
 - by apply: listed_backward; vm_compute.
 - move=> p p' /andP[sp tp] /andP[sp' tp'] /=; rewrite -(size_map val p) -(size_map val p').

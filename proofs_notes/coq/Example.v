@@ -45,14 +45,14 @@ by move: va; rewrite vw wb => /eqP.
 Qed.
 
 (* So the copy of a backward policy of the diamond is never a backward policy on its history lift:
-   the printed hypothesis of prop:markovian fails.                                               *)
+   the printed hypothesis of prop:markovian fails.                                                *)
 Theorem copied_policy_not_normalised (pB : diamond -> diamond -> rat) :
   backward_policy pB -> ~ backward_policy (copied_policy (L := history_lift) pB).
 Proof.
 by move=> norm /(copied_policy_normalised history_lift norm); apply: history_lift_remembers.
 Qed.
 
-(* Policies in subtrajectory balance exist on the history lift, and sample x with probability 1/3. *)
+(* Policies in subtrajectory balance exist on the history lift, and sample x with 1/3.            *)
 Theorem balanced_history_policies :
   exists (pF pB : history_lift -> history_lift -> rat) (F : history_lift -> rat),
   [/\ forward_policy pF, backward_policy pB, subtrajectory_balance pF pB F
@@ -61,8 +61,10 @@ Theorem balanced_history_policies :
 Proof.
 pose R (v : history_lift) : rat := if val (base v) == 4%N then 1 else 2%:R.
 have R_pos z : terminal z -> 0 < R z by rewrite /R; case: ifP.
-have [pF [pB [F [normF normB flow bal _]]]] := balanced_policies_exist R_pos.
-exists pF, pB, F; split=> // z tz.
+have [normF normB flow bal _] := balanced_policies_exist R_pos.
+exists (flow_policy (@uniform_backward _ _) R), (@uniform_backward _ _),
+  (backward_flow (@uniform_backward _ _) R).
+split=> // z tz.
 have total : \sum_(y : history_lift | terminal y) R y = 3%:R.
   rewrite (sum_terminals history_lift (fun s => if val s == 4%N then 1 else 2%:R)).
   rewrite (sum_terminal diamond_listed (fun k => if k == 4%N then 1 else 2%:R)).

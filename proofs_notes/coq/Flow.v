@@ -1,6 +1,6 @@
 (* The flow that a backward policy sends from the terminal states to s_o, and the forward policy it
    induces.  Consequence: on every finite pointed DAG and for every positive R, the hypotheses of
-   the balance theorems can be met.                                                              *)
+   the balance theorems can be met.                                                               *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Dag Policies SubtrajectoryBalance.
 Set Implicit Arguments.
@@ -13,7 +13,7 @@ Local Open Scope ring_scope.
 Definition backward_flow (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (s : G) : K :=
   \sum_(x | terminal x) R x * mass pB s x.
 
-(* F is R at terminal states ...                                                                 *)
+(* F is R at terminal states ...                                                                  *)
 Lemma flow_terminal (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) :
   state_flow (backward_flow pB R) R.
 Proof.
@@ -22,7 +22,7 @@ rewrite /mass sum_trajs_first; last by rewrite eq_sym.
 by rewrite big1 ?mulr0 // => v xv; move/forallP/(_ v): tx; rewrite xv.
 Qed.
 
-(* ... and the sum of p_B(s | v) F(v) over the children v of any other s.                        *)
+(* ... and the sum of p_B(s | v) F(v) over the children v of any other s.                         *)
 Lemma flow_children (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (s : G) :
   ~~ terminal s -> backward_flow pB R s = \sum_(v | edge s v) pB s v * backward_flow pB R v.
 Proof.
@@ -37,7 +37,7 @@ Qed.
 Definition flow_policy (G : dag) (K : fieldType) (pB : G -> G -> K) (R : G -> K) (u v : G) : K :=
   pB u v * backward_flow pB R v / backward_flow pB R u.
 
-(* Wherever the flow vanishes nowhere, its forward policy is normalised and in balance.          *)
+(* Wherever the flow vanishes nowhere, its forward policy is normalised and in balance.           *)
 Theorem flow_policy_balances (G : pointedDAG) (K : fieldType) (pB : G -> G -> K) (R : G -> K) :
   (forall s : G, backward_flow pB R s != 0) ->
   forward_policy (flow_policy pB R) /\
@@ -62,22 +62,39 @@ rewrite flow_children // (bigD1 v) //= ltr_paddr ?mulr_gt0 ?pB_pos ?IH //=.
 by apply: sumr_ge0 => w /andP[sw _]; rewrite ltW // mulr_gt0 ?pB_pos ?IH.
 Qed.
 
-(* On every finite pointed DAG and for every R > 0 there are policies p_F, p_B and a flow F that
-   meet all hypotheses of [subtb_state_marginals] (hence of [tb_terminal_law], [cb_terminal_law]),
-   with p_B positive on every edge.  Here p_B is uniform.                                        *)
+(* The uniform backward policy, positive on every edge.                                           *)
+Definition uniform_backward (G : dag) (K : numFieldType) (u v : G) : K :=
+  #|[pred w | edge w v]|%:R^-1.
+
+Lemma uniform_backward_positive (G : dag) (K : numFieldType) (u v : G) :
+  edge u v -> 0 < uniform_backward K u v.
+Proof. by move=> uv; rewrite invr_gt0 ltr0n; apply/card_gt0P; exists u. Qed.
+
+Lemma uniform_backward_policy (G : dag) (K : numFieldType) :
+  backward_policy (@uniform_backward G K).
+Proof.
+move=> v /forallPn[u]; rewrite negbK => uv; rewrite sumr_const -[LHS]mulr_natr mulVf //.
+by rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists u.
+Qed.
+
+Lemma weight_positive (G : dag) (K : numFieldType) (k : G -> G -> K) (u : G) p :
+  (forall v w, edge v w -> 0 < k v w) -> path edge u p -> 0 < weight k u p.
+Proof.
+move=> k_pos; elim: p u => [|v p IH] u /=; first by rewrite ltr01.
+by case/andP=> uv /IH; apply: mulr_gt0; apply: k_pos.
+Qed.
+
+(* On every finite pointed DAG and for every R > 0, the uniform p_B, its flow and the forward policy
+   of that flow meet all hypotheses of [subtb_state_marginals], hence of [tb_terminal_law] and
+   [cb_terminal_law].                                                                             *)
 Theorem balanced_policies_exist (G : pointedDAG) (K : numFieldType) (R : G -> K) :
   (forall x, terminal x -> 0 < R x) ->
-  exists (pF pB : G -> G -> K) (F : G -> K),
-  [/\ forward_policy pF, backward_policy pB, state_flow F R, subtrajectory_balance pF pB F
-    & forall u v, edge u v -> 0 < pB u v].
+  let pB := @uniform_backward G K in
+  [/\ forward_policy (flow_policy pB R), backward_policy pB, state_flow (backward_flow pB R) R,
+      subtrajectory_balance (flow_policy pB R) pB (backward_flow pB R)
+    & forall s, 0 < backward_flow pB R s].
 Proof.
-move=> R_pos; pose parents (v : G) := #|[pred u | edge u v]|.
-pose pB (u v : G) : K := (parents v)%:R^-1.
-have parents_pos u v : edge u v -> (0 < parents v)%N by move=> uv; apply/card_gt0P; exists u.
-have pB_pos u v : edge u v -> 0 < pB u v by move=> uv; rewrite invr_gt0 ltr0n (parents_pos u).
-have F_pos := flow_positive R_pos pB_pos.
+move=> R_pos pB; have F_pos := flow_positive R_pos (@uniform_backward_positive G K).
 have [normF bal] := flow_policy_balances (fun s => lt0r_neq0 (F_pos s)).
-exists (flow_policy pB R), pB, (backward_flow pB R); split=> // [v nv|]; last exact: flow_terminal.
-have /forallPn[u] := nv; rewrite negbK => uv.
-by rewrite sumr_const -[LHS]mulr_natr mulVf // pnatr_eq0 -lt0n (parents_pos u).
+by split=> //; [apply: uniform_backward_policy|apply: flow_terminal].
 Qed.

@@ -13,15 +13,15 @@ Unset Printing Implicit Defensive.
 Section LatentLift.
 Variables (G : pointedDAG) (Omega : eqType) (update : G -> Omega -> Omega) (W0 : Omega).
 
-(* (s, Some W) is the lifted state (s, W); (x, None) is the terminal state x, which has no latent. *)
+(* (s, Some W) is the lifted state (s, W); (x, None) is the terminal state x, with no latent.     *)
 Definition lifted_state (s : G) (W : Omega) : G * option Omega :=
   (s, if terminal s then None else Some W).
 
-(* One step of the lifted dynamics ...                                                           *)
+(* One step of the lifted dynamics ...                                                            *)
 Definition next (a : G * option Omega) (s' : G) : G * option Omega :=
   if a.2 is Some W then lifted_state s' (update s' W) else (s', None).
 
-(* ... and all steps along a trajectory of G that starts at s_o.                                 *)
+(* ... and all steps along a trajectory of G that starts at s_o.                                  *)
 Definition run (p : seq G) : G * option Omega := foldl next (lifted_state src W0) p.
 
 (* The lifted nodes are the values of [run] on the paths of G from s_o, as a finite type.         *)
@@ -125,7 +125,7 @@ by exists (SeqSub a_run : latent_lift).
 Qed.
 
 (* ... and conditions 3 and 4: (s, W) -> (s', W') if and only if s -> s' and W' = update s' W, and
-   (s, W) -> x if and only if s -> x.                                                            *)
+   (s, W) -> x if and only if s -> x.                                                             *)
 Theorem latent_lift_edges (a b : latent_lift) :
   edge a b = edge (val a).1 (val b).1 && (val b == next (val a) (val b).1).
 Proof. by []. Qed.

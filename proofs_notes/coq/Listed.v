@@ -98,7 +98,7 @@ Qed.
 Variable K : fieldType.
 
 (* Functions on pairs of numbers, given by their values along the list of edges, and read as
-   functions on edges.                                                                           *)
+   functions on edges.                                                                            *)
 Definition values (ws : seq K) (u v : nat) : K := nth 0 ws (index (u, v) es).
 Definition on_edges (k : nat -> nat -> K) (u v : listed_dag) : K := k (val u) (val v).
 

@@ -2,7 +2,7 @@
 
    The set of trajectories is any finite type I, w is the law of p_E on it and
    f(tau) = log p_F(tau) - log (p_B(tau | x) R(x)); the logarithm itself plays no role.  With
-   c = log Z, the losses are E (c + f)^2 and, for an independent pair, E (f - f')^2.               *)
+   c = log Z, the losses are E (c + f)^2 and, for an independent pair, E (f - f')^2.              *)
 From mathcomp Require Import all_ssreflect all_algebra.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -58,7 +58,7 @@ by rewrite cb_loss_variance // best; split=> // c; rewrite tb_loss_split // ler_
 Qed.
 
 (* ... and if w charges every trajectory, the loss vanishes exactly under trajectory balance,
-   c + f = 0 on every trajectory.                                                                *)
+   c + f = 0 on every trajectory.                                                                 *)
 Theorem tb_loss_eq0 (I : finType) (K : realFieldType) (w f : I -> K) (c : K) :
   (forall i, 0 < w i) -> (tb_loss w f c = 0 <-> forall i, c + f i = 0).
 Proof.

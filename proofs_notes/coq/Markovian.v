@@ -18,11 +18,14 @@ Definition copied_weight (G : pointedDAG) (L : lift G) (K : fieldType)
     (pB : G -> G -> K) (p : seq L) : K := weight pB src (map base p).
 
 (* It has total one over the trajectories into a terminal state, although p~_B copied to the edges
-   of the lift is in general not normalised there.                                               *)
+   of the lift is in general not normalised there.                                                *)
 Lemma copied_weight_sums_to_one (G : pointedDAG) (L : lift G) (K : fieldType) (pB : G -> G -> K) :
   backward_policy pB ->
   forall x : L, terminal x -> \sum_(p <- trajs src x) copied_weight pB p = 1.
-Proof. by move=> norm x tx; rewrite (sum_lifted_terminal (weight pB src)) // -/(mass _ _ _) backward_mass. Qed.
+Proof.
+move=> norm x tx; rewrite (sum_lifted_terminal (weight pB src)) //.
+exact: backward_mass.
+Qed.
 
 (* Z p_F(p) = p~_B(p) F~(s) on every lifted trajectory p, complete or not, s its last state.      *)
 Lemma flow_identity (G : pointedDAG) (L : lift G) (K : fieldType)
@@ -61,7 +64,8 @@ move: up; rewrite mem_trajs => /andP[sp /eqP lp].
 have := flow_identity norm tb (p := rcons p v).
 rewrite rcons_path sp lp uv last_rcons => /(_ isT).
 have := flow_identity norm tb sp; rewrite lp /copied_weight map_rcons !weight_rcons.
-rewrite -(base_src L) last_map lp => Zp Zpv; have nz : Z * weight pF src p != 0 by rewrite mulf_neq0.
+rewrite -(base_src L) last_map lp => Zp Zpv.
+have nz : Z * weight pF src p != 0 by rewrite mulf_neq0.
 have F0 : backward_flow pB R (base u) != 0.
   by apply: contraNneq nz => F0; rewrite Zp F0 mulr0.
 apply: (mulfI nz); rewrite -[LHS]mulrA Zpv Zp /flow_policy -!mulrA; congr (_ * _).
@@ -77,9 +81,6 @@ Theorem markovian_everywhere (G : pointedDAG) (L : lift G) (K : numFieldType)
   forall u v : L, edge u v -> pF u v = flow_policy pB R (base u) (base v).
 Proof.
 move=> R_pos pB_pos norm tb u; have F_pos := flow_positive R_pos pB_pos.
-have weight_pos (q : seq G) s : path edge s q -> 0 < weight pB s q.
-  elim: q s => [|t q IH] s /=; first by rewrite ltr01.
-  by case/andP=> st /IH; apply: mulr_gt0; apply: pB_pos.
 have Z_src : Z = backward_flow pB R (base (src : L)).
   by have := flow_identity norm tb (p := [::]) isT; rewrite mulr1 mul1r.
 have Z0 : Z != 0 by rewrite Z_src lt0r_neq0.
@@ -88,7 +89,7 @@ suff: Z * mass pF src u != 0 by rewrite mulf_eq0 negb_or => /andP[].
 rewrite /mass mulr_sumr lt0r_neq0 //.
 have Zp_pos p : p \in trajs src u -> 0 < Z * weight pF src p.
   rewrite mem_trajs => /andP[sp _]; rewrite (flow_identity norm tb) // mulr_gt0 //.
-  by apply: weight_pos; rewrite -(base_src L) base_path.
+  by apply: weight_positive pB_pos _; rewrite -(base_src L) base_path.
 have [p sp] := reached u; rewrite -mem_trajs in sp.
 rewrite (big_rem p) //= ltr_paddr ?Zp_pos // big_seq sumr_ge0 // => q /mem_rem qu.
 exact/ltW/Zp_pos.

@@ -1,6 +1,6 @@
 (* What local normalisation of the policies means for sums over trajectories: p_T is a distribution
    (eq:marginal), and the backward probabilities of the trajectories into a node sum to one (used
-   in the proof of prop:lifted_balance).                                                         *)
+   in the proof of prop:lifted_balance).                                                          *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Dag Policies.
 Set Implicit Arguments.
@@ -10,7 +10,7 @@ Import GRing.Theory.
 Local Open Scope ring_scope.
 
 (* If p_B is normalised at every node but s_o, the trajectories s_o -> v have total backward
-   probability sum_tau p_B(tau | v) = 1, for every node v.                                       *)
+   probability sum_tau p_B(tau | v) = 1, for every node v.                                        *)
 Theorem backward_mass (G : pointedDAG) (K : fieldType) (pB : G -> G -> K) (v : G) :
   backward_policy pB -> mass pB src v = 1.
 Proof.
@@ -21,7 +21,7 @@ by apply: eq_bigr => u uv; rewrite IH ?mul1r.
 Qed.
 
 (* If p_F is normalised at every non-terminal state, the marginal p_T sums to one over X: what
-   flows into the nodes flows out of the non-terminal ones.                                      *)
+   flows into the nodes flows out of the non-terminal ones.                                       *)
 Theorem marginal_sums_to_one (G : pointedDAG) (K : fieldType) (pF : G -> G -> K) :
   forward_policy pF -> \sum_(x | terminal x) mass pF src x = 1.
 Proof.

@@ -40,7 +40,7 @@ move=> norm ns; rewrite exchange_big; apply: eq_bigr => u /eqP us /=.
 by rewrite -mulr_sumr -us -sum_children norm ?mulr1 // -terminal_base us.
 Qed.
 
-(* A Markovian policy q with q(s' | s) = edge flow / visits has the visits of p_F ...              *)
+(* A Markovian policy q with q(s' | s) = edge flow / visits has the visits of p_F ...             *)
 Theorem projection_visits (G : pointedDAG) (L : lift G) (K : fieldType)
     (pF : L -> L -> K) (q : G -> G -> K) :
   (forall s s', edge s s' -> state_visits pF s * q s s' = edge_flow pF s s') ->
@@ -51,7 +51,7 @@ have [->|ss] := eqVneq s src; first by rewrite mass_refl state_visits_src.
 by rewrite mass_last // state_visits_in //; apply: eq_bigr => s' ss'; rewrite IH // proj.
 Qed.
 
-(* ... hence its terminal law; its edge flows are those of p_F by hypothesis.                      *)
+(* ... hence its terminal law; its edge flows are those of p_F by hypothesis.                     *)
 Theorem projection_terminal_law (G : pointedDAG) (L : lift G) (K : fieldType)
     (pF : L -> L -> K) (q : G -> G -> K) :
   (forall s s', edge s s' -> state_visits pF s * q s s' = edge_flow pF s s') ->
@@ -73,7 +73,7 @@ congr (_ * _); have [->|so] := eqVneq s src; first by rewrite mass_refl state_vi
 by rewrite mass_last // state_visits_in //; apply: eq_bigr => u us; rewrite same.
 Qed.
 
-(* With probabilities, p_F >= 0, a Markov projection exists; it is uniform where p_F never goes.   *)
+(* With probabilities, p_F >= 0, a Markov projection exists; it is uniform where p_F never goes.  *)
 Theorem projection_exists (G : pointedDAG) (L : lift G) (K : numFieldType) (pF : L -> L -> K) :
   forward_policy pF -> (forall u v, edge u v -> 0 <= pF u v) ->
   exists q : G -> G -> K,

@@ -10,7 +10,7 @@ Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(* F is a state flow for R (def:flows).                                                          *)
+(* F is a state flow for R (def:flows).                                                           *)
 Definition state_flow (G : dag) (K : fieldType) (F R : G -> K) :=
   forall x, terminal x -> F x = R x.
 
@@ -32,7 +32,7 @@ by apply: (bal [::] q r); rewrite /complete /= cat_path last_cat sq qr.
 Qed.
 
 (* Exact form: with b(v) the total p_B-weight of the trajectories into v,
-   F(s_o) p_T(v) = F(v) b(v) at every node v.                                                    *)
+   F(s_o) p_T(v) = F(v) b(v) at every node v.                                                     *)
 Theorem subtb_exact (G : pointedDAG) (K : fieldType) (pF pB : G -> G -> K) (F : G -> K) :
   subtrajectory_balance pF pB F ->
   forall v, F src * mass pF src v = F v * mass pB src v.
@@ -43,7 +43,7 @@ by rewrite (subtb_from_source bal sp) lp mulrC.
 Qed.
 
 (* prop:lifted_balance: the sampler visits v with probability F(v) / F(s_o), for every node v,
-   terminal or not, and F(s_o) = sum R.                                                          *)
+   terminal or not, and F(s_o) = sum R.                                                           *)
 Theorem subtb_state_marginals (G : pointedDAG) (K : fieldType)
     (pF pB : G -> G -> K) (F R : G -> K) :
   forward_policy pF -> backward_policy pB -> state_flow F R ->

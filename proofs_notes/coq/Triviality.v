@@ -1,5 +1,5 @@
 (* Why prop:markovian is vacuous as printed: the copies of a backward policy on the edges of a lift
-   are a backward policy there only if the lift has no memory.                                   *)
+   are a backward policy there only if the lift has no memory.                                    *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Dag Policies Normalisation Lift Markovian.
 Set Implicit Arguments.
@@ -16,7 +16,7 @@ Definition copied_policy (G : pointedDAG) (L : lift G) (K : fieldType)
    state has two lifts, that is, if and only if W is a function of s.
 
    Proof: summing the rows of the copy over the n(s) lifts of s gives sum_u n(u) p~_B(u | s).  If
-   every row sums to one this is n(s), and n = 1 follows from n(s_o) = 1 in topological order.     *)
+   every row sums to one this is n(s), and n = 1 follows from n(s_o) = 1 in topological order.    *)
 Theorem copied_policy_normalised (G : pointedDAG) (L : lift G) (K : numFieldType)
     (pB : G -> G -> K) :
   backward_policy pB ->

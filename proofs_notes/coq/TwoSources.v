@@ -8,7 +8,7 @@ Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(* s_o -> x, s_o -> y and u -> x, with s_o, u, x, y = 0, 1, 2, 3.                                  *)
+(* s_o -> x, s_o -> y and u -> x, with s_o, u, x, y = 0, 1, 2, 3.                                 *)
 Definition two_sources : edges := [:: (0, 2); (0, 3); (1, 2)]%N.
 
 Definition forward : nat -> nat -> rat := values two_sources [:: 1 / 3%:R; 2%:R / 3%:R; 1].

@@ -1,5 +1,5 @@
 (* prop:apx:dist needs p_B > 0.  If the backward policy of a client vanishes on a trajectory, the
-   cross-multiplied condition says nothing about that trajectory.                                *)
+   cross-multiplied condition says nothing about that trajectory.                                 *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Dag Policies TrajectoryBalance Listed.
 Set Implicit Arguments.
@@ -8,7 +8,7 @@ Unset Printing Implicit Defensive.
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(* s_o -> x, s_o -> b -> x and s_o -> y, with s_o, b, x, y = 0, 1, 2, 3.                            *)
+(* s_o -> x, s_o -> b -> x and s_o -> y, with s_o, b, x, y = 0, 1, 2, 3.                          *)
 Definition detour : edges := [:: (0, 2); (0, 1); (1, 2); (0, 3)]%N.
 
 (* The client never goes through b; the combiner may.                                             *)
