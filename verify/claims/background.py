@@ -18,6 +18,7 @@ CLAIMS = (
         ),
         control="A second source, or an endless line: trajectory balance holds and p_T is "
         "(1/3, 2/3) for a uniform target.",
+        theorems=("TwoSources.v:second_source_breaks_tb",),
     ),
     Claim(
         id="eq:marginal",
@@ -27,6 +28,7 @@ CLAIMS = (
             Reading("As printed; a law on X, and one pass over the edges computes it.", "true"),
         ),
         control="A state without children that is not in X: probability 1/2 is lost.",
+        theorems=("Normalisation.v:marginal_sums_to_one",),
     ),
     Claim(
         id="deterministic-mdp",
@@ -43,6 +45,10 @@ CLAIMS = (
             ),
         ),
         control="A deterministic policy: a point mass, which is the uniform target iff |X| = 1.",
+        theorems=(
+            "Flow.v:flow_policy_balances",
+            "Flow.v:balanced_policies_exist",
+        ),
     ),
     Claim(
         id="def:pointeddag",
@@ -58,6 +64,12 @@ CLAIMS = (
         ),
         control="Paths that start anywhere: the lift of a diamond by three latents has 3 sources, "
         "or 9.",
+        theorems=(
+            "Lift.v:unique_path_lifting",
+            "Lift.v:base_surjective",
+            "LatentLift.v:latent_lift_nodes",
+            "LatentLift.v:latent_lift_edges",
+        ),
     ),
     Claim(
         id="trees",

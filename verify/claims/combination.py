@@ -48,6 +48,10 @@ CLAIMS = (
         ),
         control="A client with a zero of p_B: (4/5, 1/5) passes for a uniform target. Pairs "
         "with one end only: (9/10, 1/10) passes.",
+        theorems=(
+            "Combination.v:distributed",
+            "ZeroBackward.v:zero_backward_breaks_distributed",
+        ),
     ),
     Claim(
         id="prop:apx:sm",
@@ -67,6 +71,7 @@ CLAIMS = (
         ),
         control="A zero of the previous p_B: (4/5, 1/5) passes for a uniform target. A wrong "
         "step is kept by all later ones.",
+        theorems=("Combination.v:streaming",),
     ),
     Claim(
         id="N5",

@@ -31,6 +31,13 @@ CLAIMS = (
         ),
         control="A copied p~_B: wrong inside every lift with memory. p_B = 1: p_T = (2/3, 1/3) for "
         "a uniform target. Balance of complete trajectories alone: F(a) / Z = 7, p_T(a) = 1.",
+        theorems=(
+            "Normalisation.v:backward_mass",
+            "SubtrajectoryBalance.v:subtb_state_marginals",
+            "LiftedBalance.v:lifted_subtb",
+            "CopiedBalance.v:copied_subtb_exact",
+            "CopiedBalance.v:copied_subtb_state_marginals",
+        ),
     ),
     Claim(
         id="col:tb",
@@ -40,6 +47,11 @@ CLAIMS = (
         readings=(Reading("As printed, for p_B of mass 1 at every x; then F(s_o*) = Z.", "true"),),
         control="Mass that varies with x: p_T is (2/3, 1/3) for a uniform target. One edge "
         "changed.",
+        theorems=(
+            "TrajectoryBalance.v:tb_terminal_law",
+            "LiftedBalance.v:lifted_tb",
+            "Markovian.v:copied_tb_terminal_law",
+        ),
     ),
     Claim(
         id="N7",
@@ -53,6 +65,10 @@ CLAIMS = (
             ),
         ),
         control="Weights 1 on a fork: b = (2, 1), p_T = (2/3, 1/3) for a uniform target.",
+        theorems=(
+            "TrajectoryBalance.v:tb_exact",
+            "TrajectoryBalance.v:tb_exact_partition",
+        ),
     ),
     Claim(
         id="col:cb",
@@ -65,6 +81,11 @@ CLAIMS = (
         ),
         control="Only pairs of equal length: satisfied by p_T = (9/10, 1/10) for a uniform target; "
         "too weak on 4 of the 16 DAGs with four states, on none with three.",
+        theorems=(
+            "ContrastiveBalance.v:cb_implies_tb",
+            "LiftedBalance.v:lifted_cb",
+            "EqualLengths.v:equal_lengths_do_not_suffice",
+        ),
     ),
     Claim(
         id="exploratory-policy",
@@ -93,6 +114,10 @@ CLAIMS = (
         ),
         control="p_E of one trajectory, or p_F deterministic: loss 0 off target. p_F = (1 - eta, "
         "eta) on policy: L -> 0 and TV -> 1/2. tau' = tau. A zero of R.",
+        theorems=(
+            "Losses.v:tb_loss_eq0",
+            "Losses.v:cb_loss_variance",
+        ),
     ),
     Claim(
         id="N12",
@@ -103,5 +128,9 @@ CLAIMS = (
         ),
         control="Another log Z, off by c: 2 L_TB = L_CB + 2 c^2. Exploration that is not "
         "normalised: the identity fails.",
+        theorems=(
+            "Losses.v:tb_loss_split",
+            "Losses.v:cb_loss_is_twice_best_tb_loss",
+        ),
     ),
 )

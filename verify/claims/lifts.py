@@ -30,6 +30,11 @@ CLAIMS = (
         ),
         control="A zero of p~_B: rows (1, 0) and (0, 1) at one state. p~_B that depends on x: "
         "(3/4, 1/4) and (1/4, 3/4).",
+        theorems=(
+            "Markovian.v:markovian_where_visited",
+            "Markovian.v:markovian_everywhere",
+            "Example.v:copied_policy_not_normalised",
+        ),
     ),
     Claim(
         id="fig:setsa",
@@ -91,6 +96,12 @@ CLAIMS = (
         ),
         control="The mean without weights: p_T(x) = 1/2 instead of 1/10. Q path-dependent: 0 on "
         "the left, 0.0989 on the right.",
+        theorems=(
+            "Projection.v:projection_visits",
+            "Projection.v:projection_terminal_law",
+            "Projection.v:projection_unique",
+            "Projection.v:projection_exists",
+        ),
     ),
     Claim(
         id="N2",
@@ -104,6 +115,10 @@ CLAIMS = (
             ),
         ),
         control="One base policy for x and another for y: rows (3/4, 1/4) and (1/4, 3/4) at c.",
+        theorems=(
+            "TimeReversal.v:time_reversal_law",
+            "TimeReversal.v:markovian_only_if",
+        ),
     ),
     Claim(
         id="N3",
@@ -117,6 +132,10 @@ CLAIMS = (
             ),
         ),
         control="Lifts weighted equally instead of by h: rows 2/3 and 4/3. Without h: 1/2 and 2.",
+        theorems=(
+            "HTransform.v:h_transform_law",
+            "HTransform.v:history_mass_sums_to_one",
+        ),
     ),
     Claim(
         id="N4",
@@ -126,5 +145,6 @@ CLAIMS = (
             Reading("p~_B copied onto a lift is normalised iff the lift has no memory.", "true"),
         ),
         control="p~_B not normalised: (1, 1) at c is so on the history lift of a diamond.",
+        theorems=("Triviality.v:copied_policy_normalised",),
     ),
 )
