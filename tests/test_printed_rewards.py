@@ -1,0 +1,52 @@
+"""The rewards printed for sequences and sets against the tables made with them.
+
+A sampler that has learnt nothing is uniform. Where it is as close to the target as the trained
+sampler of a table, the table was made with another reward, or with other utilities.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+Array = npt.NDArray[np.float64]
+BATCHES, SIZE, DRAWS = 100, 128, 5
+
+
+def fcs_of_uniform(rewards: Array) -> float:
+    """FCS of the uniform law to the target; one row of rewards per batch of distinct states."""
+    target = rewards / rewards.sum(1, keepdims=True)
+    return float(np.abs(target - 1 / rewards.shape[1]).sum(1).mean() / 2)
+
+
+def sequences(length: int, seed: int) -> Array:
+    """`u(i) v(s_i)` of uniform sequences in six letters, `u, v` uniform on (0, 1)."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.random(length), rng.random(6)
+    return u * v[rng.integers(6, size=(BATCHES, SIZE, length))]
+
+
+def sets(size: int, seed: int) -> Array:
+    """`u(i)` of the items of uniform sets out of 64, `u` standard normal."""
+    rng = np.random.default_rng(seed)
+    order = rng.random((BATCHES, SIZE, 64)).argpartition(size, axis=-1)[..., :size]
+    return rng.standard_normal(64)[order]
+
+
+# The length, and the FCS printed for the trained Markovian sampler.
+@pytest.mark.parametrize(("length", "printed"), [(16, 0.165), (32, 0.243)])
+def test_of_a_sum_of_uniform_utilities_an_untrained_sampler_beats_the_table(
+    length: int, printed: float
+) -> None:
+    measured = [fcs_of_uniform(sequences(length, seed).sum(-1)) for seed in range(DRAWS)]
+    assert max(measured) < printed
+
+
+def test_of_a_sum_of_exponentials_an_untrained_sampler_beats_the_table_at_size_24() -> None:
+    measured = [fcs_of_uniform(np.exp(sets(24, seed)).sum(-1)) for seed in range(DRAWS)]
+    assert np.mean(measured) < 0.105
+
+
+def test_control_of_products_an_untrained_sampler_does_not_beat_the_tables() -> None:
+    for seed in range(DRAWS):
+        assert fcs_of_uniform(np.exp(sequences(16, seed).sum(-1))) > 0.165
+        assert fcs_of_uniform(np.exp(sets(16, seed).sum(-1))) > 0.5
