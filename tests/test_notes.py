@@ -1,0 +1,81 @@
+"""The notes hold together: titles are those of the ledger, and what they point to is there."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from verify.ledger import CLAIMS
+
+ROOT = Path(__file__).parents[1]
+NOTES = ROOT / "proofs_notes"
+TEXTS = (ROOT / "README.md", *sorted(NOTES.rglob("*.md")))
+
+
+def broken_links(file: Path, text: str) -> list[str]:
+    """The relative links of a Markdown text that lead nowhere from the folder of the file."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    local = [target.split("#")[0] for target in targets if "://" not in target]
+    return [target for target in local if target and not (file.parent / target).exists()]
+
+
+def missing_paths(text: str) -> list[str]:
+    """The paths in backticks that are not in the repository, with the name after a colon."""
+    spans = re.findall(r"`((?:reference|fast|verify|tests|proofs_notes)/[\w./]+(?::\w+)?)`", text)
+    return [span for span in spans if not _is_there(*span.split(":"))]
+
+
+def _is_there(path: str, name: str = "") -> bool:
+    if name:
+        return (ROOT / path).is_file() and f"def {name}(" in (ROOT / path).read_text()
+    return (ROOT / path).exists()
+
+
+def test_links_lead_to_files() -> None:
+    assert {
+        file.name: broken for file in TEXTS if (broken := broken_links(file, file.read_text()))
+    } == {}
+
+
+def test_paths_that_are_named_exist() -> None:
+    assert {
+        file.name: missing for file in TEXTS if (missing := missing_paths(file.read_text()))
+    } == {}
+
+
+def test_every_note_has_the_title_of_its_claim() -> None:
+    for claim in CLAIMS:
+        first = (NOTES / claim.note).read_text().splitlines()[0]
+        assert first == f"# {claim.id}: {claim.title}"
+
+
+def test_every_note_says_what_holds_and_what_is_not_checked() -> None:
+    checked = {"What holds", "Proof", "What is checked", "What is not checked"}
+    empirical = {"Statement as printed", "What the text leaves open", "What would settle it"}
+    for claim in CLAIMS:
+        headings = set(re.findall(r"^## (.*)$", (NOTES / claim.note).read_text(), re.MULTILINE))
+        assert (empirical if claim.experiment else checked) <= headings, claim.id
+
+
+def test_the_readme_counts_the_claims_by_verdict() -> None:
+    text = (ROOT / "README.md").read_text()
+    count = Counter(claim.verdict for claim in CLAIMS)
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines()]
+    stated = {row[0]: int(row[1].split(",")[0]) for row in rows if row[0] in count}
+    assert stated == count
+    assert f"The ledger has {len(CLAIMS)} claims" in text
+
+
+def test_the_readme_gives_claims_the_verdicts_of_the_ledger() -> None:
+    text = (ROOT / "README.md").read_text()
+    excerpt = [re.split("  +", line) for line in text.split("```")[1].splitlines()[1:]]
+    rows = re.findall(r"^\| \[([^]]+)\]\(proofs_notes/[^|]* \| ([^|]*) \|", text, re.MULTILINE)
+    assert (len(excerpt), len(rows)) == (6, 10)
+    stated = {claim: verdict for claim, verdict, *_ in (*excerpt, *rows)}
+    assert stated == {claim.id: claim.verdict for claim in CLAIMS if claim.id in stated}
+
+
+def test_control_what_is_not_there_is_found() -> None:
+    text = "[a](coq/none.v), [b](errata.md#none), [c](https://example.org/none)"
+    assert broken_links(NOTES / "README.md", text) == ["coq/none.v"]
+    text = "`tests/none.py`, `reference/dag.py`, `reference/dag.py:none`"
+    assert missing_paths(text) == ["tests/none.py", "reference/dag.py:none"]
