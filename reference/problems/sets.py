@@ -28,8 +28,8 @@ class Sets:
     """Subsets of `size` out of S items with weights `w`, one item added per step.
 
     `R(g)` is the product of the weights of its items, `log R(g) = sum of u(i)` with `w = exp(u)`.
-    The paper prints their sum, `form="sum"`, for which a uniform sampler already does as well as
-    the trained Markovian one of its table (`proofs_notes/errata.md`).
+    The paper prints their sum, `form="sum"`, for which at K = 24 a uniform sampler already does
+    better than the trained Markovian one of its table (`proofs_notes/errata.md`).
 
     Attributes:
         weights: `w(i) > 0`, one rational per item.
