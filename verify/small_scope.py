@@ -8,7 +8,7 @@ The lifts of each, a set partition per state, are those of `reference.partitions
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from math import factorial
 
 from reference import PointedDAG
@@ -39,19 +39,32 @@ def from_parents(parents: Sequence[Sequence[int]]) -> PointedDAG[int]:
     return PointedDAG(tuple(range(len(rows))), tuple(map(tuple, rows)))
 
 
-def canonical(dag: PointedDAG[int]) -> tuple[frozenset[tuple[int, int]], int]:
-    """A representative of the isomorphism class, and the number of automorphisms."""
-    edges = frozenset(dag.edges)
-    images = [
-        frozenset((p[u], p[v]) for u, v in edges) for p in permutations(range(len(dag.labels)))
-    ]
-    return min(images, key=sorted), images.count(edges)
+def canonical(dag: PointedDAG[int]) -> tuple[tuple[tuple[int, int], ...], int]:
+    """A representative of the isomorphism class, and the number of automorphisms.
+
+    Nodes are first sorted by what no isomorphism changes, so that only nodes alike are permuted:
+    the representative is the least list of edges, found once for each automorphism.
+    """
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for v, row in enumerate(dag.in_edges):
+        ancestors = {v}
+        for u, w in reversed(dag.edges):
+            ancestors |= {u} if w in ancestors else set()
+        degrees = sorted(len(dag.children[dag.edges[e][0]]) for e in row)
+        key = (len(ancestors), len(row), len(dag.children[v]), *degrees)
+        alike.setdefault(key, []).append(v)
+    images = []
+    for groups in product(*(permutations(alike[key]) for key in sorted(alike))):
+        place = {v: i for i, v in enumerate(chain.from_iterable(groups))}
+        images.append(tuple(sorted((place[u], place[v]) for u, v in dag.edges)))
+    least = min(images)
+    return least, images.count(least)
 
 
 @cache
 def isomorphism_classes(nodes: int) -> tuple[tuple[PointedDAG[int], int], ...]:
     """One DAG per isomorphism class, with the number of its labellings, `n! / |Aut|`."""
-    classes: dict[frozenset[tuple[int, int]], tuple[PointedDAG[int], int]] = {}
+    classes: dict[tuple[tuple[int, int], ...], tuple[PointedDAG[int], int]] = {}
     for dag in pointed_dags(nodes):
         key, automorphisms = canonical(dag)
         classes.setdefault(key, (dag, factorial(nodes) // automorphisms))
