@@ -2,9 +2,8 @@
 
 import math
 import random
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from reference import (
     enumerate_dag,
     gamma,
     lift,
-    log_tb_residuals,
     path_sums,
     pointed_dag,
 )
@@ -30,40 +28,8 @@ from reference.bounds import (
     tv_bound_from_loss,
 )
 from reference.problems import Grid
-from verify.small_scope import lifts, pointed_dags
 
 FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
-
-
-class Instance(NamedTuple):
-    forward: ForwardPolicy[Fraction]
-    backward: BackwardPolicy[Fraction]
-    rewards: tuple[Fraction, ...]
-
-
-def instances(count: int = 400, spread: int = 1000) -> Iterator[Instance]:
-    rng = random.Random(1)
-    dags = list(pointed_dags(5))
-    for _ in range(count):
-        dag = rng.choice(list(lifts(rng.choice(dags)))).dag
-
-        def weights(n: int) -> list[int]:
-            return [rng.choice([1, 2, 3, rng.randint(1, spread)]) for _ in range(n)]
-
-        yield Instance(
-            ForwardPolicy.from_weights(dag, RATIONAL, weights(len(dag.edges))),
-            BackwardPolicy.from_weights(dag, RATIONAL, weights(len(dag.edges))),
-            tuple(map(Fraction, weights(len(dag.terminals)))),
-        )
-
-
-def test_the_spread_without_trajectories_encloses_the_enumerated_one_tightly() -> None:
-    for instance in instances(100):
-        deltas = [delta for _, delta in log_tb_residuals(*instance, 0.5)]
-        spread = residual_spread(*instance, 0.5)
-        assert spread.least <= min(deltas)
-        assert max(deltas) <= spread.largest
-        assert spread.oscillation == pytest.approx(max(deltas) - min(deltas), abs=1e-12)
 
 
 def test_floats_stay_within_the_roundings_of_the_graph() -> None:

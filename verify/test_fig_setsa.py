@@ -194,3 +194,22 @@ def test_kl_of_a_backward_law_that_depends_on_the_terminal_is_half_of_log_three(
     assert kl["a"] == kl["b"] == kl["o"] == 0.0
     blind = ForwardPolicy.uniform(lifted.dag, RATIONAL)
     assert set(memory_kl(lifted, blind).values()) == {0.0}
+
+
+@pytest.mark.claim("fig:setsa")
+def test_histories_that_are_never_taken_do_not_count() -> None:
+    lifted = lift(DIAMOND, History())
+    sure, half = Fraction(1), Fraction(1, 2)
+    rows: dict[Any, dict[Any, Fraction]] = {}
+    for node, label in enumerate(lifted.dag.labels):
+        children = [lifted.dag.labels[v] for v in lifted.dag.children[node]]
+        if len(children) == 1:
+            rows[label] = {children[0]: sure}
+        elif children and node > 0:
+            # After a, both ends alike; after b, which is never entered, always the first.
+            first = half if label[1] == ("a", "c") else sure
+            rows[label] = dict(zip(children, (first, 1 - first), strict=True))
+    through_a, through_b = (lifted.dag.labels[v] for v in lifted.dag.children[0])
+    rows[lifted.dag.labels[0]] = {through_a: sure, through_b: 1 - sure}
+    p_f = ForwardPolicy.from_rows(lifted.dag, RATIONAL, rows)
+    assert memory_kl(lifted, p_f)["c"] == 0

@@ -28,6 +28,7 @@ from reference import (
     ForwardPolicy,
     cb_objective,
     kl_divergence,
+    log_tb_residuals,
     marginal,
     normalize,
     pointed_dag,
@@ -129,8 +130,21 @@ def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Any) 
         assert total_variation(p_f, mu) <= Fraction(tv_bound(oscillation))
         # The divergence is a float: it may be rounded up.
         assert kl_divergence(p_f, mu) <= kl_bound(oscillation) + 1e-15
+        # Found without trajectories, it encloses what they have, for any log Z, and tightly.
+        deltas = [delta for _, delta in log_tb_residuals(*instance, 0.5)]
+        spread = residual_spread(*instance, 0.5)
+        assert spread.least <= min(deltas)
+        assert max(deltas) <= spread.largest
+        assert spread.oscillation == pytest.approx(max(deltas) - min(deltas), abs=1e-12)
         count += 1
     scope(f"in floats on {count} of these")
+
+
+@pytest.mark.claim("N5")
+def test_the_bounds_are_the_stated_functions_of_the_oscillation() -> None:
+    assert tv_bound(2.0) == pytest.approx(math.tanh(0.5), rel=1e-15)
+    assert tv_bound(1e6) == 1.0
+    assert kl_bound(2.0) == pytest.approx(0.5, rel=1e-15)
 
 
 @pytest.mark.claim("N5")
