@@ -5,6 +5,7 @@ import random
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reference import (
@@ -21,7 +22,7 @@ from reference import (
     total_variation,
 )
 from reference.memory import aliasing_kl, memory_kl
-from reference.metrics import fcs_under, jensen_shannon
+from reference.metrics import fcs_estimate, fcs_under, jensen_shannon
 from reference.problems import Lines
 
 DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
@@ -59,6 +60,14 @@ def test_divergences_at_zeros() -> None:
     assert kl_divergence(law(20, 80), law(20, 80)) == 0 == jensen_shannon(law(1, 99), law(1, 99))
     tiny = Fraction(1, 10**400)
     assert kl_divergence((tiny, 1 - tiny), (Fraction(1, 2),) * 2) == pytest.approx(math.log(2))
+
+
+def test_the_standard_error_of_two_batches_by_hand() -> None:
+    # On the batches TV is 0 and 1/2: mean 1/4, variance 1/8 with n - 1, standard error 1/4.
+    p, q = np.full(4, 0.25), np.array([0.2, 0.2, 0.0, 0.6])
+    found = fcs_estimate(p, q, np.array([[0, 1], [2, 3]]))
+    assert found.mean == pytest.approx(0.25)
+    assert found.standard_error == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,15 @@ def test_fields_agree_exactly_or_within_their_roundings() -> None:
     assert not RATIONAL.agree(third + Fraction(1, 10**30), third, 1000)
     assert FLOAT64.agree(0.1 + 0.2, 0.3, 2)
     assert not FLOAT64.agree(0.1 + 0.2, 0.3, 0)
-    assert gamma(1) == pytest.approx(2.0**-53)
+    # An absolute tolerance would let any number of this size pass.
+    assert gamma(1) == pytest.approx(2.0**-53, rel=1e-9, abs=0)
+    assert not FLOAT64.agree(1.0, 1.0 + 2.0**-52, 1)
+
+
+def test_the_depth_of_a_state_is_that_of_its_longest_path() -> None:
+    # The last parent of x is w, which is less deep than v.
+    dag = PointedDAG(("o", "u", "v", "w", "x"), ((1, 3), (2,), (4,), (4,), ()))
+    assert dag.depths == (0, 1, 2, 1, 3)
 
 
 def test_lines_has_the_children_and_rewards_of_the_paper() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from fast.bridge import decode_all
 from fast.laws import base_log_p_b, exact_law
 from fast.replay import Buffer, add, choose, empty_buffer
-from fast.rollout import sample_backward
+from fast.rollout import Trajectories, sample_backward
 from fast.steps import evaluate
 from reference import FLOAT64, BackwardKernel, path_sums
 from verify.crosscheck.instances import Instance, make_instance, random_policy
@@ -109,6 +109,45 @@ def test_the_mass_of_a_learned_backward_policy_is_one_unless_it_reads_latents(p_
     error = np.abs(law.backward_mass - 1).max()
     # N7: soft-maxed over the base parents, a p_B of the latent is no policy on the lift.
     assert error < 1e-12 if p_b == "learned" else error > 1e-3
+
+
+def test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left() -> None:
+    instance = make_instance("synthetic, prepend-append")
+    environment, enumeration = instance.environment, instance.enumeration
+    dag = enumeration.dag
+    # With a flow after them, the logits of p_B are not the last outputs.
+    policy = random_policy(environment, dynamics="gru", loss="subtb", p_b="lifted")
+    taus = np.array(list(dag.trajectories()))
+    nodes = np.array([[0, *(dag.edges[edge][1] for edge in tau)] for tau in taus])
+    outputs = policy.network.unroll(jnp.asarray(enumeration.observations[nodes]))
+    assert outputs.shape[-1] == environment.actions + environment.parents + 1
+    # The definition: at (s', W') a soft-max of the outputs after those of the actions, over the
+    # parents of s'.
+    logits = np.asarray(outputs, np.float64)[:, 1:, environment.actions : -1]
+    legal = enumeration.parent_masks[nodes[:, 1:]]
+    log_p_b = logits - np.log(np.where(legal, np.exp(logits), 0.0).sum(-1, keepdims=True))
+    undone = enumeration.undo[taus][..., None]
+    expected = np.take_along_axis(log_p_b, undone, -1)[..., 0]
+    # Along known trajectories.
+    states = jax.tree.map(
+        lambda *leaves: jnp.stack(leaves),
+        *(environment.encode(dag.labels[node]) for node in nodes.ravel()),
+    )
+    by_step = jax.tree.map(lambda leaf: leaf.reshape(*nodes.shape, *leaf.shape[1:]), states)
+    final = jax.tree.map(lambda leaf: leaf[:, -1], by_step)
+    action_of = {int(edge): action for (_, action), edge in np.ndenumerate(enumeration.edge)}
+    actions = jnp.array([[action_of[edge] for edge in tau] for tau in taus.tolist()])
+    known = Trajectories(by_step, actions, jnp.ones(taus.shape, bool), final, jnp.zeros(len(taus)))
+    steps = jax.jit(evaluate)(policy, environment, known)
+    assert np.abs(np.asarray(steps.log_p_b) - expected).max() < 2e-4
+    assert np.abs(np.asarray(steps.log_flow) - np.asarray(outputs)[:, :-1, -1]).max() < 2e-4
+    # In the sum over all trajectories.
+    law = exact_law(policy, enumeration, float64=True)
+    mass = np.bincount(nodes[:, -1], np.exp(expected.sum(-1)))[list(dag.terminals)]
+    assert law.backward_mass == pytest.approx(mass, rel=2e-4)
+    # Control: read one step too early, they are others.
+    early = np.asarray(outputs, np.float64)[:, :-1, environment.actions : -1]
+    assert np.abs(early - logits).max() > 0.1
 
 
 def test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents() -> None:

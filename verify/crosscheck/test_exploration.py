@@ -1,0 +1,84 @@
+"""What trajectories are explored with: the law of every action, its edges, and its end."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from fast.objectives import Sampler, TrainState, draw_batch
+from fast.rollout import ON_POLICY, Exploration, draw_action
+from fast.tasks import LinesConfig
+from verify.crosscheck.instances import make_instance, random_policy
+
+# Draws in the middle of as many equal parts of the unit interval: frequencies then differ from
+# probabilities by at most one part for each action, and float32's rounding moves few draws.
+PARTS = 2_000
+DRAWS = (np.arange(PARTS) + 0.5) / PARTS
+TOLERANCE = 3 / PARTS
+
+Floats = npt.NDArray[np.float64]
+
+
+def frequencies(actions: Any, count: int) -> Floats:
+    found: Floats = np.bincount(np.asarray(actions), minlength=count) / len(actions)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "temperature"), [(0.0, 1.0), (0.3, 1.0), (0.0, 2.5), (0.0, 0.5), (0.4, 3.0)]
+)
+def test_actions_are_drawn_from_the_mixture_of_the_definition(
+    epsilon: float, temperature: float
+) -> None:
+    p, mask = np.array([0.0, 0.7, 0.05, 0.0, 0.25]), np.array([False, True, True, False, True])
+    log_p = np.where(mask, np.log(np.where(mask, p, 1.0)), -1e9)
+    drawn = draw_action(
+        jnp.broadcast_to(jnp.asarray(log_p, jnp.float32), (PARTS, 5)),
+        jnp.broadcast_to(jnp.asarray(mask), (PARTS, 5)),
+        jnp.asarray(DRAWS, jnp.float32),
+        Exploration(epsilon, temperature),
+    )
+    tempered = p ** (1 / temperature) * mask
+    expected = (1 - epsilon) * tempered / tempered.sum() + epsilon * mask / mask.sum()
+    assert np.abs(frequencies(drawn, 5) - expected).max() <= TOLERANCE
+
+
+def test_draws_at_the_ends_of_the_unit_interval_take_legal_actions() -> None:
+    # The least and the largest that a float32 generator gives; a sum of p may round to below 1.
+    draws = jnp.array([0.0, 2.0**-24, 1 - 2.0**-24])
+    for mask in ([False, True, True, False], [False, False, True, False], [True, True, True, True]):
+        legal = jnp.broadcast_to(jnp.array(mask), (3, 4))
+        log_p = jnp.where(legal, jnp.log(jnp.array([1, 2, 3, 4]) / 10), -1e9)
+        drawn = np.asarray(draw_action(log_p, legal, draws, ON_POLICY))
+        assert all(mask[action] for action in drawn)
+        # Nothing is left out: the ends of the interval are the first and the last legal action.
+        assert (drawn[0], drawn[-1]) == (mask.index(True), 3 - mask[::-1].index(True))
+
+
+def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
+    instance = make_instance("lines")
+    environment, enumeration = instance.environment, instance.enumeration
+    config = LinesConfig(dynamics="markov", epsilon=0.8, epsilon_until=0.5, steps=100)
+    policy = random_policy(environment, dynamics="markov")
+    outputs = policy.network.evaluate((), jnp.asarray(enumeration.observations[0]))
+    p = np.exp(np.asarray(policy.log_p_f(outputs, environment.mask(environment.initial()))))
+    draws = np.tile(DRAWS.astype(np.float32), (environment.horizon + 1, 1))
+
+    @jax.jit
+    def first_actions(step: Any) -> Any:
+        state = TrainState(Sampler(policy, jnp.zeros(())), None, None, step)
+        batch, _ = draw_batch(config, environment, state, jnp.asarray(draws))
+        return batch.trajectories.actions[:, 0]
+
+    seen = {}
+    for step in (0, 25, 50, 99):
+        epsilon = max(0.8 * (1 - step / 50), 0.0)
+        seen[step] = frequencies(first_actions(jnp.int32(step)), environment.actions)
+        expected = (1 - epsilon) * p + epsilon / environment.actions
+        assert np.abs(seen[step] - expected).max() <= TOLERANCE
+    # Control: the steps are told apart.
+    assert np.abs(seen[0] - seen[25]).max() > 10 * TOLERANCE
+    assert np.abs(seen[25] - seen[50]).max() > 10 * TOLERANCE
