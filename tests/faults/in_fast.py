@@ -444,6 +444,14 @@ FAULTS = (
         "return jnp.mean(log_ratio(evaluate(policy, environment, drawn)))",
         f"{ESTIMATES}::test_training_starts_from_the_best_constant_of_the_uniform_policy",
     ),
+    Fault(
+        "reported-log-z-of-the-wrong-sign",
+        "With the variance loss, the mean of f is reported as log Z instead of minus it.",
+        "fast/objectives.py",
+        "return log_variance(ratios), -jnp.mean(ratios)",
+        "return log_variance(ratios), jnp.mean(ratios)",
+        f"{ESTIMATES}::test_the_log_z_reported_while_training_is_that_of_the_loss[log_variance]",
+    ),
     # --- environments
     Fault(
         "grid-mask-off-by-one",

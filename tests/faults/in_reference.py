@@ -242,6 +242,14 @@ FAULTS = (
         "(4 * coverage)) / 2)",
         "tests/test_bounds.py::test_the_loss_bounds_the_distance_where_exploration_covers",
     ),
+    Fault(
+        "roundings-of-sums-alone",
+        "The roundings of a path sum are counted without those of its products.",
+        "reference/bounds.py",
+        "return 2 * max(depth) + sum(widest)",
+        "return sum(widest)",
+        "tests/test_bounds.py::test_floats_stay_within_the_roundings_of_the_graph",
+    ),
     # --- metrics
     Fault(
         "total-variation-without-the-half",
@@ -258,6 +266,14 @@ FAULTS = (
         "terms.append(_divergence(a, b))",
         "terms.append(_divergence(b, a))",
         "tests/test_metrics.py::test_divergences_of_far_laws_are_those_of_the_definition",
+    ),
+    Fault(
+        "divergence-that-cancels",
+        "The KL of laws that are close is a small difference of large terms.",
+        "reference/metrics.py",
+        "    if abs(excess) < 1e-3:\n",
+        "    if abs(excess) < 0:\n",
+        "tests/test_metrics.py::test_divergences_of_close_laws_do_not_cancel",
     ),
     Fault(
         "batches-not-conditioned",
@@ -284,6 +300,15 @@ FAULTS = (
         "            [projected.values[lifted.base_edge[e]] for e in row],\n"
         "            [forward.values[e] for e in row],\n",
         "tests/test_metrics.py::test_the_price_of_forgetting_completes_a_pythagorean_identity",
+    ),
+    Fault(
+        "aliasing-the-other-way-round",
+        "Of two aliased states, the KL is measured from the first to the second.",
+        "reference/memory.py",
+        "kl_divergence([q[a] for a in order], [p[a] for a in order])",
+        "kl_divergence([p[a] for a in order], [q[a] for a in order])",
+        "tests/test_metrics.py"
+        "::test_optimal_actions_at_neighbours_of_sparse_lines_differ_as_published",
     ),
     # --- arithmetic
     Fault(

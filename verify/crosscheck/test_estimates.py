@@ -21,7 +21,11 @@ from fast.estimates import (
 )
 from fast.evaluation import MEAN_BEST, Report, enumerated_report, mean_best, target_law
 from fast.laws import exact_law
+from fast.losses import log_ratio
+from fast.objectives import Batch, Sampler, loss_and_gradient
 from fast.policies import Policy
+from fast.rollout import sample_trajectories, uniforms
+from fast.steps import evaluate
 from fast.tasks import LinesConfig
 from fast.training import FIRST_BATCH, make_trainer
 from reference import FLOAT64, RATIONAL, BackwardPolicy, ForwardPolicy, optimal_log_z
@@ -167,3 +171,27 @@ def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
     assert abs(float(found[0]) - expected) <= ERRORS * error
     # Control: the sign matters.
     assert abs(float(found[0]) + expected) > ERRORS * error
+
+
+@pytest.mark.parametrize("loss", ["tb", "log_variance", "db", "fm"])
+def test_the_log_z_reported_while_training_is_that_of_the_loss(loss: Any) -> None:
+    instance = make_instance("lines")
+    environment = instance.environment
+    policy = random_policy(environment, dynamics="markov", loss=loss)
+    draws = uniforms(jax.random.key(0), environment, 32)
+    config, learned = LinesConfig(dynamics="markov", loss=loss), jnp.float32(0.7)
+
+    @jax.jit
+    def both(draws: Any) -> Any:
+        drawn, log_p_f = sample_trajectories(policy, environment, draws)
+        known = None if policy.has_flow else log_p_f
+        sampler = Sampler(policy, learned)
+        found = loss_and_gradient(config, environment, sampler, Batch(drawn, known))[1]
+        return found, evaluate(policy, environment, drawn)
+
+    found, steps = both(draws)
+    # Of a flow, its value at s_o, where every trajectory starts; else the best constant.
+    expected = {"tb": learned, "log_variance": jnp.mean(-log_ratio(steps))}
+    assert float(found) == pytest.approx(
+        float(expected.get(loss, steps.log_flow[5, 0])), rel=1e-4, abs=1e-4
+    )
