@@ -14,6 +14,7 @@ from reference import (
     ForwardPolicy,
     History,
     InputError,
+    PointedDAG,
     enumerate_dag,
     gamma,
     lift,
@@ -30,6 +31,12 @@ from reference.bounds import (
 from reference.problems import Grid
 
 FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+
+
+def test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth() -> None:
+    # Depths 0 | 1 1 | 2 | 3, with in-degrees at most 0, 1, 3, 2.
+    dag = PointedDAG(("o", "u", "v", "w", "x"), ((1, 2, 3), (3,), (3, 4), (4,), ()))
+    assert roundings(dag) == 2 * 3 + 0 + 1 + 3 + 2
 
 
 def test_floats_stay_within_the_roundings_of_the_graph() -> None:

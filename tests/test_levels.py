@@ -200,7 +200,7 @@ def test_control_the_bound_is_exceeded_by_edge_values_that_are_slightly_wrong() 
 
 
 def test_the_bound_counts_depth_and_the_largest_degree_of_each_level() -> None:
-    # Levels 0 | 1 2 | 3 | 4: in-degrees at most 0, 1, 3, 2, out-degrees at most 3, 1, 1, 0.
+    # Levels 0 | 1 2 | 3 | 4: in-degrees at most 0, 1, 3, 2, out-degrees at most 3, 2, 1, 0.
     graph = LevelDAG.from_edges(array(0, 0, 0, 1, 2, 2, 3), array(1, 2, 3, 3, 3, 4, 4))
     assert float_sums.roundings(graph) == 2 * 3 + 0 + 1 + 3 + 2
     assert float_sums.roundings(graph, "forward") == 2 * 3 + 3 + 2 + 1 + 0

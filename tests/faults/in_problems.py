@@ -74,7 +74,7 @@ FAULTS = (
         "reference/problems/preference.py",
         "for value in range(-self.bound, self.bound + 1)",
         "for value in range(-self.bound, self.bound)",
-        "tests/test_problem_preference.py::test_log_z_encloses_the_enumerated_one",
+        "tests/test_problem_preference.py::test_minimal_presets_are_small",
     ),
     Fault(
         "graph-edges-not-sorted",

@@ -248,7 +248,7 @@ FAULTS = (
         "reference/bounds.py",
         "return 2 * max(depth) + sum(widest)",
         "return sum(widest)",
-        "tests/test_bounds.py::test_floats_stay_within_the_roundings_of_the_graph",
+        "tests/test_bounds.py::test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth",
     ),
     # --- metrics
     Fault(
