@@ -54,7 +54,7 @@ FAULTS = (
         "verify/test_lines_lift.py::test_the_papers_own_dynamics_merge_histories_first_at_p5",
     ),
     Fault(
-        "lifted-edges-shifted",
+        "lifted-along-the-first-child",
         "A base trajectory is lifted along the first child instead of the one that it takes.",
         "reference/lifted.py",
         "self.dag.out_edges[node][edge - row.start]",
@@ -156,7 +156,7 @@ FAULTS = (
         "verify/test_cor_cb.py::test_contrastive_balance_on_two_edges_by_hand",
     ),
     Fault(
-        "only-adjacent-subtrajectories",
+        "subtrajectories-from-the-start-alone",
         "Subtrajectory balance starts at the initial state only.",
         "reference/balance.py",
         "    for start in range(len(dag.labels)):\n",
@@ -182,8 +182,8 @@ FAULTS = (
         "tests/test_balance.py::test_the_markov_projection_keeps_edge_flows_and_terminal_law",
     ),
     Fault(
-        "kernel-mistaken-for-a-policy",
-        "The unlifted p_B is used on the lift as it is, where the h-transform is needed.",
+        "uniform-for-the-h-transform",
+        "The uniform p_B of the lift is used where the h-transform of an unlifted one is needed.",
         "reference/solve.py",
         "        kernel.values[edge] * h[u] / h[v]\n",
         "        field.one / field.convert(len(dag.in_edges[v]))\n",
