@@ -108,8 +108,7 @@ FAULTS = (
         "reference/marginals.py",
         "np.asarray(values, dtype=np.float64)",
         "np.asarray(values, dtype=np.float32)",
-        "tests/test_bounds.py"
-        "::test_the_spread_without_trajectories_encloses_the_enumerated_one_tightly",
+        "verify/test_n5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
     ),
     # --- balance
     Fault(
@@ -118,8 +117,7 @@ FAULTS = (
         "reference/balance.py",
         "yield tau, log_z + log_float(p_f)",
         "yield tau, 2 * log_z + log_float(p_f)",
-        "tests/test_bounds.py"
-        "::test_the_spread_without_trajectories_encloses_the_enumerated_one_tightly",
+        "verify/test_n5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
     ),
     Fault(
         "detailed-balance-from-one-side",
@@ -179,7 +177,7 @@ FAULTS = (
         "reference/solve.py",
         "through[below] = through[below] + visits[node] * forward.values[edge]",
         "through[below] = through[below] + forward.values[edge]",
-        "tests/test_balance.py::test_the_markov_projection_keeps_edge_flows_and_terminal_law",
+        "verify/test_markov_projection.py::test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection",
     ),
     Fault(
         "uniform-for-the-h-transform",
@@ -187,7 +185,7 @@ FAULTS = (
         "reference/solve.py",
         "        kernel.values[edge] * h[u] / h[v]\n",
         "        field.one / field.convert(len(dag.in_edges[v]))\n",
-        "tests/test_balance.py::test_the_h_transform_normalises_a_base_policy_and_keeps_its_law",
+        "verify/test_h_transform.py::test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift",
     ),
     # --- samplers combined
     Fault(
@@ -198,8 +196,8 @@ FAULTS = (
         "                p_b * _product(field, (f for f, _ in parts)),\n",
         "                p_f * _product(field, (f for f, _ in parts)),\n"
         "                p_b * _product(field, (b for _, b in parts)),\n",
-        "tests/test_balance.py"
-        "::test_aggregating_balance_gives_the_product_whatever_each_client_remembers",
+        "verify/test_combination.py"
+        "::test_aggregating_balance_for_every_pair_of_lifts_of_small_dags",
     ),
     Fault(
         "previous-law-forgotten",
@@ -207,7 +205,7 @@ FAULTS = (
         "reference/combination.py",
         "p_b * reward[base.end(tau)] * f))",
         "p_b * reward[base.end(tau)]))",
-        "tests/test_balance.py::test_streaming_balance_carries_the_previous_law_into_the_next",
+        "verify/test_combination.py::test_streaming_balance_for_every_pair_of_lifts_of_small_dags",
     ),
     # --- bounds
     Fault(
@@ -216,7 +214,7 @@ FAULTS = (
         "reference/bounds.py",
         "math.tanh(_nonnegative(oscillation) / 4)",
         "math.tanh(_nonnegative(oscillation) / 8)",
-        "tests/test_bounds.py::test_the_bound_is_attained_by_a_two_valued_residual",
+        "verify/test_n5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
     ),
     Fault(
         "divergence-bound-of-a-uniform-variable",
@@ -224,7 +222,7 @@ FAULTS = (
         "reference/bounds.py",
         "return _up(_nonnegative(oscillation) ** 2 / 8)",
         "return _up(_nonnegative(oscillation) ** 2 / 12)",
-        "tests/test_bounds.py::test_the_oscillation_bounds_the_total_variation_and_the_divergence",
+        "verify/test_n5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
     ),
     Fault(
         "the-smaller-of-two-bounds",
@@ -232,7 +230,7 @@ FAULTS = (
         "reference/bounds.py",
         "return below if field.positive(below - above) else above",
         "return above if field.positive(below - above) else below",
-        "tests/test_bounds.py::test_the_one_sided_bound_holds_for_any_z",
+        "verify/test_n5.py::test_residuals_bound_the_total_variation_on_every_small_lift",
     ),
     Fault(
         "half-the-loss",
@@ -240,7 +238,7 @@ FAULTS = (
         "reference/bounds.py",
         "(2 * coverage)) / 2)",
         "(4 * coverage)) / 2)",
-        "tests/test_bounds.py::test_the_loss_bounds_the_distance_where_exploration_covers",
+        "verify/test_n5.py::test_the_loss_bounds_the_distance_where_exploration_covers",
     ),
     Fault(
         "roundings-of-sums-alone",
@@ -299,7 +297,7 @@ FAULTS = (
         "            [projected.values[lifted.base_edge[e]] for e in row],\n",
         "            [projected.values[lifted.base_edge[e]] for e in row],\n"
         "            [forward.values[e] for e in row],\n",
-        "tests/test_metrics.py::test_the_price_of_forgetting_completes_a_pythagorean_identity",
+        "verify/test_markov_projection.py::test_the_price_of_forgetting_completes_a_pythagorean_identity",
     ),
     Fault(
         "aliasing-the-other-way-round",
@@ -307,8 +305,8 @@ FAULTS = (
         "reference/memory.py",
         "kl_divergence([q[a] for a in order], [p[a] for a in order])",
         "kl_divergence([p[a] for a in order], [q[a] for a in order])",
-        "tests/test_metrics.py"
-        "::test_optimal_actions_at_neighbours_of_sparse_lines_differ_as_published",
+        "verify/test_eq_max_kl.py"
+        "::test_optimal_actions_at_neighbours_of_sparse_lines_differ_for_the_uniform_p_b",
     ),
     # --- arithmetic
     Fault(
@@ -376,7 +374,7 @@ FAULTS = (
         "reference/linear.py",
         "total = [Fraction(0)] * self.dimension\n",
         "total = list(self.embedding[0])\n",
-        "tests/test_linear.py::test_the_sums_leave_out_the_initial_state",
+        "verify/test_eq_policya.py::test_the_sums_leave_out_the_initial_state",
     ),
     Fault(
         "steps-counted-from-one",
@@ -384,7 +382,7 @@ FAULTS = (
         "reference/linear_policy.py",
         "int(child[1:]) - here - 1]",
         "int(child[1:]) - here]",
-        "tests/test_linear.py::test_the_policy_on_the_lift_has_the_law_of_its_log_odds",
+        "verify/test_eq_policya.py::test_the_policy_on_the_lift_has_the_law_of_its_log_odds",
     ),
     # --- graph networks and tied policies
     Fault(
@@ -434,8 +432,8 @@ FAULTS = (
         "reference/stochastic_kernels.py",
         "s: push(row if through is None else restrict(row, through), second)",
         "s: push(row, second)",
-        "tests/test_stochastic_readings.py"
-        "::test_taboo_compositions_are_sub_stochastic_so_a_step_of_the_printed_proof_fails",
+        "verify/test_lemma_abbs.py"
+        "::test_a_taboo_composition_loses_mass_so_that_a_step_of_the_printed_proof_fails",
     ),
     Fault(
         "absorbed-a-step-too-late",
