@@ -77,24 +77,8 @@ def enumerate_environment(
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
-    every_action = jnp.arange(environment.actions)
-
-    @jax.jit
-    @jax.vmap
-    def facts(state: Any) -> tuple[Any, ...]:
-        children = jax.vmap(environment.step, (None, 0))(state, every_action)
-        return (
-            environment.observe(state),
-            children,
-            environment.mask(state),
-            jax.vmap(environment.undo, (None, 0))(state, every_action),
-            environment.parent_mask(state),
-            environment.is_terminal(state),
-            environment.log_reward(state),
-        )
-
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
-        np.asarray, facts(states)
+        np.asarray, _facts(environment, states)
     )
     parents = parent_masks.sum(-1)
     node_of = {key: node for node, key in enumerate(_rows(states, 1))}
@@ -141,6 +125,26 @@ def enumerate_environment(
             f"{result.log_rewards[error.argmax()]} in the problem: fix log_reward()"
         )
     return result
+
+
+@eqx.filter_jit
+def _facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+    """All that is compared, of a batch of states."""
+    every_action = jnp.arange(environment.actions)
+
+    def at(state: Any) -> tuple[Any, ...]:
+        children = jax.vmap(environment.step, (None, 0))(state, every_action)
+        return (
+            environment.observe(state),
+            children,
+            environment.mask(state),
+            jax.vmap(environment.undo, (None, 0))(state, every_action),
+            environment.parent_mask(state),
+            environment.is_terminal(state),
+            environment.log_reward(state),
+        )
+
+    return jax.vmap(at)(states)
 
 
 def _rows(states: Any, axes: int) -> list[bytes]:

@@ -220,7 +220,7 @@ def curve_value(
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:
     """A batch of terminal states, independent and uniform on `X`."""
     keys = jax.random.split(jax.random.key(seed), count)
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(environment.random_terminal))(keys))
+    return jax.tree.map(np.asarray, _uniform(environment, keys))
 
 
 def exact_terminals(
@@ -247,6 +247,11 @@ def _exact_figures(
 def _best(final: Any, log_rewards: Floats) -> float:
     rows = [leaf.reshape(len(log_rewards), -1)[:TOP_SAMPLES] for leaf in jax.tree.leaves(final)]
     return mean_best(np.concatenate(rows, axis=1), log_rewards[:TOP_SAMPLES])
+
+
+@eqx.filter_jit
+def _uniform(environment: AbstractEnvironment[Any], keys: jax.Array) -> Any:
+    return jax.vmap(environment.random_terminal)(keys)
 
 
 @eqx.filter_jit
