@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Also in pyproject.toml, which an installed package does not see.
     config.addinivalue_line("markers", "claim(label): checks the claim with that label")
     config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
+    config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
     if (wanted := config.getoption("--claim")) and wanted not in (claim.id for claim in CLAIMS):
         names = ", ".join(claim.id for claim in CLAIMS)
         raise pytest.UsageError(f"--claim {wanted}: no such claim in the ledger, which has {names}")

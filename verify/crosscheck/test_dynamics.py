@@ -28,16 +28,13 @@ from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.srwm import Matrix, Writes
 from reference.errors import InputError
 from reference.linear import LinearLines, Parameters
+from verify.crosscheck.compare import TOLERANCE, Precision, distance, eagerly
 
 Floats = npt.NDArray[np.float64]
-Step = Callable[[Any, Floats], Any]
 
 FEATURES, TIME = 5, 9
 KEY = jax.random.key(1)
 OBSERVATIONS = np.random.default_rng(0).normal(size=(2, 3, TIME, FEATURES))
-
-# Nine steps of numbers of order one; a few hundred operations deep, relative to the largest.
-TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
 
 # What is compared is arithmetic; unoptimised machine code is made four times faster.
 jit = functools.partial(
@@ -107,11 +104,12 @@ class Evaluated(NamedTuple):
     unrolled_gradient: list[Floats]
     stepwise_gradient: list[Floats]
     changed: Floats
+    traces: int
 
 
 @functools.cache
-def evaluate(name: str, dtype: str) -> Evaluated:
-    layer = perturbed(CASES[name]())
+def evaluate(name: str, dtype: Precision) -> Evaluated:
+    layer, traces = perturbed(CASES[name]()), []
     with jax.enable_x64(dtype == "float64"):
         cast = jax.tree.map(lambda leaf: leaf.astype(dtype), layer)
         observations = jnp.asarray(OBSERVATIONS, dtype)
@@ -119,6 +117,8 @@ def evaluate(name: str, dtype: str) -> Evaluated:
 
         @jit
         def both(layer: Any, observations: Any) -> Any:
+            traces.append(name)
+
             def total(layer: Any, method: Any) -> Any:
                 y = method(layer, observations)
                 return jnp.sum(weights * y**2), y
@@ -136,12 +136,8 @@ def evaluate(name: str, dtype: str) -> Evaluated:
             [np.asarray(x) for x in jax.tree.leaves(ours)],
             [np.asarray(x) for x in jax.tree.leaves(theirs)],
             np.asarray(changed),
+            len(traces),
         )
-
-
-def distance(found: Any, expected: Any) -> float:
-    """The largest difference, relative to the largest number."""
-    return float(np.abs(found - expected).max() / max(np.abs(expected).max(), 1e-30))
 
 
 # --- the equations, written out: `W_t = W_{t-1} + phi(s_t, W_{t-1})` and `y_t` of `(s_t, W_t)`.
@@ -272,8 +268,10 @@ WITH_EQUATIONS = ["linear", "rnn", "rnn, tanh", *SRWM_CASES]
 @pytest.mark.parametrize(
     ("name", "dtype"), [*((name, "float64") for name in CASES), *((n, "float32") for n in PLAIN)]
 )
-def test_unrolling_equals_advancing_step_by_step(name: str, dtype: str) -> None:
+def test_unrolling_equals_advancing_step_by_step(name: str, dtype: Precision) -> None:
     found = evaluate(name, dtype)
+    # Called twice, with other numbers: compiled once.
+    assert found.traces == 1
     assert distance(found.unrolled, found.stepwise) <= TOLERANCE[dtype]
 
 
@@ -337,11 +335,21 @@ def test_the_future_does_not_reach_the_past(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_one_trajectory_alone_gives_what_it_gives_in_a_batch(name: str) -> None:
+def test_one_trajectory_alone_and_uncompiled_gives_what_it_gives_in_a_batch(name: str) -> None:
     found = evaluate(name, "float32")
     alone = jnp.asarray(OBSERVATIONS[1, 2], jnp.float32)
-    assert distance(unroll(found.layer, alone), found.unrolled[1, 2]) <= TOLERANCE["float32"]
-    assert distance(jit(stepwise)(found.layer, alone), found.unrolled[1, 2]) <= TOLERANCE["float32"]
+    for method in (type(found.layer).unroll, stepwise):
+        read = eagerly(method, found.layer, alone)
+        assert distance(read, found.unrolled[1, 2]) <= TOLERANCE["float32"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_in_float32_they_are_those_in_float64_rounded(name: str, record_property: Any) -> None:
+    double = evaluate(name, "float64")
+    single = unroll(double.layer, jnp.asarray(OBSERVATIONS, jnp.float32))
+    assert single.dtype == "float32"
+    record_property("float32", distance(single, double.unrolled))
+    assert distance(single, double.unrolled) <= TOLERANCE["float32"]
 
 
 def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
@@ -349,6 +357,7 @@ def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
     assert isinstance(srwm(horizon=10).initial(), Matrix)
 
 
+@pytest.mark.crosscheck("dynamics.fast_weights.delta_rule")
 @pytest.mark.parametrize("time", [1, 2, 8, 9, 37])
 def test_the_delta_rule_and_its_gradient_equal_the_recurrence(time: int) -> None:
     rng = np.random.default_rng(time)
@@ -394,6 +403,7 @@ def test_the_constant_of_the_linear_dynamics_is_no_parameter() -> None:
     assert Linear(FEATURES, 2, b=(1.0, 2.0), key=KEY).b == (1.0, 2.0)
 
 
+@pytest.mark.crosscheck("dynamics.rotations.rotation_angles", "dynamics.rotations.haar_bases")
 @pytest.mark.parametrize("kind", ["planes", "haar"])
 def test_the_rotation_is_proper_and_does_not_nearly_return(kind: str) -> None:
     R = rotation_matrix(32, kind=kind)

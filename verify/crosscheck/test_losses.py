@@ -1,7 +1,10 @@
-"""Losses against loops over trajectories and against the reference's residuals."""
+"""Losses against what is written by hand, in value and gradient, and against the reference."""
 
+import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -9,121 +12,256 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast import config, losses
 from fast.flow_matching import fm_residuals
 from fast.losses import (
     PENALTIES,
     aggregated_ratio,
-    db,
     db_residuals,
     log_ratio,
     log_variance,
     streaming_ratio,
-    subtb,
     subtb_residuals,
     tb,
 )
 from fast.rollout import sample_trajectories, uniforms
 from fast.steps import Steps, evaluate
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
+from verify.crosscheck import by_hand
+from verify.crosscheck.compare import (
+    PRECISIONS,
+    TOLERANCE,
+    Compiled,
+    Precision,
+    distance,
+    eagerly,
+    tree_distance,
+)
 from verify.crosscheck.instances import make_instance, random_policy
+from verify.crosscheck.parts import functions
 from verify.scopes import crossed
 
 LENGTHS = (4, 1, 3)
+SEEDS = (0, 1)
+
+
+def some_steps(rng: np.random.Generator) -> Any:
+    """Three trajectories of 4, 1 and 3 steps with arbitrary terms, in NumPy."""
+    active = np.arange(5) < np.array(LENGTHS)[:, None]
+    log_p_f, log_p_b, log_flow = np.where(active, rng.normal(size=(3, 3, 5)), 0.0)
+    terms: tuple[Any, ...] = (log_p_f, log_p_b, log_flow, active, rng.normal(size=3))
+    return Steps(*terms)
+
+
+# A value for every parameter of a function of `fast.losses`, by its name.
+ARGUMENTS: dict[str, Callable[[np.random.Generator], Any]] = {
+    "steps": some_steps,
+    "previous": some_steps,
+    "clients": lambda rng: [some_steps(rng), some_steps(rng)],
+    "ratios": lambda rng: rng.normal(size=4),
+    "residual": lambda rng: rng.normal(size=9) * 2,
+    "log_z": lambda rng: np.array(rng.normal()),
+    "decay": lambda rng: np.array(rng.uniform(0.2, 1)),
+}
+
+
+def parameters(name: str) -> list[str]:
+    """What a loss is a function of."""
+    return list(inspect.signature(getattr(losses, name)).parameters)
+
+
+def arguments(name: str, seed: int) -> dict[str, Any]:
+    """Random numbers for all parameters of a loss but its penalty."""
+    rng = np.random.default_rng(seed)
+    return {key: ARGUMENTS[key](rng) for key in parameters(name) if key != "penalty"}
+
+
+NAMES = list(functions(losses))
+
+
+def values(module: Any, name: str, given: dict[str, Any]) -> list[Any]:
+    """A function of `losses` or of `by_hand`, with each penalty if it has one."""
+    function = getattr(module, name)
+    if "penalty" not in parameters(name):
+        return [function(**given)]
+    penalties = [getattr(module, penalty.__name__) for penalty in PENALTIES.values()]
+    return [function(**given, penalty=penalty) for penalty in penalties]
+
+
+def written_by_hand(name: str, given: dict[str, Any]) -> list[Any]:
+    """The same in float64 NumPy; penalties are written for one number."""
+    if "residual" in given:
+        return [np.array([getattr(by_hand, name)(r) for r in given["residual"].tolist()])]
+    return [np.array(value) for value in values(by_hand, name, given)]
+
+
+def weighted(found: list[Any]) -> Any:
+    """One number that depends on all of several."""
+    total = 0.0
+    for k, value in enumerate(found):
+        weights = np.cos(np.arange(value.size) + k).astype(value.dtype)
+        total += (weights * value.ravel()).sum()
+    return total
+
+
+def slope_by_hand(name: str, given: dict[str, Any], along: dict[str, Any]) -> Any:
+    """The derivative along a direction, by central differences."""
+
+    def moved(step: float) -> Any:
+        def move(x: Any, by: Any) -> Any:
+            return x if x.dtype == bool else x + step * by
+
+        return weighted(written_by_hand(name, jax.tree.map(move, given, along)))
+
+    return (moved(1e-5) - moved(-1e-5)) / 2e-5
+
+
+class Evaluated(NamedTuple):
+    """A loss at two points: its values, its derivatives along a direction, its compilations."""
+
+    values: list[Any]
+    slopes: list[Any]
+    traces: int
+
+
+def cast(given: Any, dtype: Precision) -> Any:
+    """NumPy's numbers as arrays of a precision."""
+    return jax.tree.map(lambda x: jnp.asarray(x, None if x.dtype == bool else dtype), given)
+
+
+@functools.cache
+def evaluated(name: str, dtype: Precision) -> Evaluated:
+    @Compiled
+    def value_and_slope(given: dict[str, Any], along: dict[str, Any]) -> Any:
+        def number(given: dict[str, Any]) -> Any:
+            found = values(losses, name, given)
+            return weighted(found), found
+
+        gradient, found = eqx.filter_grad(number, has_aux=True)(given)  # type: ignore[no-untyped-call]
+        along = eqx.filter(along, eqx.is_inexact_array)
+        return found, sum(jax.tree.leaves(jax.tree.map(jnp.vdot, gradient, along)))
+
+    with jax.enable_x64(dtype == "float64"):
+        pairs = [[cast(arguments(name, seed + k), dtype) for k in (0, 100)] for seed in SEEDS]
+        found = [value_and_slope(*pair) for pair in pairs]
+    return Evaluated(
+        [value for value, _ in found], [slope for _, slope in found], value_and_slope.traces
+    )
+
+
+@pytest.mark.crosscheck("losses")
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_loss_is_the_one_written_by_hand(name: str, dtype: Precision) -> None:
+    found = evaluated(name, dtype).values
+    expected = [written_by_hand(name, arguments(name, seed)) for seed in SEEDS]
+    assert all(value.dtype == dtype for value in jax.tree.leaves(found))
+    for ours, theirs in zip(found, expected, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            assert distance(a, b) <= TOLERANCE[dtype]
+    # Control: at the other point the value is another.
+    assert distance(found[0][0], expected[1][0]) > 1e-2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_gradient_of_a_loss_is_its_central_difference(name: str) -> None:
+    for seed, slope in zip(SEEDS, evaluated(name, "float64").slopes, strict=True):
+        expected = slope_by_hand(name, arguments(name, seed), arguments(name, seed + 100))
+        # Central differences in float64 with a step of 1e-5: an error of about 1e-10.
+        assert distance(slope, expected) <= 1e-8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_losses_are_compiled_once_and_give_what_they_give_uncompiled(name: str) -> None:
+    assert [evaluated(name, dtype).traces for dtype in PRECISIONS] == [1, 1]
+    with jax.enable_x64(True):
+        eager = eagerly(values, losses, name, cast(arguments(name, SEEDS[0]), "float64"))
+    assert tree_distance(eager, evaluated(name, "float64").values[0]) <= TOLERANCE["float64"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loss_in_float32_is_that_in_float64_rounded(name: str, record_property: Any) -> None:
+    single, double = (jax.tree.leaves(evaluated(name, dtype).values) for dtype in PRECISIONS)
+    worst = max(distance(a, b) for a, b in zip(single, double, strict=True))
+    record_property("float32", worst)
+    assert worst <= TOLERANCE["float32"]
+
+
+def test_the_configuration_offers_the_penalties_that_there_are() -> None:
+    assert set(get_args(config.PenaltyName)) == set(PENALTIES)
+    # Every function that could be one is.
+    offered = {penalty.__name__ for penalty in PENALTIES.values()}
+    assert offered == {name for name in functions(losses) if parameters(name) == ["residual"]}
+
+
+def test_control_padding_changes_no_loss_and_a_step_every_one() -> None:
+    given, moved, padded = (arguments("subtb", 0) for _ in range(3))
+    moved["steps"].log_p_f[1, 0] += 0.1
+    padded["steps"].log_p_f[1, 1] += 0.1
+    for name in ("db", "subtb"):
+        loss = jax.jit(getattr(losses, name))
+        plain, seen, unseen = (float(loss(some["steps"])) for some in (given, moved, padded))
+        assert unseen == pytest.approx(plain, rel=1e-6)
+        assert seen != pytest.approx(plain, rel=1e-4)
 
 
 @pytest.fixture(scope="module")
 def steps() -> Steps:
-    """Three trajectories of 4, 1 and 3 steps with arbitrary terms."""
-    rng = np.random.default_rng(0)
-    active = np.arange(5) < np.array(LENGTHS)[:, None]
-    terms = np.where(active, rng.normal(size=(3, 3, 5)), 0.0)
-    log_p_f, log_p_b, log_flow = map(jnp.asarray, terms)
-    log_reward = jnp.asarray(rng.normal(size=3))
-    return Steps(log_p_f, log_p_b, log_flow, jnp.asarray(active), log_reward)
-
-
-def _pair(steps: Steps, row: int, i: int, j: int) -> float:
-    """`log F(s_i) + sum (log p_F - log p_B) - log F(s_j)`, by a loop."""
-
-    def flow(t: int) -> float:
-        return float(steps.log_reward[row] if t == LENGTHS[row] else steps.log_flow[row, t])
-
-    path = sum(float(steps.log_p_f[row, t] - steps.log_p_b[row, t]) for t in range(i, j))
-    return flow(i) + path - flow(j)
-
-
-def test_detailed_balance_residuals_are_those_of_the_definition(steps: Steps) -> None:
-    found = np.asarray(db_residuals(steps))
-    for row, length in enumerate(LENGTHS):
-        for t in range(length):
-            assert found[row, t] == pytest.approx(_pair(steps, row, t, t + 1), abs=1e-5)
-        assert not found[row, length:].any()
-    expected = [_pair(steps, row, t, t + 1) ** 2 for row, n in enumerate(LENGTHS) for t in range(n)]
-    assert float(db(steps)) == pytest.approx(np.mean(expected), rel=1e-5)
-
-
-@pytest.mark.parametrize("decay", [1.0, 0.9, 0.3])
-def test_subtrajectory_balance_covers_every_pair_with_its_weight(
-    steps: Steps, decay: float
-) -> None:
-    found = np.asarray(subtb_residuals(steps))
-    losses = []
-    for row, length in enumerate(LENGTHS):
-        pairs = [(i, j) for j in range(1, length + 1) for i in range(j)]
-        for i, j in pairs:
-            assert found[row, i, j - 1] == pytest.approx(_pair(steps, row, i, j), abs=1e-5)
-        assert np.count_nonzero(found[row]) == len(pairs)
-        weight = np.array([decay ** (j - i) for i, j in pairs])
-        residual = np.array([_pair(steps, row, i, j) for i, j in pairs])
-        losses.append((weight * residual**2).sum() / weight.sum())
-    assert float(subtb(steps, decay)) == pytest.approx(np.mean(losses), rel=1e-5)
-    # Control: without the last step of each pair the residuals differ.
-    assert found[0, 0, 2] != pytest.approx(_pair(steps, 0, 0, 2), abs=1e-3)
+    """The same trajectories as arrays."""
+    return jax.tree.map(jnp.asarray, some_steps(np.random.default_rng(0)))  # type: ignore[no-any-return]
 
 
 def test_subtrajectory_balance_from_start_to_end_is_trajectory_balance(steps: Steps) -> None:
-    found = subtb_residuals(steps)
+    found = np.asarray(jax.jit(subtb_residuals)(steps))
+    whole = np.asarray(jax.jit(lambda steps: steps.log_flow[:, 0] + log_ratio(steps))(steps))
     for row, length in enumerate(LENGTHS):
-        whole = steps.log_flow[row, 0] + log_ratio(steps)[row]
-        assert float(found[row, 0, length - 1]) == pytest.approx(float(whole), abs=1e-5)
+        assert found[row, 0, length - 1] == pytest.approx(whole[row], abs=1e-5)
 
 
 def test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z(steps: Steps) -> None:
-    f = log_ratio(steps)
-    biased = 2 * float(tb(steps, -jnp.mean(f)))
+    @jax.jit
+    def both(steps: Steps) -> Any:
+        f = log_ratio(steps)
+        return log_variance(f), 2 * tb(steps, -jnp.mean(f))
+
+    variance, biased = both(steps)
     # The mean over ordered pairs of distinct trajectories has n (n - 1) terms, not n^2.
-    assert float(log_variance(f)) == pytest.approx(biased * 3 / 2, rel=1e-5)
+    assert float(variance) == pytest.approx(float(biased) * 3 / 2, rel=1e-5)
 
 
 def test_penalties_are_quadratic_near_zero_and_linear_far_away() -> None:
-    small, large = jnp.array(1e-2), jnp.array(40.0)
     for name, penalty in PENALTIES.items():
-        assert float(penalty(jnp.array(0.0))) == 0
-        assert float(penalty(small)) == pytest.approx(1e-4, rel=1e-2)
-        assert float(penalty(-large)) == float(penalty(large))
-        slope = float(jax.grad(penalty)(large))
-        assert slope == pytest.approx(80 if name == "square" else 2, rel=1e-6)
+        both = jax.jit(jax.vmap(jax.value_and_grad(penalty)))
+        values, slopes = map(np.asarray, both(np.array([0, 1e-2, 40, -40], np.float32)))
+        assert values[0] == 0
+        assert values[1] == pytest.approx(1e-4, rel=1e-2)
+        assert values[2] == values[3]
+        assert slopes[2] == pytest.approx(80 if name == "square" else 2, rel=1e-6)
 
 
 def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets() -> None:
     # Three trajectories, each to its own x: p_F / p_B is then the terminal law up to a constant.
-    def sampler(law: list[float]) -> Steps:
-        zero = jnp.zeros((3, 1))
-        log_p = jnp.log(jnp.array(law))[:, None]
-        return Steps(log_p, zero, zero, jnp.ones((3, 1), bool), jnp.log(jnp.array([1.0, 2.0, 4.0])))
+    def sampler(law: list[float]) -> Any:
+        zero = np.zeros((3, 1))
+        log_p = np.log(law)[:, None]
+        terms: tuple[Any, ...] = (log_p, zero, zero, zero == 0, np.log([1.0, 2.0, 4.0]))
+        return cast(Steps(*terms), "float32")
+
+    aggregated = jax.jit(lambda *steps: log_variance(aggregated_ratio(steps[0], steps[1:])))
+    streaming = jax.jit(lambda *steps: log_variance(streaming_ratio(*steps)))
 
     first, second = [0.5, 0.25, 0.25], [0.2, 0.4, 0.4]
     product = [0.1, 0.1, 0.1]
-    combined = aggregated_ratio(sampler(product), [sampler(first), sampler(second)])
-    assert float(log_variance(combined)) == pytest.approx(0, abs=1e-10)
-    wrong = aggregated_ratio(sampler(first), [sampler(first), sampler(second)])
-    assert float(log_variance(wrong)) > 0.1
+    combined = aggregated(*map(sampler, (product, first, second)))
+    assert float(combined) == pytest.approx(0, abs=1e-10)
+    assert float(aggregated(*map(sampler, (first, first, second)))) > 0.1
     # R_T = (1, 2, 4) times the previous law (1/2, 1/4, 1/4) is (2, 2, 4) / 8 after scaling.
-    streamed = streaming_ratio(sampler([0.25, 0.25, 0.5]), sampler(first))
-    assert float(log_variance(streamed)) == pytest.approx(0, abs=1e-10)
-    assert float(log_variance(streaming_ratio(sampler(second), sampler(first)))) > 0.1
+    streamed = streaming(sampler([0.25, 0.25, 0.5]), sampler(first))
+    assert float(streamed) == pytest.approx(0, abs=1e-10)
+    assert float(streaming(sampler(second), sampler(first))) > 0.1
 
 
+@pytest.mark.crosscheck("flow_matching.fm_residuals", "policies.Policy.log_flow")
 @pytest.mark.parametrize(
     ("name", "p_b"),
     crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"]),

@@ -1,0 +1,84 @@
+"""How numbers are compared, and how often a function is compiled."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+import jax
+import numpy as np
+
+Precision = Literal["float32", "float64"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+# What two orders of the same operations may differ by, relative to the largest number: kernels are
+# sums and products of a few hundred numbers of order one, and soft-maxes of logits up to about 30,
+# so some hundreds of the units in the last place, 6e-8 and 1e-16.
+TOLERANCE: dict[Precision, float] = {"float32": 1e-4, "float64": 1e-12}
+
+
+def distance(found: Any, expected: Any) -> float:
+    """The largest difference, relative to the largest number."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    difference = np.abs(found - expected).max(initial=0)
+    return float(difference / max(np.abs(expected).max(initial=0), 1e-30))
+
+
+def tree_distance(found: Any, expected: Any) -> float:
+    """The largest distance of two leaves; infinite if types, shapes, integers or flags differ."""
+    if jax.tree.structure(found) != jax.tree.structure(expected):  # type: ignore[operator]
+        return np.inf
+    leaves, others = jax.tree.leaves(found), jax.tree.leaves(expected)
+    worst = 0.0
+    for a, b in zip(map(np.asarray, leaves), map(np.asarray, others), strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            return np.inf
+        if np.issubdtype(a.dtype, np.inexact):
+            worst = max(worst, distance(a, b))
+        elif not np.array_equal(a, b):
+            return np.inf
+    return worst
+
+
+class Compiled:
+    """A function under `jax.jit`, what is no array being constant, which counts its compilations.
+
+    Attributes:
+        traces: how many programs were made.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        self.traces = 0
+
+        def traced(*arguments: Any) -> Any:
+            self.traces += 1
+            return function(*arguments)
+
+        self._jitted = eqx.filter_jit(traced)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The result of the compiled function."""
+        return self._jitted(*arguments)
+
+
+def eagerly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of the same function, operation by operation, loops in Python."""
+    with jax.disable_jit():
+        return function(*arguments)
+
+
+_programs = 0
+
+
+def _count(event: str, duration_secs: float, **kwargs: str | int) -> None:
+    global _programs
+    _programs += event == "/jax/core/compile/backend_compile_duration"
+
+
+jax.monitoring.register_event_duration_secs_listener(_count)
+
+
+def compilations(function: Callable[..., Any], *arguments: Any) -> int:
+    """How many programs a call compiles, in it and in all that it calls."""
+    before = _programs
+    function(*arguments)
+    return _programs - before

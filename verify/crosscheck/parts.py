@@ -1,0 +1,157 @@
+"""What `fast` has that must be cross-checked, found by looking, and the markers of the tests.
+
+A part is known by its name below `fast`: `losses.tb`, `policies.Policy.log_p_f`.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import equinox as eqx
+
+import fast
+from fast.dynamics import AbstractDynamics
+from fast.environments import AbstractEnvironment
+from fast.networks import AbstractNetwork
+
+# Classes of which instances are compared, with every option, where they are listed as cases.
+COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment)
+
+# Modules without numbers to compare. A new module is not here, so that its parts are asked for.
+ELSEWHERE = {
+    "bridge": "is the comparison itself, with controls in test_environments and test_laws",
+    "checking": "likewise",
+    "dynamics.recurrence": "draws initial weights",
+    "environments.interface": "part of checking",
+    "job": "starts and resumes runs: tests/test_runs.py",
+    "meter": "chooses among figures that are compared: tests/test_runs.py",
+    "models": "builds what is compared from a configuration: tests/test_matrix.py",
+    "plotting": "draws pictures",
+    "run_setup": "builds a run: tests/test_runs.py",
+    "runs": "reads and writes files: tests/test_runs.py",
+    "training": "hands gradients to optax: tests/test_training.py",
+}
+
+
+class Marked(NamedTuple):
+    """A marker: a test function, its file, and the part that it says it compares."""
+
+    file: str
+    test: str
+    part: str
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """The modules of `fast` that compute: those that import JAX, Equinox or NumPy."""
+    names = [info.name for info in pkgutil.walk_packages(fast.__path__, "fast.")]
+    found = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    return tuple(module for module in found if _computes(module))
+
+
+def _computes(module: ModuleType) -> bool:
+    imported = {value.__name__ for value in vars(module).values() if inspect.ismodule(value)}
+    return bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"})
+
+
+def below_fast(module: ModuleType) -> str:
+    """The name without the package."""
+    return module.__name__.removeprefix("fast.")
+
+
+def own(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The public functions and classes that a module defines."""
+    for name, value in vars(module).items():
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__:
+            yield name, value
+
+
+def functions(module: ModuleType) -> dict[str, Any]:
+    """The public functions of a module, those with derivatives of their own included."""
+    return {
+        name: value for name, value in own(module) if callable(value) and not inspect.isclass(value)
+    }
+
+
+def parts(searched: Iterable[ModuleType]) -> set[str]:
+    """Every function, network, and public method of the other classes that hold arrays."""
+    found = set()
+    for module in searched:
+        if below_fast(module) in ELSEWHERE:
+            continue
+        found |= {f"{below_fast(module)}.{name}" for name in functions(module)}
+        for kind in concrete(eqx.Module, [module]):
+            if issubclass(kind, AbstractNetwork):
+                found.add(f"{below_fast(module)}.{kind.__name__}")
+            elif not issubclass(kind, COMPARED_AS_CASES):
+                name = f"{below_fast(module)}.{kind.__name__}"
+                found |= {f"{name}.{method}" for method in _methods(kind)}
+    return found
+
+
+def _methods(kind: type) -> Iterator[str]:
+    for name, value in vars(kind).items():
+        if callable(value) and (name == "__call__" or not name.startswith("_")):
+            yield name
+
+
+def concrete(base: type, searched: Iterable[ModuleType]) -> set[type]:
+    """The subclasses that are not abstract."""
+    return {
+        kind
+        for module in searched
+        for _, kind in own(module)
+        if inspect.isclass(kind) and issubclass(kind, base) and not inspect.isabstract(kind)
+    }
+
+
+def options(kind: type) -> Iterator[tuple[str, Any]]:
+    """The options of a class with each of their values: fields of type `Literal` and `bool`."""
+    for base in kind.__mro__:
+        for name, annotation in inspect.get_annotations(base).items():
+            values: tuple[Any, ...] = (False, True) if annotation is bool else ()
+            if str(get_origin(annotation)) == str(Literal):
+                values = get_args(annotation)
+            yield from ((name, value) for value in values)
+
+
+def without_case(kinds: Iterable[type], cases: Iterable[object]) -> set[str]:
+    """The classes of which no case is an instance, and the options that no case chooses."""
+    listed = list(cases)
+    missing = set()
+    for kind in kinds:
+        ours = [case for case in listed if type(case) is kind]
+        if not ours:
+            missing.add(kind.__name__)
+        for name, value in options(kind):
+            if all(getattr(case, name) != value for case in ours):
+                missing.add(f"{kind.__name__}.{name} = {value!r}")
+    return missing
+
+
+@cache
+def marked_tests() -> tuple[Marked, ...]:
+    """Every `crosscheck` marker of the tests beside this file, read from their source."""
+    return tuple(
+        Marked(path.stem, node.name, argument.value)
+        for path in sorted(Path(__file__).parent.glob("test_*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)
+        if decorator.func.attr == "crosscheck"
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    )
+
+
+def without_test(wanted: Iterable[str], markers: Iterable[Marked]) -> set[str]:
+    """The parts that no marker names, neither alone nor by their module."""
+    named = {marker.part for marker in markers}
+    return {part for part in wanted if part not in named and part.rpartition(".")[0] not in named}
