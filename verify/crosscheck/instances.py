@@ -1,16 +1,18 @@
 """Minimal presets of every problem, and untrained networks on them."""
 
+import functools
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fast.bridge import Enumeration, enumerate_environment
 from fast.config import TrainConfig
-from fast.environments import AbstractEnvironment, AnyProblem, make_environment
+from fast.environments import AbstractEnvironment, AnyProblem, TabularEnvironment, make_environment
 from fast.models import make_policy
 from fast.policies import Policy
 from fast.tasks import Six6Config
@@ -84,6 +86,12 @@ VARIANTS: dict[str, AnyProblem] = {
     "walk, sinusoidal": LazyRandomWalk(3, 4, 1, "sinusoidal"),
 }
 
+# Problems of a user's own, turned into tables: with features of their states, and without.
+TABLES: dict[str, Grid | EdgeAddition] = {
+    "grid, as tables": Grid(3, 2),
+    "graphs, as tables": UNEVEN,
+}
+
 
 class Instance(NamedTuple):
     """A problem, its environment, and both enumerated."""
@@ -93,23 +101,38 @@ class Instance(NamedTuple):
     enumeration: Enumeration
 
 
+@functools.cache
 def make_instance(name: str) -> Instance:
     """The preset of that name."""
-    problem = (PROBLEMS | VARIANTS)[name]
-    environment = make_environment(problem)
+    problem: AnyProblem = (PROBLEMS | VARIANTS | TABLES)[name]
+    environment: AbstractEnvironment[Any] = make_environment(problem)
+    if name in TABLES and isinstance(problem, Grid):
+        environment = TabularEnvironment.from_problem(problem, _coordinates)
+    elif name in TABLES and isinstance(problem, EdgeAddition):
+        environment = TabularEnvironment.from_problem(problem)
     return Instance(problem, environment, enumerate_environment(problem, environment))
 
 
+def _coordinates(state: Any) -> list[float]:
+    """The features of a cell: where it is, and whether the trajectory has ended."""
+    return [*map(float, state.coordinates), float(state.stopped)]
+
+
 def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **options: Any) -> Policy:
-    """A policy with random weights, far from uniform; options are those of a configuration."""
+    """A policy with random weights and biases, far from uniform; options as in a configuration.
+
+    The weights are NumPy's: an untrained policy of `make_policy` is nearly uniform, without biases,
+    and each of its arrays is drawn by a program to be compiled.
+    """
     config: TrainConfig = Six6Config(**{"parameters": 6_000, "latent_size": 8, **options})
-    policy = make_policy(config, environment, key=jax.random.key(seed))
-    # The last layers start small, so that an untrained policy is nearly uniform; undo that.
-    rebuilt: Policy = eqx.tree_at(
-        lambda p: p.network.head.weights[-1], policy, replace_fn=lambda weights: weights * 100
+    shapes = eqx.filter_eval_shape(make_policy, config, environment, key=jax.random.key(0))
+    rng = np.random.default_rng(seed)
+
+    def draw(leaf: Any) -> Any:
+        scale = (2 / leaf.shape[0]) ** 0.5
+        return jnp.asarray(rng.normal(size=leaf.shape) * scale, leaf.dtype)
+
+    policy: Policy = jax.tree.map(
+        lambda leaf: draw(leaf) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf, shapes
     )
-    if policy.backward_head is not None:
-        rebuilt = eqx.tree_at(
-            lambda p: p.backward_head.weights[-1], rebuilt, replace_fn=lambda weights: weights * 100
-        )
-    return rebuilt
+    return policy

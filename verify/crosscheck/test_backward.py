@@ -1,7 +1,7 @@
 """Backward policies: what is sampled backwards, and the mass of one that reads latents."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from fast.bridge import decode_all
 from fast.laws import base_log_p_b, exact_law
-from fast.replay import Buffer, add, choose, empty_buffer
+from fast.replay import Buffer, Replay, add, choose, empty_buffer
 from fast.rollout import Trajectories, sample_backward
 from fast.steps import evaluate
 from reference import FLOAT64, BackwardKernel, path_sums
@@ -21,6 +21,7 @@ from verify.scopes import crossed
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
+@pytest.mark.crosscheck("rollout.sample_backward", "laws.base_log_p_b")
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)
@@ -176,7 +177,8 @@ def _filled(rewards: list[float], capacity: int) -> Buffer:
     return buffer
 
 
-@pytest.mark.parametrize("kind", ["uniform", "reward"])
+@pytest.mark.crosscheck("replay.empty_buffer", "replay.add", "replay.choose")
+@pytest.mark.parametrize("kind", get_args(Replay)[1:])
 def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: Any) -> None:
     # Six states into four places: the last four are left. A half-full buffer never gives a hole.
     for rewards, capacity, left in (

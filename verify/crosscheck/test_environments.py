@@ -1,7 +1,8 @@
 """Every environment against its problem: nodes, edges, masks, parents, terminals, rewards."""
 
+import math
 from collections import Counter
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -26,14 +27,15 @@ from fast.environments import (
     WalkEnvironment,
     make_environment,
 )
+from fast.environments.encodings import encode_numbers
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
 from reference.problems import BitSequences, EdgeAddition, Grid, Sets, TableSequences
 from reference.problems.presets import PAPER
-from verify.crosscheck.instances import PROBLEMS, VARIANTS, Instance, make_instance
+from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, Instance, make_instance
 
 
-@pytest.fixture(params=[*PROBLEMS, *VARIANTS], scope="module")
+@pytest.fixture(params=[*PROBLEMS, *VARIANTS, *TABLES], scope="module")
 def instance(request: pytest.FixtureRequest) -> Instance:
     return make_instance(request.param)
 
@@ -73,10 +75,13 @@ def test_random_terminals_are_uniform_on_the_terminals(instance: Instance) -> No
     assert statistic <= chi2.ppf(1 - 1e-6, len(dag.terminals) - 1)
 
 
-@pytest.mark.parametrize("encoding", ["natural", "fourier"])
+# The default is that of every other test.
+@pytest.mark.parametrize("encoding", get_args(Encoding)[1:])
 def test_other_observations_tell_all_inner_states_apart(
     instance: Instance, encoding: Encoding
 ) -> None:
+    if isinstance(instance.environment, TabularEnvironment):
+        pytest.skip("a user's own features, or one-hot")
     if isinstance(instance.problem, Sets | EdgeAddition):
         with pytest.raises(InputError, match=f"the encoding is '{encoding}'"):
             make_environment(instance.problem, encoding)
@@ -86,6 +91,20 @@ def test_other_observations_tell_all_inner_states_apart(
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *inner)
     rows = np.asarray(jax.jit(jax.vmap(environment.observe))(states))
     assert len(np.unique(rows, axis=0)) == len(inner)
+
+
+@pytest.mark.crosscheck("environments.encodings.encode_numbers")
+@pytest.mark.parametrize("encoding", ["natural", "fourier"])
+def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
+    numbers = np.array([0.0, 1.0, -3.0, 7.5])
+    waves = [
+        [wave(x / 10_000 ** (k / 16)) for wave in (math.sin, math.cos) for k in range(16)]
+        for x in numbers
+    ]
+    expected = numbers if encoding == "natural" else np.ravel(waves)
+    found = jax.jit(encode_numbers, static_argnums=1)(numbers, encoding)
+    # float32: angles up to 7.5, rounded to 5e-7.
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_encoding_that_no_environment_knows_is_refused(instance: Instance) -> None:

@@ -1,6 +1,6 @@
 """Gradients of sampled losses against the gradients of the exact expected losses."""
 
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -8,9 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.bridge import to_float64
+from fast.config import LossName
+from fast.environments import AbstractEnvironment
+from fast.flow_matching import fm_residuals
 from fast.gradients import BLOCK, evaluate_with_pullback
-from fast.objectives import Batch, Sampler, loss_and_gradient
+from fast.objectives import (
+    Batch,
+    Sampler,
+    TrainState,
+    draw_batch,
+    loss_and_gradient,
+    loss_and_gradient_on_devices,
+)
 from fast.policies import Policy
+from fast.replay import add, empty_buffer
 from fast.rollout import Exploration, sample_trajectories, uniforms
 from fast.steps import evaluate
 from fast.tasks import LinesConfig
@@ -24,6 +36,8 @@ from reference import (
     lift,
     tb_objective,
 )
+from verify.crosscheck import by_hand
+from verify.crosscheck.compare import TOLERANCE, Compiled, tree_distance
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 
 LOG_Z, EPSILON, BATCH, BATCHES = 0.3, 0.4, 8, 400
@@ -96,7 +110,7 @@ def _flat(tree: Any) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("dynamics", ["markov", "srwm"])
 def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> None:
     instance = make_instance("lines")
-    policy = random_policy(instance.environment, dynamics=dynamics)
+    policy = random_policy(instance.environment, seed=1, dynamics=dynamics)
     config = LinesConfig(loss=loss, dynamics=dynamics)
     sampler = Sampler(policy, jnp.float32(LOG_Z))
 
@@ -126,6 +140,7 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         assert np.abs(found.mean(0) * 7 / 8 - directions @ exact)[0] > 2 * error[0]
 
 
+@pytest.mark.crosscheck("gradients.evaluate_with_pullback")
 @pytest.mark.parametrize("loss", ["tb", "subtb"])
 @pytest.mark.parametrize("p_b", ["uniform", "learned"])
 def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> None:
@@ -146,7 +161,7 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> N
         steps = evaluate(eqx.combine(arrays, static), environment, drawn)
         return jnp.sum(weights * jnp.stack(steps[:3]))
 
-    @eqx.filter_jit
+    @Compiled
     def in_blocks(known: Any, *weights: Any) -> Any:
         steps, pullback = evaluate_with_pullback(policy, environment, drawn, known)
         return steps[:3], [pullback(w) for w in weights]
@@ -155,9 +170,129 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> N
     whole = eqx.filter_jit(evaluate)(policy, environment, drawn)
     # Control: weights on padding change nothing, weights on steps do.
     off = jnp.where(drawn.active, 0.0, weights)
-    for known in (None, log_p_f):
+    for number, known in enumerate((None, log_p_f), start=1):
         steps, (of_weights, of_padding) = in_blocks(known, weights, off)
         for a, b in zip(steps, whole[:3], strict=True):
             assert np.abs(np.asarray(a - b)).max() < 1e-5
         assert np.abs(_flat(of_weights) - plain).max() < 1e-4 * np.abs(plain).max()
         assert not _flat(of_padding).any()
+        in_blocks(known, off, weights)
+        assert in_blocks.traces == number
+
+
+class Small(NamedTuple):
+    """A sampler with a flow and a learned `p_B`, and a batch of its trajectories, in float64."""
+
+    environment: AbstractEnvironment[Any]
+    sampler: Sampler
+    batch: Batch
+    direction: Sampler
+
+
+@pytest.fixture(scope="module")
+def small() -> Small:
+    environment = make_instance("grid, as tables").environment
+    policy = random_policy(environment, dynamics="markov", loss="subtb", p_b="learned")
+    other = random_policy(environment, seed=1, dynamics="markov", loss="subtb", p_b="learned")
+    draws = uniforms(jax.random.key(0), environment, BATCH)
+    drawn, _ = eqx.filter_jit(sample_trajectories)(policy, environment, draws)
+    with jax.enable_x64(True):
+        sampler, direction = (
+            Sampler(to_float64(p), jnp.asarray(LOG_Z, jnp.float64)) for p in (policy, other)
+        )
+    return Small(environment, sampler, Batch(drawn, None), direction)
+
+
+def moved(small: Small, step: float) -> Sampler:
+    """The sampler, a step along the direction."""
+
+    def move(leaf: Any, by: Any) -> Any:
+        return jnp.asarray(np.asarray(leaf) + step * np.asarray(by), leaf.dtype)
+
+    arrays, rest = eqx.partition(small.sampler, eqx.is_inexact_array)
+    along = eqx.filter(small.direction, eqx.is_inexact_array)
+    result: Sampler = eqx.combine(jax.tree.map(move, arrays, along), rest)
+    return result
+
+
+@pytest.mark.crosscheck("objectives.loss_and_gradient")
+@pytest.mark.parametrize("loss", get_args(LossName))
+def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
+    small: Small, loss: LossName
+) -> None:
+    config = LinesConfig(loss=loss, dynamics="markov", penalty="log-cosh", subtb_lambda=0.7)
+    environment, trajectories = small.environment, small.batch.trajectories
+
+    def by_hand_at(step: float) -> float:
+        sampler = moved(small, step)
+        if loss == "fm":
+            residuals = terms(fm_residuals, sampler.policy, environment, trajectories)
+            chosen = np.asarray(residuals)[np.asarray(trajectories.active)]
+            return float(np.mean([by_hand.log_cosh(r) for r in chosen]))
+        steps = jax.tree.map(np.asarray, terms(evaluate, sampler.policy, environment, trajectories))
+        log_z, penalty = float(sampler.log_z), by_hand.log_cosh
+        return {
+            "tb": lambda: by_hand.tb(steps, log_z, penalty),
+            "log_variance": lambda: by_hand.log_variance(by_hand.log_ratio(steps)),
+            "db": lambda: by_hand.db(steps, penalty),
+            "subtb": lambda: by_hand.subtb(steps, 0.7, penalty),
+        }[loss]()
+
+    with jax.enable_x64(True):
+        compiled = Compiled(loss_and_gradient)
+        value, log_z, gradient = compiled(config, environment, small.sampler, small.batch)
+        compiled(config, environment, moved(small, 0.1), small.batch)
+        slope = _flat(gradient) @ _flat(eqx.filter(small.direction, eqx.is_inexact_array))
+        # Central differences of float64: rounding and curvature of about 1e-9 each.
+        difference = (by_hand_at(1e-5) - by_hand_at(-1e-5)) / 2e-5
+        assert float(value) == pytest.approx(by_hand_at(0), rel=TOLERANCE["float64"])
+    assert compiled.traces == 1
+    assert slope == pytest.approx(difference, rel=1e-6)
+    # What is reported as log Z: the parameter, the best constant, or the flow at the start.
+    assert np.isfinite(log_z)
+    if loss == "tb":
+        assert float(log_z) == LOG_Z
+    # Control: the gradient has a part along the direction that central differences can see.
+    assert abs(difference) > 1e-2
+
+
+terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
+
+
+@pytest.mark.crosscheck("objectives.draw_batch", "objectives.loss_and_gradient_on_devices")
+def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(small: Small) -> None:
+    environment = small.environment
+    policy = random_policy(environment, dynamics="markov")
+    sampler = Sampler(policy, jnp.float32(LOG_Z))
+    draws = jnp.asarray(np.random.default_rng(0).uniform(size=(6, 12)), jnp.float32)
+    final, log_reward = small.batch.trajectories.final, small.batch.trajectories.log_reward
+
+    def state(step: int, buffer: Any = None) -> TrainState:
+        return TrainState(sampler, None, buffer, jnp.int32(step))
+
+    config = LinesConfig(dynamics="markov", epsilon=1.0, steps=10, replay="uniform", batch=12)
+    buffer = eqx.filter_jit(add)(empty_buffer(environment, 16), final, log_reward)
+    drawing = Compiled(draw_batch)
+    batch, later = drawing(config, environment, state(0, buffer), draws)
+    ends = np.asarray(batch.trajectories.final.node)
+    # Half of each: six ends that were new to the buffer, then six that were in it already.
+    assert int(later.added) == BATCH + 6
+    assert set(np.asarray(later.states.node)[BATCH : BATCH + 6]) == set(ends[:6])
+    assert set(ends[6:]) <= set(np.asarray(final.node)) | set(ends[:6])
+    assert batch.log_p_f is None
+    # From half of the steps on there is no exploration: forwards it is p_F itself.
+    for step, is_on_policy in ((0, False), (5, True), (9, True)):
+        explored, _ = drawing(config, environment, state(step, buffer), draws)
+        plain, _ = eqx.filter_jit(sample_trajectories)(policy, environment, draws[1:, 6:])
+        same = np.array_equal(explored.trajectories.actions[:6], plain.actions)
+        assert same == is_on_policy
+    assert drawing.traces == 1
+    # A mesh of one device is the machine itself.
+    alone = LinesConfig(dynamics="markov", batch=12)
+    sharing = Compiled(loss_and_gradient_on_devices)
+    shared = sharing(alone, environment, state(0), draws)
+    sharing(alone, environment, state(1), draws)
+    assert sharing.traces == 1
+    batch, _ = eqx.filter_jit(draw_batch)(alone, environment, state(0), draws)
+    expected = eqx.filter_jit(loss_and_gradient)(alone, environment, sampler, batch)
+    assert tree_distance(shared, expected) <= TOLERANCE["float32"]

@@ -18,6 +18,7 @@ from scipy.special import softmax
 
 from fast.bridge import Enumeration, enumerate_environment
 from fast.environments import GraphEnvironment, make_environment
+from fast.environments.graphs import adjacency_matrix
 from fast.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.networks import AbstractNetwork
 from reference import Dynamics
@@ -155,6 +156,15 @@ def logits(instance: Instance, name: str) -> Floats:
 # The environment
 
 
+@pytest.mark.crosscheck("environments.graphs.adjacency_matrix")
+def test_adjacency_matrices_are_symmetric_and_have_the_edges() -> None:
+    for edges in ((), ((0, 1),), ((0, 3), (1, 2), (2, 3))):
+        found = np.zeros((4, 4), bool)
+        for i, j in edges:
+            found[i, j] = found[j, i] = True
+        assert np.array_equal(adjacency_matrix(edges, 4), found)
+
+
 def test_graphs_are_observed_as_their_adjacency_matrices(fork: Instance) -> None:
     n = len(fork.problem.features)
     for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
@@ -239,6 +249,12 @@ def literal_logits(
     return np.array(outputs)
 
 
+@pytest.mark.crosscheck(
+    "graph_networks.GCNNetwork",
+    "graph_networks.TemporalGCNNetwork",
+    "graph_networks.EdgeScorer.__call__",
+    "graph_networks.EdgeScorer.adjacency",
+)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_networks_equal_the_printed_equations(
     name: str, paper: Instance, featured: Instance

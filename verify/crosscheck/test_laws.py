@@ -1,21 +1,32 @@
 """Laws of networks: the streamed sums in floats against exact rationals on the lifted DAG."""
 
+from typing import get_args
+
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fast.bridge import exact_policy
+from fast.environments.interface import encode_all
 from fast.laws import complete_histories, exact_law
+from fast.networks import ReadOutNetwork
+from fast.policies import BackwardKind
+from fast.rollout import Trajectories
+from fast.steps import evaluate
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
 from verify.scopes import crossed
 
 
+@pytest.mark.crosscheck("laws.exact_law", "networks.ReadOutNetwork")
 @pytest.mark.parametrize(("name", "dynamics"), crossed(PROBLEMS, ("markov", "srwm")))
 def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
     instance = make_instance(name)
     policy = random_policy(instance.environment, dynamics=dynamics)
+    assert isinstance(policy.network, ReadOutNetwork)
     lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
     p_t = marginal(exact)
     assert sum(p_t) == 1
@@ -34,6 +45,35 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
         assert law.log_ratio_range == pytest.approx(
             (min(residuals), max(residuals)), abs=tolerance * 50
         )
+
+
+@pytest.mark.crosscheck("laws.complete_histories")
+@pytest.mark.parametrize("p_b", get_args(BackwardKind))
+def test_every_history_is_there_with_its_probabilities(p_b: BackwardKind) -> None:
+    instance = make_instance("synthetic, prepend-append")
+    policy = random_policy(instance.environment, dynamics="linear", p_b=p_b)
+    dag, enumeration = instance.enumeration.dag, instance.enumeration
+    paths = list(dag.trajectories())
+    nodes = np.array([[0, *(dag.edges[edge][1] for edge in tau)] for tau in paths])
+    states = encode_all(instance.environment, dag.labels)
+    action_of = {int(enumeration.edge[u, a]): a for u, a in np.argwhere(enumeration.edge >= 0)}
+    actions = np.array([[action_of[edge] for edge in tau] for tau in paths])
+    final = jax.tree.map(lambda leaf: leaf[nodes[:, -1]], states)
+    drawn = Trajectories(
+        jax.tree.map(lambda leaf: leaf[nodes], states),
+        jnp.asarray(actions),
+        jnp.ones(actions.shape, bool),
+        final,
+        jnp.zeros(len(paths)),
+    )
+    steps = eqx.filter_jit(evaluate)(policy, instance.environment, drawn)
+    expected = np.stack([nodes[:, -1], steps.log_p_f.sum(1), steps.log_p_b.sum(1)])
+    blocks = list(complete_histories(policy, enumeration, float64=False))
+    found = np.concatenate([np.stack(block) for block in blocks], axis=1)
+    assert found.shape == (3, dag.trajectory_count)
+    # The numbers of no two trajectories to one terminal are within rounding of each other.
+    ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (found, expected))
+    assert ours == pytest.approx(theirs, abs=2e-4)
 
 
 def test_control_another_policy_has_another_law() -> None:

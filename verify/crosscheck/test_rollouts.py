@@ -1,21 +1,28 @@
 """Sampled trajectories against the reference: probabilities, losses and frequencies."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from fast.bridge import decode_all, exact_policy
 from fast.laws import sample_terminals
 from fast.losses import log_ratio, log_variance, tb
-from fast.policies import Policy
-from fast.rollout import Exploration, Trajectories, sample_trajectories, uniforms
-from fast.steps import Steps, evaluate
+from fast.policies import BackwardKind, Policy, masked_log_softmax
+from fast.rollout import (
+    Exploration,
+    Trajectories,
+    draw_action,
+    sample_trajectories,
+    uniforms,
+)
+from fast.steps import Steps, as_steps, evaluate, row_terms, rows_of
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -56,6 +63,108 @@ def draw(
     draws = uniforms(jax.random.key(seed), environment, batch)
     drawn, log_p_f = sample_trajectories(policy, environment, draws, Exploration(epsilon))
     return drawn, log_p_f, evaluate(policy, environment, drawn)
+
+
+class OneByOne(NamedTuple):
+    """Trajectories, their terms, and a network's outputs on the way, one step at a time."""
+
+    drawn: Trajectories
+    steps: Steps
+    by_rows: Steps
+    outputs: Any
+    seen: Any
+    masks: Any
+    parent_masks: Any
+    parents: Any
+
+
+@eqx.filter_jit
+def one_by_one(policy: Policy, environment: Any, draws: Any) -> OneByOne:
+    drawn, _ = sample_trajectories(policy, environment, draws)
+    time, batch = draws.shape
+    each = jax.vmap(jax.vmap(environment.observe))
+    seen = jnp.swapaxes(each(drawn.states), 0, 1)
+    latent, network = policy.network.initial((batch,)), policy.network
+    outputs = [network.evaluate(latent, seen[0])]
+    for observation in seen[1:]:
+        latent = network.advance(latent, observation)
+        outputs.append(network.evaluate(latent, observation))
+    found = jnp.stack(outputs, 1)
+    rows = rows_of(drawn)
+    before, after = (x.reshape(batch * time, -1) for x in (found[:, :-1], found[:, 1:]))
+    terms = row_terms(policy, environment, rows, before, after)
+    by_rows = as_steps(drawn, terms.reshape(3, batch, time))
+    whole = jax.vmap(jax.vmap(environment.mask)), jax.vmap(jax.vmap(environment.parent_mask))
+    parents = jax.vmap(environment.undo)(rows.before, rows.action).reshape(batch, time)
+    steps = evaluate(policy, environment, drawn)
+    masks, parent_masks = (mask(drawn.states) for mask in whole)
+    seen = jnp.swapaxes(seen, 0, 1)
+    return OneByOne(drawn, steps, by_rows, found, seen, masks, parent_masks, parents)
+
+
+def log_softmax_at(logits: Any, mask: Any, index: int) -> float:
+    """In float64, over what is legal."""
+    scores = np.where(mask, np.asarray(logits, np.float64), -np.inf)
+    return float(scores[index] - logsumexp(scores))
+
+
+def perceptron(head: Any, x: Any) -> Any:
+    """Leaky ReLUs between linear layers, in float64."""
+    weights = [np.asarray(w, np.float64) for w in head.weights]
+    biases = [np.asarray(b, np.float64) for b in head.biases]
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        x = x @ weight + bias
+        x = np.where(x > 0, x, 0.01 * x)
+    return x @ weights[-1] + biases[-1]
+
+
+@pytest.mark.crosscheck(
+    "steps.evaluate",
+    "steps.row_terms",
+    "steps.rows_of",
+    "steps.as_steps",
+    "policies.Policy.log_p_b",
+    "networks.Perceptron.__call__",
+)
+@pytest.mark.parametrize("p_b", get_args(BackwardKind))
+def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
+    instance = make_instance("walk" if p_b == "uniform" else "grid")
+    policy = random_policy(instance.environment, dynamics="gru", loss="subtb", p_b=p_b)
+    draws = uniforms(jax.random.key(4), instance.environment, 8)
+    found = jax.tree.map(np.asarray, one_by_one(policy, instance.environment, draws))
+    for row, t in np.argwhere(found.drawn.active):
+        outputs, action = found.outputs[row, t], found.drawn.actions[row, t]
+        expected = (
+            log_softmax_at(outputs[: policy.actions], found.masks[row, t], action),
+            outputs[-1],
+        )
+        mask, parent = found.parent_masks[row, t + 1], found.parents[row, t]
+        if p_b == "uniform":
+            log_p_b = -np.log(mask.sum())
+        elif p_b == "learned":
+            # A second look at the state alone.
+            head = perceptron(policy.backward_head, found.seen[row, t + 1].astype(np.float64))
+            log_p_b = log_softmax_at(head, mask, parent)
+        else:
+            later = found.outputs[row, t + 1, policy.actions : policy.actions + policy.parents]
+            log_p_b = log_softmax_at(later, mask, parent)
+        for steps in (found.steps, found.by_rows):
+            assert steps.log_p_f[row, t] == pytest.approx(expected[0], abs=TOLERANCE)
+            assert steps.log_flow[row, t] == pytest.approx(expected[1], abs=TOLERANCE)
+            assert steps.log_p_b[row, t] == pytest.approx(log_p_b, abs=TOLERANCE)
+    for steps in (found.steps, found.by_rows):
+        assert not any(term[~found.drawn.active].any() for term in steps[:3])
+    # Control: the terms differ between steps.
+    assert found.steps.log_p_f[found.drawn.active].std() > 0.1
+
+
+@pytest.mark.crosscheck("rollout.uniforms")
+def test_the_random_numbers_of_a_batch_are_uniform() -> None:
+    environment = make_instance("grid").environment
+    draws = np.asarray(uniforms(jax.random.key(0), environment, 2_000))
+    assert draws.shape == (environment.horizon, 2_000)
+    counts = np.bincount((draws * 20).astype(int).ravel(), minlength=20)
+    assert _chi_square(counts, np.full(20, draws.size / 20)) <= 1
 
 
 @pytest.fixture(
@@ -99,6 +208,7 @@ def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
     assert all(not dag.children[dag.end(tau)] for tau in sampled.trajectories)
 
 
+@pytest.mark.crosscheck("rollout.sample_trajectories")
 def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled) -> None:
     dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
     kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
@@ -169,6 +279,27 @@ def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
     assert _chi_square(counts, wrong * samples) > 1
 
 
+@pytest.mark.crosscheck("rollout.draw_action")
+def test_actions_are_drawn_by_inverting_the_distribution_function() -> None:
+    rng = np.random.default_rng(0)
+    logits, mask = rng.normal(size=(3, 4)), np.array([[1, 1, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]) > 0
+    for epsilon, temperature in ((0.0, 1.0), (0.4, 1.0), (0.0, 2.5), (0.7, 0.5)):
+        scores = np.where(mask, logits / temperature, -np.inf)
+        p = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+        p = (1 - epsilon) * p + epsilon * mask / mask.sum(1, keepdims=True)
+        draws = (np.arange(1000) + 0.5) / 1000
+        log_p = np.where(mask, logits, -1e9).astype(np.float32)
+        drawn = jax.jit(jax.vmap(draw_action, (None, None, 0, None)))(
+            log_p, mask, np.repeat(draws[:, None], 3, 1).astype(np.float32),
+            Exploration(jnp.float32(epsilon), jnp.float32(temperature)),
+        )  # fmt: skip
+        for row in range(3):
+            counts = np.bincount(np.asarray(drawn)[:, row], minlength=4)
+            # An interval of length p holds p * 1000 of equidistant points, up to one.
+            assert np.abs(counts - 1000 * p[row]).max() <= 1.5
+            assert not counts[~mask[row]].any()
+
+
 def test_exploration_mixes_in_uniform_actions() -> None:
     instance = make_instance("grid")
     policy = random_policy(instance.environment)
@@ -181,11 +312,15 @@ def test_exploration_mixes_in_uniform_actions() -> None:
     assert _chi_square(np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3), uniform) > 1
 
 
+@pytest.mark.crosscheck("policies.Policy.log_p_f", "policies.masked_log_softmax")
 def test_masked_actions_have_probability_zero_for_logits_of_any_sign() -> None:
     policy = random_policy(make_instance("grid").environment)
     mask = jnp.array([True, False, True])
     for logits in ([2.0, -1.0, 0.0], [-5.0, -1.0, -3.0], [0.0, 0.0, 0.0]):
         p = jnp.exp(policy.log_p_f(jnp.array(logits), mask))
+        assert np.allclose(p, np.exp(masked_log_softmax(jnp.array(logits), mask)), rtol=1e-6)
+        expected = np.exp(logits)[[0, 2]] / np.exp(logits)[[0, 2]].sum()
+        assert p[np.array([0, 2])] == pytest.approx(expected, rel=1e-6)
         assert float(p[1]) == 0.0
         assert float(p.sum()) == pytest.approx(1, abs=1e-6)
     # Control: the multiplicative mask of eq:policya turns a negative logit into +inf, 0 into NaN.
