@@ -1,0 +1,404 @@
+"""Every figure of a run against exact sums over all trajectories, or a second way in NumPy."""
+
+import math
+import statistics
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import binom, chi2
+
+from fast import estimates, evaluation, laws
+from fast.bridge import Ints, decode_all, exact_policy
+from fast.estimates import (
+    backward_paths,
+    curve_value,
+    estimated_fcs,
+    estimated_report,
+    exact_terminals,
+    forward_paths,
+    random_terminals,
+    total_variation_of_paths,
+)
+from fast.evaluation import (
+    enumerated_report,
+    has_exact_law,
+    law_of,
+    mean_best,
+    mean_of,
+    target_law,
+)
+from fast.laws import exact_law, sample_terminals, sampled_law
+from fast.networks import UniformNetwork
+from fast.policies import Policy, count_parameters, uniform_policy
+from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
+from reference.problems import closed_form
+from verify.crosscheck.compare import compilations
+from verify.crosscheck.instances import Instance, make_instance, random_policy
+
+Floats = npt.NDArray[np.float64]
+
+# A right estimate is further than this many standard errors from its expectation with a
+# probability below 1e-6.
+ERRORS = 5
+SEED = 3
+
+
+class Exact(NamedTuple):
+    """A policy on an instance, all trajectories summed; laws are of `x`, or of `tau`.
+
+    Attributes:
+        p_f: `p_F(tau)`.
+        mu: `pi(x) p_B(tau | x)`.
+        minus_f: `-f(tau) = log( R(x) p_B(tau | x) / p_F(tau) )`, in nats.
+        p_t: `p_T(x)`, exactly.
+        pi: `pi(x)`, exactly.
+    """
+
+    instance: Instance
+    policy: Policy
+    p_f: Floats
+    mu: Floats
+    minus_f: Floats
+    p_t: tuple[Fraction, ...]
+    pi: tuple[Fraction, ...]
+    log_z: float
+
+    @property
+    def tv(self) -> float:
+        """`TV(p_F, mu)`, of the laws of trajectories."""
+        return float(np.abs(self.p_f - self.mu).sum() / 2)
+
+
+def summed(instance: Instance, policy: Policy) -> Exact:
+    """Of a Markovian policy, whose lift is the DAG itself."""
+    enumeration = instance.enumeration
+    lifted, p_f = exact_policy(policy, enumeration, 100_000)
+    dag, p_b = lifted.dag, BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    pi = metrics.normalize(enumeration.rewards)
+    target = dict(zip(dag.terminals, pi, strict=True))
+    paths = list(dag.trajectories())
+    forward = np.array([float(p_f.along(tau)) for tau in paths])
+    mu = np.array([float(target[dag.end(tau)] * p_b.along(tau)) for tau in paths])
+    minus_f = np.log(mu / forward) + enumeration.log_z
+    return Exact(
+        instance, policy, forward, mu, minus_f, tuple(marginal(p_f)), pi, enumeration.log_z
+    )
+
+
+@pytest.fixture(scope="module")
+def exact() -> Exact:
+    instance = make_instance("synthetic, prepend-append")
+    return summed(instance, random_policy(instance.environment, dynamics="markov"))
+
+
+def is_near(found: float, law: Floats, values: Floats, count: int) -> bool:
+    """Whether a mean of so many samples is where it should be."""
+    expected = float((law * values).sum())
+    variance = float((law * (values - expected) ** 2).sum())
+    return abs(found - expected) <= ERRORS * math.sqrt(variance / count)
+
+
+def follows(drawn: Any, law: Floats, count: int) -> bool:
+    """Whether numbers of terminals look like samples of a law, at an error of 1e-6."""
+    found = np.bincount(drawn, minlength=len(law))
+    statistic = ((found - law * count) ** 2 / (law * count)).sum()
+    return bool(statistic <= chi2.ppf(1 - 1e-6, len(law) - 1))
+
+
+def numbers_of(instance: Instance, final: Any) -> Ints:
+    """The place of terminal states in the list of terminals."""
+    dag = instance.enumeration.dag
+    place = {dag.labels[x]: i for i, x in enumerate(dag.terminals)}
+    return np.array([place[label] for label in decode_all(instance.environment, final)])
+
+
+def fcs_by_hand(p: Floats, q: Floats, batches: Any) -> float:
+    """FCS (eq:fcsa), batch by batch."""
+    distances = []
+    for batch in batches:
+        of_p, of_q = sum(p[x] for x in batch), sum(q[x] for x in batch)
+        distances.append(sum(abs(p[x] / of_p - q[x] / of_q) for x in batch) / 2)
+    return statistics.fmean(distances)
+
+
+# Without enumeration
+
+
+@pytest.mark.crosscheck("estimates.random_terminals", "estimates.exact_terminals")
+def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
+    instance, size = exact.instance, len(exact.pi)
+    uniform = random_terminals(instance.environment, 4_000, SEED)
+    assert follows(numbers_of(instance, uniform), np.full(size, 1 / size), 4_000)
+    form = closed_form(instance.problem)
+    target = numbers_of(instance, exact_terminals(instance.environment, form, 4_000, SEED))
+    pi = np.array(exact.pi, float)
+    assert follows(target, pi, 4_000)
+    assert not follows(target, np.full(size, 1 / size), 4_000)
+
+
+@pytest.mark.crosscheck(
+    "estimates.forward_paths",
+    "estimates.backward_paths",
+    "estimates.total_variation_of_paths",
+    "estimates.curve_value",
+)
+def test_the_distance_of_trajectories_is_estimated_without_bias(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, environment, count = exact.policy, exact.instance.environment, 4_000
+    monkeypatch.setattr(estimates, "CURVE_SAMPLES", count)
+    # N5'': the distance is the mean of tanh(|f| / 2) under (p_F + mu) / 2.
+    value = np.tanh(np.abs(exact.minus_f - exact.log_z) / 2)
+    assert ((exact.p_f + exact.mu) / 2 * value).sum() == pytest.approx(exact.tv, rel=1e-12)
+    assert exact.tv >= metrics.total_variation(exact.p_t, exact.pi)
+    form = closed_form(exact.instance.problem)
+    final = exact_terminals(environment, form, count, SEED)
+    forward = forward_paths(policy, environment, count, SEED)
+    backward = backward_paths(policy, environment, final, SEED)
+    for paths, law in ((forward, exact.p_f), (backward, exact.mu)):
+        assert len(paths.log_reward) == count
+        minus_f = paths.log_reward - paths.log_path_ratio
+        assert is_near(float(minus_f.mean()), law, exact.minus_f, count)
+    found = total_variation_of_paths(exact.log_z, forward, backward)
+    assert abs(found.mean - exact.tv) <= ERRORS * found.standard_error
+    assert found.standard_error < 0.01
+    # Control: with another log Z it is another number.
+    wrong = total_variation_of_paths(exact.log_z + 1, forward, backward)
+    assert abs(wrong.mean - exact.tv) > ERRORS * wrong.standard_error
+    curve = curve_value(policy, environment, form, final, SEED)
+    assert curve is not None
+    assert abs(curve - exact.tv) <= ERRORS * found.standard_error
+    assert curve_value(policy, environment, None, final, SEED) is None
+
+
+@pytest.mark.crosscheck("estimates.estimated_fcs")
+def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "FCS_SIZE", 8)
+    environment, pi = exact.instance.environment, np.array(exact.pi, float)
+    final = random_terminals(environment, 32 * 8, SEED)
+    drawn = numbers_of(exact.instance, final)
+    log_rewards = np.log(pi[drawn])
+    whole, gap, log_p = estimated_fcs(exact.policy, environment, final, log_rewards, 8, SEED)
+    rows = [backward_paths(exact.policy, environment, final, SEED + i) for i in range(8)]
+    p = np.mean([np.exp(row.log_path_ratio) for row in rows], axis=0)
+    batches = np.arange(32 * 8).reshape(32, 8)
+    assert np.exp(log_p) == pytest.approx(p, rel=1e-12)
+    assert whole.mean == pytest.approx(fcs_by_hand(p, pi[drawn], batches), rel=1e-12)
+    half, _, _ = estimated_fcs(exact.policy, environment, final, log_rewards, 4, SEED)
+    assert half.mean - whole.mean == pytest.approx(gap, rel=1e-12)
+    # p_T(x) is the mean of the ratio over p_B: without bias, state by state.
+    p_t = np.array(exact.p_t, float)
+    for x in range(len(p_t)):
+        ratios = np.array([np.exp(row.log_path_ratio[drawn == x]) for row in rows]).ravel()
+        found = mean_of(ratios)
+        assert abs(found.mean - p_t[x]) <= ERRORS * found.standard_error + 1e-6
+
+
+@pytest.mark.crosscheck("estimates.estimated_report")
+def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 4_000
+    for name, value in (("SAMPLES", count), ("BACKWARD", 64), ("FCS_BATCHES", 16), ("FCS_SIZE", 8)):
+        monkeypatch.setattr(estimates, name, value)
+    environment = exact.instance.environment
+    form = closed_form(exact.instance.problem)
+    report, law, target = estimated_report([exact.policy], None, environment, form, SEED)
+    uniform = summed(exact.instance, uniform_policy(exact.policy))
+    for figures, what in ((report.learned[0], exact), (report.uniform, uniform)):
+        assert figures.tv is not None
+        assert abs(figures.tv.mean - what.tv) <= ERRORS * figures.tv.standard_error
+        assert figures.kl is not None
+        # KL(mu || p_F) is an upper bound of KL(pi || p_T).
+        assert is_near(figures.kl, what.mu, what.minus_f - what.log_z, count)
+        assert (what.mu * (what.minus_f - what.log_z)).sum() >= metrics.kl_divergence(
+            what.pi, what.p_t
+        )
+        assert is_near(figures.log_z.mean, what.p_f, what.minus_f, count)
+        assert (what.p_f * what.minus_f).sum() <= what.log_z
+        # With 64 trajectories a state, FCS is that of p_T but for a bias that the report names.
+        final = random_terminals(environment, 16 * 8, SEED)
+        batches = numbers_of(exact.instance, final).reshape(16, 8)
+        p, q = np.array(what.p_t, float), np.array(what.pi, float)
+        assert figures.fcs is not None
+        assert figures.fcs.mean == pytest.approx(fcs_by_hand(p, q, batches), abs=0.02)
+    drawn = numbers_of(exact.instance, final)
+    q = np.array(exact.pi, float)[drawn]
+    assert target == pytest.approx(q / q.sum(), rel=1e-5)
+    p = np.array(exact.p_t, float)[drawn]
+    assert law[0] == pytest.approx(p / p.sum(), rel=0.5)
+    assert report.log_z == pytest.approx(exact.log_z, abs=1e-6)
+    # The best 20 of 16 terminals, all found: the mean of all.
+    rewards = exact.instance.enumeration.log_rewards
+    assert report.exact is not None
+    assert report.exact.best == pytest.approx(rewards.mean(), rel=1e-5)
+    # Control: the two policies have different figures.
+    first, second = report.learned[0].tv, report.uniform.tv
+    assert first is not None
+    assert second is not None
+    assert abs(first.mean - second.mean) > ERRORS * first.standard_error
+
+
+# With enumeration
+
+
+@pytest.mark.crosscheck(
+    "evaluation.enumerated_report", "evaluation.target_law", "laws.sample_terminals"
+)
+def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("TOP_SAMPLES", 60), ("FCS_BATCHES", 400), ("FCS_SIZE", 3)):
+        monkeypatch.setattr(evaluation, name, value)
+    monkeypatch.setattr(evaluation, "TOP_SHARE", 0.2)
+    monkeypatch.setattr(evaluation, "MEAN_BEST", 3)
+    environment, enumeration = exact.instance.environment, exact.instance.enumeration
+    assert target_law(enumeration) == pytest.approx(np.array(exact.pi, float), rel=1e-15)
+    law = exact_law(exact.policy, enumeration, float64=True)
+    report = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
+    walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
+    samplers = (
+        (report.learned[0], exact.p_t, exact.policy, SEED + 1),
+        (report.uniform, walk, uniform_policy(exact.policy), SEED),
+    )
+    for figures, p_t, policy, seed in samplers:
+        assert figures.tv is not None
+        assert figures.kl is not None
+        assert figures.fcs is not None
+        tv = float(metrics.total_variation(p_t, exact.pi))
+        assert figures.tv.mean == pytest.approx(tv, rel=1e-12)
+        assert figures.tv.standard_error == 0
+        assert figures.kl == pytest.approx(metrics.kl_divergence(exact.pi, p_t), rel=1e-11)
+        fcs = float(metrics.fcs(p_t, exact.pi, 3))
+        assert abs(figures.fcs.mean - fcs) <= ERRORS * figures.fcs.standard_error
+        batches = metrics.uniform_batches(len(p_t), 3, 400, seed=0)
+        by_hand = fcs_by_hand(np.array(p_t, float), np.array(exact.pi, float), batches)
+        assert figures.fcs.mean == pytest.approx(by_hand, rel=1e-12)
+        # What was sampled, and the best of it, by sorting.
+        (block,) = sample_terminals(policy, environment, enumeration, 60, seed)
+        reward = dict(zip(enumeration.dag.terminals, enumeration.log_rewards, strict=True))
+        ranked = sorted(reward, key=reward.__getitem__, reverse=True)
+        seen = set(block.terminal.tolist())
+        best = [reward[x] for x in ranked if x in seen][:3]
+        assert figures.best == pytest.approx(statistics.fmean(best), rel=1e-12)
+        top = [x for x in ranked if reward[x] >= reward[ranked[3]]]
+        assert report.top_count == len(top)
+        assert figures.top_found == len(seen & set(top))
+        minus_f = [
+            reward[x] - f + b
+            for x, f, b in zip(*(column.tolist() for column in block), strict=True)
+        ]
+        assert figures.log_z.mean == pytest.approx(statistics.fmean(minus_f), rel=1e-12)
+    assert is_near(report.learned[0].log_z.mean, exact.p_f, exact.minus_f, 60)
+    assert report.exact is not None
+    assert report.exact.tv == report.exact.fcs == metrics.Estimate(0.0, 0.0)
+    assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
+
+
+@pytest.mark.crosscheck("laws.sampled_law")
+def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> None:
+    environment, enumeration, count = exact.instance.environment, exact.instance.enumeration, 4_096
+    law = sampled_law(exact.policy, environment, enumeration, count, SEED)
+    p_t, pi = np.array(exact.p_t, float), np.array(exact.pi, float)
+    drawn = np.repeat(np.arange(len(p_t)), np.rint(law.probabilities * count).astype(int))
+    assert len(drawn) == count
+    assert follows(drawn, p_t, count)
+    assert not follows(drawn, pi, count)
+    report = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
+    assert report.tv_kind == "sampled"
+    # E TV = sum of E |X / n - p| / 2 with X binomial: summed over all its values.
+    n = np.arange(count + 1)
+    deviations = [(binom.pmf(n, count, p) * np.abs(n / count - p)).sum() for p in pi]
+    expected = sum(deviations) / 2
+    rng = np.random.default_rng(0)
+    simulated = np.abs(rng.multinomial(count, pi, 2_000) / count - pi).sum(1) / 2
+    assert abs(simulated.mean() - expected) <= ERRORS * simulated.std() / math.sqrt(2_000)
+    assert report.exact is not None
+    assert report.exact.tv is not None
+    assert abs(report.exact.tv.mean - expected) <= ERRORS * simulated.std()
+    # By the triangle inequality a sampled distance is off by no more than such a floor.
+    found = report.learned[0].tv
+    assert found is not None
+    error = abs(found.mean - float(metrics.total_variation(exact.p_t, exact.pi)))
+    assert error <= expected + ERRORS * simulated.std()
+
+
+@pytest.mark.crosscheck(
+    "evaluation.law_of",
+    "evaluation.has_exact_law",
+    "policies.uniform_policy",
+    "networks.UniformNetwork",
+)
+def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment, enumeration = exact.instance.environment, exact.instance.enumeration
+
+    def law(policy: Policy, final: bool) -> Any:
+        return law_of(policy, environment, enumeration, final=final, seed=SEED)
+
+    for final, tolerance in ((True, 1e-12), (False, 2e-4)):
+        found = law(exact.policy, final)
+        assert found.samples == 0
+        assert found.probabilities == pytest.approx(np.array(exact.p_t, float), rel=tolerance)
+    walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
+    assert isinstance(uniform_policy(exact.policy).network, UniformNetwork)
+    uniform = law(uniform_policy(exact.policy), True).probabilities
+    assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
+    path_dependent = random_policy(environment, dynamics="linear")
+    assert has_exact_law(path_dependent, enumeration)
+    for module in (evaluation, laws):
+        monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count - 1)
+    monkeypatch.setattr(evaluation, "CURVE_SAMPLES", 4_096)
+    assert has_exact_law(exact.policy, enumeration)
+    assert not has_exact_law(path_dependent, enumeration)
+    assert law(path_dependent, False).samples == 4_096
+
+
+# Statistics
+
+
+@pytest.mark.crosscheck("evaluation.mean_of", "evaluation.mean_best", "policies.count_parameters")
+def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:
+    values = np.random.default_rng(0).normal(size=50)
+    found = mean_of(values)
+    assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-12)
+    error = statistics.stdev(values) / math.sqrt(50)
+    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    # Each distinct state counts once: 30 states, each met one to three times, 20 of them counted.
+    states = np.repeat(np.arange(30), np.arange(30) % 3 + 1)[::-1]
+    rewards = np.random.default_rng(1).normal(size=30)
+    best = statistics.fmean(sorted(rewards, reverse=True)[: evaluation.MEAN_BEST])
+    assert mean_best(states, rewards[states]) == pytest.approx(best, rel=1e-12)
+    assert mean_best(states[:, None], rewards[states]) == pytest.approx(best, rel=1e-12)
+    leaves = jax.tree.leaves(exact.policy)
+    assert count_parameters(exact.policy) == sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+# Compilation
+
+
+@pytest.mark.parametrize("dynamics", ["markov", "linear"])
+def test_figures_of_another_policy_of_the_same_shapes_are_not_compiled_again(
+    dynamics: str,
+) -> None:
+    instance = make_instance("synthetic, prepend-append")
+    environment, enumeration = instance.environment, instance.enumeration
+
+    def figures(seed: int) -> None:
+        policy = random_policy(environment, seed, dynamics=dynamics, p_b="learned")
+        final = random_terminals(environment, 64, seed)
+        forward_paths(policy, environment, 64, seed)
+        backward_paths(policy, environment, final, seed)
+        for float64 in (False, True):
+            exact_law(policy, enumeration, float64=float64)
+        sampled_law(policy, environment, enumeration, 64, seed)
+
+    assert compilations(figures, 0) > 0
+    assert compilations(figures, 1) == 0
