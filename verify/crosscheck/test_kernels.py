@@ -1,0 +1,232 @@
+"""Every array function of `fast`: compiled once, and the same as when it is not compiled.
+
+Which functions there are is found by looking, and what they are called with by the names of their
+parameters: a new one is tested as soon as it is there.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
+from fast.graph_networks import EdgeScorer
+from fast.policies import Policy
+from fast.replay import Buffer, add, empty_buffer
+from fast.rollout import Exploration, Trajectories, sample_trajectories
+from fast.steps import rows_of
+from reference.problems import EdgeAddition, Grid
+from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
+from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance, random_policy
+from verify.crosscheck.parts import below_fast, concrete, modules, parts
+
+# Where compilations are counted elsewhere.
+ELSEWHERE = {
+    "estimates": "called from Python, on a whole problem: test_metrics",
+    "evaluation": "likewise",
+    "laws": "likewise",
+    "losses": "with their derivatives: test_losses",
+    "gradients": "compared with plain derivatives: test_gradients",
+    "objectives": "made of parts that are compared here: test_gradients",
+    "dynamics.rotations": "NumPy",
+    "environments.graphs": "NumPy",
+}
+
+
+def kernel(part: str) -> Any:
+    """The function, method or class of that name."""
+    module = next(m for m in modules() if part.startswith(below_fast(m) + "."))
+    names = part.removeprefix(below_fast(module) + ".").split(".")
+    return functools.reduce(getattr, names, module)
+
+
+KERNELS = sorted(
+    part
+    for part in parts(modules())
+    if not any(part.startswith(module + ".") for module in ELSEWHERE)
+    and not inspect.isclass(kernel(part))
+)
+# These take another way if the policy is path-dependent.
+BOTH_WAYS = ("rollout.sample_trajectories", "steps.evaluate")
+# These give the same whatever the numbers.
+CONSTANT = ("replay.empty_buffer", "policies.uniform_policy", "policies.count_parameters")
+
+BATCH = 4
+
+
+class World(NamedTuple):
+    """A small environment with a policy, trajectories, and random numbers."""
+
+    environment: AbstractEnvironment[Any]
+    policy: Policy
+    draws: Any
+    trajectories: Trajectories
+    buffer: Buffer
+    scorer: EdgeScorer
+    rng: np.random.Generator
+
+    @property
+    def features(self) -> int:
+        """How many numbers a state is observed as."""
+        return int(jax.eval_shape(self.environment.observe, self.environment.initial()).size)
+
+    def normal(self, *shape: int) -> Any:
+        """Random numbers of that shape."""
+        return jnp.asarray(self.rng.normal(size=shape), jnp.float32)
+
+    def uniform(self, *shape: int) -> Any:
+        """Random numbers in [0, 1)."""
+        return jnp.asarray(self.rng.uniform(size=shape), jnp.float32)
+
+
+GRID = make_environment(Grid(3, 2))
+
+
+@eqx.filter_jit
+def beginning(policy: Policy, draws: Any) -> tuple[Trajectories, Buffer]:
+    drawn, _ = sample_trajectories(policy, GRID, draws)
+    return drawn, add(empty_buffer(GRID, 8), drawn.final, drawn.log_reward)
+
+
+@functools.cache
+def scorers() -> EdgeScorer:
+    """Two of them, on a leading axis."""
+    graphs = make_environment(EdgeAddition.matching())
+    assert isinstance(graphs, GraphEnvironment)
+    draw = jax.vmap(lambda key: EdgeScorer(graphs, 4, path_features=1, key=key))
+    both: EdgeScorer = jax.jit(draw)(jax.random.split(jax.random.key(0)))
+    return both
+
+
+@functools.cache
+def world(dynamics: Any, seed: int) -> World:
+    """Equal shapes and other numbers for every seed."""
+    rng = np.random.default_rng(seed)
+    policy = random_policy(GRID, seed, dynamics=dynamics, loss="subtb", p_b="learned")
+    draws = jnp.asarray(rng.uniform(size=(GRID.horizon, BATCH)), jnp.float32)
+    drawn, buffer = beginning(policy, draws)
+    scorer = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), scorers())
+    return World(GRID, policy, draws, drawn, buffer, scorer, rng)
+
+
+# By the name of a parameter, or of a parameter of one function or class.
+ARGUMENTS: dict[str, Callable[[World], Any]] = {
+    "adjacency": lambda w: jnp.asarray(w.rng.integers(2, size=(BATCH, 6, 6)), jnp.float32),
+    "batch": lambda w: BATCH,
+    "buffer": lambda w: w.buffer,
+    "capacity": lambda w: 8,
+    "draw": lambda w: w.uniform(BATCH),
+    "draws": lambda w: w.draws,
+    "replay.choose.draws": lambda w: w.uniform(BATCH),
+    "encoding": lambda w: "fourier",
+    "environment": lambda w: w.environment,
+    "exploration": lambda w: Exploration(w.uniform(), w.uniform()),
+    "final": lambda w: w.trajectories.final,
+    "key": lambda w: jax.random.key(int(w.rng.integers(9))),
+    "keys": lambda w: w.normal(2, 3, 4),
+    "kind": lambda w: "reward",
+    "later": lambda w: None,
+    "log_p": lambda w: jnp.asarray(np.log(w.rng.dirichlet((1, 1, 1), BATCH)), jnp.float32),
+    "log_rewards": lambda w: w.trajectories.log_reward,
+    "logits": lambda w: w.normal(BATCH, 3),
+    "mask": lambda w: jnp.asarray(np.arange(3) != w.rng.integers(3, size=(BATCH, 1))),
+    "numbers": lambda w: w.normal(3),
+    "observation": lambda w: w.uniform(BATCH, w.features),
+    "graph_networks.EdgeScorer.adjacency.observation": lambda w: w.uniform(BATCH, 36),
+    "outputs": lambda w: w.normal(BATCH, w.policy.network.outputs),
+    "steps.row_terms.outputs": lambda w: w.normal(w.draws.size, w.policy.network.outputs),
+    "path_features": lambda w: w.normal(BATCH, 6, 1),
+    "policy": lambda w: w.policy,
+    "reads": lambda w: w.normal(2, 3, 4),
+    "rows": lambda w: rows_of(w.trajectories),
+    "policies.Policy.self": lambda w: w.policy,
+    "networks.Perceptron.self": lambda w: w.policy.backward_head,
+    "graph_networks.EdgeScorer.self": lambda w: w.scorer,
+    "states": lambda w: w.trajectories.final,
+    "terms": lambda w: w.normal(3, BATCH, w.environment.horizon),
+    "trajectories": lambda w: w.trajectories,
+    "values": lambda w: w.normal(2, 3, 4),
+    "writes": lambda w: w.normal(2, 3, 4),
+    "x": lambda w: w.uniform(BATCH, w.features),
+}
+
+
+def arguments(part: str, w: World) -> list[Any]:
+    """What a part is called with in that world."""
+    owner = part.rpartition(".")[0]
+    found = []
+    for name, parameter in inspect.signature(kernel(part)).parameters.items():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            continue
+        keys = [key for key in (f"{part}.{name}", f"{owner}.{name}", name) if key in ARGUMENTS]
+        assert keys, f"ARGUMENTS has no value for {name} of fast.{part}: add one"
+        found.append(ARGUMENTS[keys[0]](w))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("part", "dynamics"),
+    [(part, "markov") for part in KERNELS] + [(part, "linear") for part in BOTH_WAYS],
+)
+def test_a_kernel_is_compiled_once_and_gives_what_it_gives_uncompiled(
+    part: str, dynamics: str
+) -> None:
+    function = kernel(part)
+    compiled = Compiled(function)
+    first, second = (arguments(part, world(dynamics, seed)) for seed in (0, 1))
+    found, other = compiled(*first), compiled(*second)
+    assert compiled.traces == 1
+    assert tree_distance(eagerly(function, *first), found) <= TOLERANCE["float32"]
+    # Control: with the other numbers there is another result.
+    assert (tree_distance(other, found) > TOLERANCE["float32"]) == (part not in CONSTANT)
+
+
+# One of each class. What it gives uncompiled is compared by check_environment, on all of them.
+ENVIRONMENTS = {
+    type(make_instance(name).environment).__name__: name for name in (*PROBLEMS, *VARIANTS, *TABLES)
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS.values())
+def test_an_environment_is_compiled_once_for_all_its_states(name: str) -> None:
+    environment = make_instance(name).environment
+
+    def everything(environment: AbstractEnvironment[Any], state: Any, action: Any) -> Any:
+        following = environment.step(state, action)
+        parent = environment.undo(state, action)
+        return (
+            following,
+            environment.backward_step(following, parent),
+            environment.redo(following, parent),
+            environment.mask(state),
+            environment.parent_mask(state),
+            environment.is_terminal(state),
+            environment.observe(state),
+            environment.log_reward(state),
+        )
+
+    compiled = Compiled(everything)
+    state = jax.tree.map(jnp.asarray, environment.encode(make_instance(name).problem.initial))
+    for _ in range(3):
+        mask = compiled(environment, state, jnp.int32(0))[3]
+        state, *_ = compiled(environment, state, jnp.asarray(np.argmax(mask), jnp.int32))
+    assert compiled.traces == 1
+
+
+def test_every_class_of_environments_is_compiled() -> None:
+    assert {kind.__name__ for kind in concrete(AbstractEnvironment, modules())} == set(ENVIRONMENTS)
+
+
+def test_control_a_function_of_another_shape_is_compiled_again() -> None:
+    compiled = Compiled(jnp.sum)
+    for size in (2, 2, 3):
+        compiled(np.zeros(size, np.float32))
+    assert compiled.traces == 2
+    assert tree_distance([1, np.float32(1)], [1, np.float32(1.001)]) > TOLERANCE["float32"]
+    assert tree_distance([1], [2]) == tree_distance([1], [1.0]) == np.inf
