@@ -1,0 +1,131 @@
+"""Nothing in `fast` goes without a cross-check: what there is is found by looking."""
+
+import ast
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, get_args
+
+import jax
+
+from fast.dynamics import AbstractDynamics, Markov
+from fast.environments import AbstractEnvironment, AnyProblem, Encoding, make_environment
+from fast.environments.grid import GridEnvironment
+from fast.networks import UniformNetwork
+from reference.errors import InputError
+from reference.problems import EdgeAddition
+from verify.crosscheck import test_dynamics, test_graph_networks
+from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance
+from verify.crosscheck.parts import (
+    ELSEWHERE,
+    below_fast,
+    concrete,
+    marked_tests,
+    modules,
+    parts,
+    without_case,
+    without_test,
+)
+
+
+def environments() -> list[AbstractEnvironment[Any]]:
+    """Those that test_environments compares, in every encoding that they have."""
+    found = [make_instance(name).environment for name in TABLES]
+    for problem in (PROBLEMS | VARIANTS).values():
+        for encoding in get_args(Encoding):
+            try:
+                found.append(make_environment(problem, encoding))
+            except InputError:
+                # test_environments wants that refusal of these very classes.
+                assert not hasattr(make_environment(problem), "encoding")
+    return found
+
+
+def dynamics_cases() -> list[Any]:
+    """Those that test_dynamics compares, without their numbers."""
+    return [jax.eval_shape(make) for make in test_dynamics.CASES.values()]
+
+
+def test_every_environment_and_each_of_its_options_is_compared() -> None:
+    assert without_case(concrete(AbstractEnvironment, modules()), environments()) == set()
+
+
+def test_every_problem_and_each_of_its_options_is_compared() -> None:
+    problems = [*PROBLEMS.values(), *VARIANTS.values()]
+    assert without_case(get_args(AnyProblem), problems) == set()
+
+
+def test_every_dynamics_and_each_of_its_options_is_compared() -> None:
+    assert without_case(concrete(AbstractDynamics, modules()), dynamics_cases()) == set()
+
+
+def test_every_option_of_a_graph_network_is_compared() -> None:
+    environment = make_environment(EdgeAddition.matching())
+    networks: list[Any] = [
+        jax.eval_shape(lambda make=make: make(environment, 4, key=jax.random.key(0)))
+        for make in test_graph_networks.VARIANTS.values()
+    ]
+    kinds = {type(network) for network in networks}
+    assert without_case(kinds, networks) == set()
+    scorers = [network.scorer for network in networks]
+    assert without_case({type(scorer) for scorer in scorers}, scorers) == set()
+
+
+def test_every_function_and_network_is_named_by_a_cross_check() -> None:
+    assert without_test(parts(modules()), marked_tests()) == set()
+
+
+def test_every_marker_names_a_part_that_its_file_uses() -> None:
+    known = parts(modules())
+    for marker in marked_tests():
+        below = {part for part in known if part.startswith(marker.part + ".")}
+        assert marker.part in known or below, f"{marker} names no part of fast: correct it"
+        tree = ast.parse((Path(__file__).parent / f"{marker.file}.py").read_text())
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        name = marker.part.rpartition(".")[2]
+        assert name in used or name == "__call__" or below, f"{marker}: its file does not use it"
+
+
+def test_modules_that_are_left_out_are_there() -> None:
+    assert set(ELSEWHERE) <= {below_fast(module) for module in modules()}
+
+
+def made_up() -> ModuleType:
+    """A module of `fast` with a new dynamics, environment, network, option and loss."""
+    module = ModuleType("fast.made_up")
+
+    class NewDynamics(Markov):
+        """Without a case."""
+
+        gate: Literal["open", "shut"] = "open"
+
+    class NewEnvironment(GridEnvironment):
+        """Without an instance."""
+
+    class NewNetwork(UniformNetwork):
+        """Without a marker."""
+
+    def new_loss(steps: Any) -> Any:
+        """Without a marker."""
+        return steps
+
+    for part in (NewDynamics, NewEnvironment, NewNetwork, new_loss):
+        part.__module__ = module.__name__
+        setattr(module, part.__name__, part)
+    return module
+
+
+def test_control_new_parts_without_a_cross_check_are_found() -> None:
+    searched = [*modules(), made_up()]
+    (dynamics,) = concrete(AbstractDynamics, searched) - concrete(AbstractDynamics, modules())
+    assert "NewDynamics" in without_case([dynamics], dynamics_cases())
+    # With one case, the option that it does not choose is left.
+    assert without_case([dynamics], [dynamics(3)]) == {"NewDynamics.gate = 'shut'"}
+    assert "NewEnvironment" in without_case(concrete(AbstractEnvironment, searched), [])
+    found = without_test(parts(searched), marked_tests())
+    assert found == {"made_up.new_loss", "made_up.NewNetwork"}
+
+
+def test_control_a_dynamics_without_its_last_case_is_found() -> None:
+    cases = [case for case in dynamics_cases() if getattr(case, "link", "") != "softmax"]
+    assert without_case(concrete(AbstractDynamics, modules()), cases) == {"SRWM.link = 'softmax'"}
