@@ -13,7 +13,7 @@ import numpy as np
 from fast.bridge import Enumeration, enumerate_environment
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, AnyProblem, TabularEnvironment, make_environment
-from fast.models import make_policy
+from fast.models import build_policy
 from fast.policies import Policy
 from fast.tasks import Six6Config
 from reference.problems import (
@@ -121,11 +121,11 @@ def _coordinates(state: Any) -> list[float]:
 def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **options: Any) -> Policy:
     """A policy with random weights and biases, far from uniform; options as in a configuration.
 
-    The weights are NumPy's: an untrained policy of `make_policy` is nearly uniform, without biases,
-    and each of its arrays is drawn by a program to be compiled.
+    The weights are NumPy's: an untrained policy is nearly uniform, without biases, and each of its
+    arrays is drawn by a program to be compiled.
     """
-    config: TrainConfig = Six6Config(**{"parameters": 6_000, "latent_size": 8, **options})
-    shapes = eqx.filter_eval_shape(make_policy, config, environment, key=jax.random.key(0))
+    config: TrainConfig = Six6Config(**{"latent_size": 8, **options})
+    shapes = eqx.filter_eval_shape(build_policy, config, environment, 32, key=jax.random.key(0))
     rng = np.random.default_rng(seed)
 
     def draw(leaf: Any) -> Any:

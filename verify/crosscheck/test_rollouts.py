@@ -12,7 +12,6 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from fast.bridge import decode_all, exact_policy
-from fast.laws import sample_terminals
 from fast.losses import log_ratio, log_variance, tb
 from fast.policies import BackwardKind, Policy, masked_log_softmax
 from fast.rollout import (
@@ -38,6 +37,9 @@ from verify.scopes import crossed
 # float32 soft-max and sums of up to seven log-probabilities of size up to about 30.
 TOLERANCE = 2e-4
 
+# Trajectories per call.
+SAMPLES = 4_096
+
 # A goodness-of-fit test rejects a right sampler with this probability, and no more often.
 ERROR_PROBABILITY = 1e-6
 
@@ -57,9 +59,12 @@ class Sampled(NamedTuple):
 
 @eqx.filter_jit
 def draw(
-    policy: Policy, environment: Any, batch: int, epsilon: float, seed: int
+    policy: Policy, environment: Any, batch: int, epsilon: Any, seed: Any
 ) -> tuple[Trajectories, Any, Steps]:
-    """A batch of trajectories, `log p_F` on the way, and their terms evaluated afterwards."""
+    """Trajectories, `log p_F` on the way, and their terms evaluated afterwards.
+
+    Whatever the share of uniform actions, it is one program.
+    """
     draws = uniforms(jax.random.key(seed), environment, batch)
     drawn, log_p_f = sample_trajectories(policy, environment, draws, Exploration(epsilon))
     return drawn, log_p_f, evaluate(policy, environment, drawn)
@@ -177,7 +182,10 @@ def sampled(request: pytest.FixtureRequest) -> Sampled:
     instance = make_instance(name)
     policy = random_policy(instance.environment, dynamics=dynamics)
     lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
-    drawn, on_the_way, steps = draw(policy, instance.environment, 64, 0.3, 2)
+    environment = instance.environment
+    drawn, on_the_way, steps = jax.tree.map(
+        lambda leaf: leaf[:64], draw(policy, environment, SAMPLES, jnp.float32(0.3), jnp.int32(2))
+    )
     trajectories = _on_the_lift(instance, lifted, drawn)
     return Sampled(instance, policy, lifted, exact, drawn, on_the_way, steps, trajectories)
 
@@ -262,18 +270,19 @@ def _chi_square(counts: Any, expected: Any) -> float:
 
 
 def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
-    enumeration, samples = sampled.instance.enumeration, 20_000
+    environment, enumeration = sampled.instance.environment, sampled.instance.enumeration
     law = np.array([float(p) for p in marginal(sampled.exact)])
-    terminals = np.array(enumeration.dag.terminals)
-    blocks = list(
-        sample_terminals(sampled.policy, sampled.instance.environment, enumeration, samples, 7)
-    )
-    drawn = np.concatenate([block.terminal for block in blocks])
-    counts = np.bincount(drawn, minlength=len(enumeration.dag.labels))[terminals]
+    dag, samples, drawn = enumeration.dag, 5 * SAMPLES, []
+    for seed in range(5):
+        # Without exploration, which is an argument: the program of the fixture.
+        final = draw(sampled.policy, environment, SAMPLES, jnp.float32(0), jnp.int32(seed))[0].final
+        drawn += [dag.index[label] for label in decode_all(environment, final)]
+    counts = np.bincount(drawn, minlength=len(dag.labels))[np.array(dag.terminals)]
     assert counts.sum() == samples
     assert _chi_square(counts, law * samples) <= 1
     # Control: the law of another random policy is rejected on the same samples.
-    other = random_policy(sampled.instance.environment, seed=1)
+    dynamics = "markov" if sampled.policy.is_markovian else "srwm"
+    other = random_policy(environment, seed=1, dynamics=dynamics)
     _, other_exact = exact_policy(other, enumeration, 100_000)
     wrong = np.array([float(p) for p in marginal(other_exact)])
     assert _chi_square(counts, wrong * samples) > 1
@@ -302,14 +311,16 @@ def test_actions_are_drawn_by_inverting_the_distribution_function() -> None:
 
 def test_exploration_mixes_in_uniform_actions() -> None:
     instance = make_instance("grid")
-    policy = random_policy(instance.environment)
-    drawn, _, _ = draw(policy, instance.environment, 20_000, 1.0, 3)
-    first = np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3)
-    uniform = np.full(3, 20_000 / 3)
-    assert _chi_square(first, uniform) <= 1
+    policy, uniform = random_policy(instance.environment), np.full(3, SAMPLES / 3)
+
+    def first_actions(epsilon: float) -> Any:
+        share, seed = jnp.float32(epsilon), jnp.int32(3)
+        drawn, _, _ = draw(policy, instance.environment, SAMPLES, share, seed)
+        return np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3)
+
+    assert _chi_square(first_actions(1), uniform) <= 1
     # Control: without exploration the same policy is far from uniform.
-    drawn, _, _ = draw(policy, instance.environment, 20_000, 0.0, 3)
-    assert _chi_square(np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3), uniform) > 1
+    assert _chi_square(first_actions(0), uniform) > 1
 
 
 @pytest.mark.crosscheck("policies.Policy.log_p_f", "policies.masked_log_softmax")
