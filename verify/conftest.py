@@ -37,6 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--claim {wanted}: no such claim in the ledger, which has {names}")
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
+    if not exhaustive:
+        # Read when JAX starts. Nearly all the time of a cross-check is that of the compiler, which
+        # makes unoptimised code, with fusions in the plain way, in less than half of the time.
+        os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
     settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
