@@ -11,6 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from verify import scopes
+from verify.compilation import compile_quickly
 from verify.ledger import CLAIMS, markdown
 from verify.report import findings, ledger_json, ledger_table
 
@@ -38,10 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
     if not exhaustive:
-        # Read when JAX starts. Nearly all the time of a cross-check is that of the compiler, which
-        # makes unoptimised code, with fusions in the plain way, in less than half of the time.
-        os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+        compile_quickly()
     settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
