@@ -160,19 +160,21 @@ def pointed_dag(
     """
     check_type("pointed_dag", "children", children, Mapping)
     number = {state: i for i, state in enumerate(children)}
-    rows: list[tuple[int, ...]] = []
+    # Listed once: what is given may be a set, or an iterator that runs only once.
+    lists: dict[S, list[S]] = {}
     for state, row in children.items():
-        for child in check_list("pointed_dag", f"the children of {state!r}", row):
+        lists[state] = check_list("pointed_dag", f"the children of {state!r}", row)
+        for child in lists[state]:
             check_hashable(f"a child of {state!r}", child)
             if child not in number:
                 raise InputError(
                     f"state {state!r} has the child {child!r}, which is not a state of the DAG: "
                     "give every child an entry of its own, () if it is terminal"
                 )
-        rows.append(tuple(map(number.__getitem__, row)))
     if terminals is not None:
-        _check_terminals(children, terminals)
-    return numbered_dag(list(children), rows, initial)
+        _check_terminals(lists, terminals)
+    rows = [tuple(map(number.__getitem__, row)) for row in lists.values()]
+    return numbered_dag(list(lists), rows, initial)
 
 
 def numbered_dag(

@@ -245,3 +245,11 @@ def test_a_good_table_is_read(tmp_path: Path) -> None:
     problem = TableSequences.load(write_table(tmp_path / "table.npz"), "append", 1)
     assert problem.reward("CC") == 10
     assert problem.reward("AA") == Fraction(1, 1000)
+
+
+def test_children_may_be_given_as_a_set_or_by_an_iterator() -> None:
+    expected = pointed_dag({"o": ["x"], "x": []})
+    assert pointed_dag({"o": iter(["x"]), "x": ()}).children == expected.children  # type: ignore[dict-item]
+    assert pointed_dag({"o": {"x"}, "x": set()}, terminals=["x"]).children == expected.children  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="terminal 'o' has the child 'x'"):
+        pointed_dag({"o": {"x"}, "x": set()}, terminals=["o"])  # type: ignore[dict-item]
