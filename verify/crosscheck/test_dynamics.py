@@ -28,7 +28,7 @@ from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.srwm import Matrix, Writes
 from reference.errors import InputError
 from reference.linear import LinearLines, Parameters
-from verify.crosscheck.compare import TOLERANCE, Precision, distance, eagerly
+from verify.crosscheck.compare import ROUNDED, TOLERANCE, Precision, distance, eagerly
 
 Floats = npt.NDArray[np.float64]
 
@@ -349,7 +349,7 @@ def test_in_float32_they_are_those_in_float64_rounded(name: str, record_property
     single = unroll(double.layer, jnp.asarray(OBSERVATIONS, jnp.float32))
     assert single.dtype == "float32"
     record_property("float32", distance(single, double.unrolled))
-    assert distance(single, double.unrolled) <= TOLERANCE["float32"]
+    assert distance(single, double.unrolled) <= ROUNDED
 
 
 def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
