@@ -32,6 +32,12 @@ def test_an_unknown_claim_is_named_with_those_that_exist() -> None:
     assert "prop:markovian" in done.stderr
 
 
+def test_an_empirical_claim_has_no_test_and_is_no_surprise() -> None:
+    done = verify("--claim", "cyclic")
+    assert done.returncode == 0, done.stderr
+    assert "empirical" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [

@@ -68,19 +68,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     found = findings(terminalreporter.stats)
+    wanted = config.getoption("--claim")
+    claims = [claim for claim in CLAIMS if wanted in (None, claim.id)]
     if path := config.getoption("--ledger-json"):
-        wanted = config.getoption("--claim")
-        claims = [claim for claim in CLAIMS if wanted in (None, claim.id)]
         Path(path).write_text(ledger_json(found, claims) + "\n")
     if path := config.getoption("--ledger-notes"):
         checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
         lines = Path(path).read_text().splitlines(keepends=True)
         kept = "".join(line for line in lines if not line.startswith("| "))
         Path(path).write_text(kept + markdown(checked))
-    if found:
+    if found or wanted:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
-        console.print(ledger_table(found))
+        console.print(ledger_table(found, claims))
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "
             "that the conclusion fails, so that the check is known to be able to fail."

@@ -2,14 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.table import Table
 
 from verify.claims.record import Claim
-from verify.ledger import CLAIMS
 
 
 @dataclass
@@ -48,8 +47,8 @@ def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
     return found
 
 
-def ledger_table(found: dict[str, Finding]) -> Table:
-    """The ledger with the outcomes of a run, of the claims of which a test ran.
+def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
+    """The ledger of these claims with the outcomes of a run, as far as a test of them ran.
 
     The empirical claims are shown beside all others.
     """
@@ -59,8 +58,8 @@ def ledger_table(found: dict[str, Finding]) -> Table:
         table.add_column(name)
     for name in ("checks", "controls"):
         table.add_column(name, justify="right")
-    whole = all(claim.id in found for claim in CLAIMS if not claim.experiment)
-    for claim in CLAIMS:
+    whole = all(claim.id in found for claim in claims if not claim.experiment)
+    for claim in claims:
         if claim.experiment and whole:
             cells = (f"by experiment: {claim.experiment}", claim.control, "", "")
         elif claim.id in found:
