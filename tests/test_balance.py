@@ -28,9 +28,8 @@ from reference import (
     streaming_residuals,
     subtb_residuals,
 )
+from verify.named_dags import DIAMOND
 from verify.small_scope import lifts, pointed_dags
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 class Instance(NamedTuple):

@@ -19,7 +19,6 @@ from reference import (
     gamma,
     lift,
     path_sums,
-    pointed_dag,
 )
 from reference.bounds import (
     kl_bound,
@@ -29,8 +28,7 @@ from reference.bounds import (
     tv_bound_from_loss,
 )
 from reference.problems import Grid
-
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+from verify.named_dags import FORK
 
 
 def test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth() -> None:

@@ -29,10 +29,10 @@ from reference import (
 )
 from reference.balls import PrecisionError, enclose, precision
 from reference.symbolic import generic
+from verify.named_dags import DIAMOND
 from verify.small_scope import lifts, pointed_dags
 
 CHAIN = pointed_dag({"o": ["x"], "x": []})
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 def random_weights(count: int, seed: int) -> list[int]:

@@ -18,14 +18,12 @@ from reference import (
     enumerate_dag,
     kl_divergence,
     lift,
-    pointed_dag,
     total_variation,
 )
 from reference.memory import aliasing_kl, memory_kl
 from reference.metrics import fcs_estimate, fcs_under, jensen_shannon
 from reference.problems import Lines
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
+from verify.named_dags import DIAMOND
 
 
 def law(*hundredths: int) -> tuple[Fraction, ...]:

@@ -21,14 +21,13 @@ from reference import (
     forward_from_backward,
     lift,
     optimal_log_z,
-    pointed_dag,
     tb_objective,
 )
 from reference.balls import enclose, precision
 from reference.problems import Grid
+from verify.named_dags import DIAMOND
 from verify.small_scope import lifts, pointed_dags
 
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 LOG_Z = 0.7
 
 

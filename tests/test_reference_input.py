@@ -30,8 +30,7 @@ from reference import (
     total_variation,
 )
 from reference.problems import Grid, Lines, SyntheticSequences, TableSequences, positive_reward
-
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+from verify.named_dags import FORK
 
 
 @pytest.mark.parametrize(

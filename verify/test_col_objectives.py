@@ -35,15 +35,13 @@ from reference import (
     marginal,
     normalize,
     optimal_log_z,
-    pointed_dag,
     tb_objective,
     tb_residuals,
 )
+from verify.named_dags import DIAMOND, FORK
 from verify.scopes import all_small_dags
 from verify.small_scope import lifts, pointed_dags
 
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
 LOG_Z = 0.7
 
 

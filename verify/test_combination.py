@@ -46,10 +46,8 @@ from reference import (
     total_variation,
 )
 from reference.bounds import combined_tv_bound, tv_bound, tv_within
+from verify.named_dags import DIAMOND, FORK
 from verify.small_scope import lifts, pointed_dags
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
 
 Rewards = tuple[Fraction, ...]
 Ratios = Mapping[Trajectory, Fraction]

@@ -33,10 +33,9 @@ from reference import (
 )
 from reference.problems import Grid, enumerate_dag
 from verify import strategies
+from verify.named_dags import DIAMOND
 from verify.scopes import all_small_lifts, described
 from verify.small_scope import pointed_dags
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 def path_counts(dag: PointedDAG[Any]) -> list[int]:

@@ -29,14 +29,12 @@ from reference import (
     h_transform,
     lift,
     marginal,
-    pointed_dag,
 )
 from reference.memory import memory_kl
 from reference.problems import Lines
 from verify.markovian import has_memory, is_markovian, parent_laws
+from verify.named_dags import DIAMOND
 from verify.scopes import all_small_lifts, described
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 def is_law_of_one_base_policy(

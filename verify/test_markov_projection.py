@@ -38,9 +38,8 @@ from reference import (
 )
 from reference.memory import price_of_forgetting
 from verify.markovian import has_memory, is_markovian
+from verify.named_dags import DIAMOND
 from verify.scopes import all_small_dags, all_small_lifts, described
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 Law = list[Fraction]
 

@@ -20,9 +20,8 @@ from reference import (
     pointed_dag,
 )
 from reference.problems import Lines
+from verify.named_dags import DIAMOND
 from verify.scopes import all_small_dags
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 @pytest.mark.claim("misprints")

@@ -44,9 +44,8 @@ from reference.bounds import (
     tv_within,
 )
 from reference.symbolic import Symbolic
+from verify.named_dags import FORK
 from verify.scopes import all_small_lifts, described
-
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
 
 
 class Instance(NamedTuple):

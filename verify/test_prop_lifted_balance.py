@@ -36,10 +36,10 @@ from reference import (
     tb_residuals,
 )
 from verify import strategies
+from verify.named_dags import DIAMOND
 from verify.scopes import all_small_lifts, described
 from verify.small_scope import lifts, pointed_dags
 
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 REWARDS = (Fraction(1), Fraction(2))
 
 

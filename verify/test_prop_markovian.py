@@ -35,9 +35,8 @@ from reference import (
 from reference.problems import Lines
 from reference.symbolic import generic
 from verify.markovian import has_memory, is_markovian, is_normalised, parent_laws
+from verify.named_dags import DIAMOND
 from verify.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 def check_repaired(draw: Draw) -> None:

@@ -31,9 +31,8 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
+from verify.named_dags import DIAMOND
 from verify.symbolic_scope import Polynomials, everything, free_edges, generic, symbolic_lifts
-
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 
 
 @pytest.fixture

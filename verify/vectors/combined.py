@@ -24,8 +24,8 @@ from reference import (
     normalize,
     pointed_dag,
 )
+from verify.named_dags import DIAMOND
 from verify.vectors.encoding import Json, encode_graph, encode_lift, encode_lifted_graph, numbers
-from verify.vectors.named import DIAMOND
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,13 @@ from reference import (
     lift,
     pointed_dag,
 )
+from verify.named_dags import DIAMOND, FORK
 from verify.vectors.samplers import Draws, SamplerCase
 
-FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
 UNEVEN = pointed_dag({"o": ["x", "u"], "u": ["y"], "x": [], "y": []})
 TWO_PATHS = pointed_dag(
     {"o": ["a", "b", "c"], "a": ["x"], "b": ["x"], "c": ["y"], "x": [], "y": []}
 )
-DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []})
 GRAPHS: dict[str, PointedDAG[Any]] = {
     "chain": pointed_dag({"o": ["a"], "a": ["x"], "x": []}),
     "fork": FORK,

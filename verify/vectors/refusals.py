@@ -19,8 +19,8 @@ from reference import (
     lift,
     pointed_dag,
 )
+from verify.named_dags import DIAMOND, FORK
 from verify.vectors.encoding import Json, encode_graph, encode_lift, encode_lifted_graph, numbers
-from verify.vectors.named import DIAMOND, FORK
 
 FORK_JSON = encode_graph(FORK)
 DIAMOND_JSON = encode_graph(DIAMOND)
