@@ -13,14 +13,17 @@ import tyro
 
 from reference.errors import InputError
 
-Encoding = Literal["one-hot", "natural", "fourier"]
-DynamicsName = Literal["srwm", "gru", "lstm", "rnn", "linear", "markov", "temporal-gcn", "gcn"]
+Encoding = Literal["one-hot", "natural", "affine", "fourier"]
+DynamicsName = Literal[
+    "srwm", "gru", "lstm", "rnn", "linear", "markov", "linear-markov", "temporal-gcn", "gcn"
+]
 LossName = Literal["tb", "log_variance", "db", "subtb", "fm"]
 BackwardKind = Literal["uniform", "learned", "lifted"]
 PenaltyName = Literal["square", "huber", "log-cosh"]
 Replay = Literal["none", "uniform", "reward"]
 
-MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "gcn")
+MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "linear-markov", "gcn")
+WITHOUT_HEAD: tuple[DynamicsName, ...] = ("linear", "linear-markov", "gcn", "temporal-gcn")
 ON_GRAPHS: tuple[DynamicsName, ...] = ("gcn", "temporal-gcn")
 FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
 
@@ -33,8 +36,8 @@ class TrainConfig(ABC):
 
     dynamics: DynamicsName = "srwm"
     """Latent dynamics: srwm (eq:ASRWM), gru, lstm, rnn and linear (eq:linear_rec) are
-    path-dependent, markov has none; on graphs also temporal-gcn (eq:pdgraphss) and gcn
-    (eq:graphss), its Markovian twin."""
+    path-dependent, markov has none; linear-markov is linear without its memory (prop:lines); on
+    graphs also temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin."""
     loss: LossName = "tb"
     """Trajectory balance; contrastive balance as twice the variance of the log ratio; detailed
     balance; subtrajectory balance; flow matching (markov only)."""
@@ -46,8 +49,8 @@ class TrainConfig(ABC):
     """Backward policy: uniform over parents, learned from the state, or lifted: learned from state
     and latent, with a mass that differs from 1, so that the target is bent (not for markov)."""
     encoding: Encoding = "one-hot"
-    """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, or
-    their sines and cosines."""
+    """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, these
+    and a constant 1, or their sines and cosines."""
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
     hidden_layers: int = 0
@@ -97,7 +100,10 @@ class TrainConfig(ABC):
     slow_scale: float = 1.0
     """Scale of the slow weights (srwm only)."""
     skip: bool = False
-    """Let the head see psi(s_t) beside y_t; not in the paper (srwm only)."""
+    """Let the head see psi(s_t) beside y_t; not in the paper (nothing to add for markov)."""
+    reset: bool = False
+    """Make the latent anew at every state, by one step from W_o: the same network without memory,
+    which is Markovian (srwm, gru, lstm and rnn only)."""
     seed: int = 0
     """Random seed: equal seeds give equal runs on one machine."""
     seeds: int = 1
@@ -161,6 +167,11 @@ class TrainConfig(ABC):
                 f"p_b lifted with dynamics {self.dynamics}: there is no latent to read; use "
                 "--p-b learned"
             )
+        if self.reset and self.dynamics in (*MARKOVIAN, *WITHOUT_HEAD):
+            raise InputError(
+                f"reset with dynamics {self.dynamics}: there is no latent layer to reset; use "
+                "srwm, gru, lstm or rnn, or no --reset"
+            )
         if self.p_b != "uniform" and self.loss == "fm":
             raise InputError("loss fm has no backward policy: leave --p-b at uniform")
         if self.replay != "none" and self.p_b == "lifted":
@@ -184,7 +195,7 @@ class TrainConfig(ABC):
     @property
     def is_markovian(self) -> bool:
         """Whether the forward policy sees the state alone."""
-        return self.dynamics in MARKOVIAN
+        return self.dynamics in MARKOVIAN or self.reset
 
     @property
     def has_flow(self) -> bool:
@@ -194,7 +205,7 @@ class TrainConfig(ABC):
     @property
     def layers(self) -> int:
         """Hidden layers of the head."""
-        return self.hidden_layers or (3 if self.is_markovian else 1)
+        return self.hidden_layers or (3 if self.dynamics in MARKOVIAN else 1)
 
     @abstractmethod
     def problem(self) -> Any:

@@ -8,7 +8,18 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from fast.config import TrainConfig
-from fast.dynamics import GRU, LSTM, RNN, SRWM, AbstractDynamics, Linear, Markov
+from fast.dynamics import (
+    GRU,
+    LSTM,
+    RNN,
+    SRWM,
+    AbstractDynamics,
+    Linear,
+    LinearMarkov,
+    Markov,
+    Reset,
+    Skip,
+)
 from fast.environments import AbstractEnvironment, GraphEnvironment
 from fast.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.networks import AbstractNetwork, Perceptron, ReadOutNetwork
@@ -24,7 +35,7 @@ def make_policy(
     The Markovian head has three hidden layers on the features of the state, the path-dependent
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix; the width of the
     hidden layers is chosen so that the number of parameters comes nearest to the budget. The
-    linear policy of prop:lines has no head and no width, and ignores the budget.
+    linear policies of prop:lines have no head and no width, and ignore the budget.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -33,7 +44,8 @@ def make_policy(
     def build(width: int) -> Policy:
         return build_policy(config, environment, width, key=key)
 
-    return build(1 if config.dynamics == "linear" else _fit_width(config, build))
+    has_no_width = config.dynamics in ("linear", "linear-markov")
+    return build(1 if has_no_width else _fit_width(config, build))
 
 
 def build_policy(
@@ -80,6 +92,8 @@ def _network(
             dynamics = Markov(features)
         case "linear":
             return ReadOutNetwork(Linear(features, outputs, key=dynamics_key), None)
+        case "linear-markov":
+            return ReadOutNetwork(LinearMarkov(features, outputs, key=dynamics_key), None)
         case "rnn":
             dynamics = RNN(features, size, activation=config.activation, key=dynamics_key)
         case "gru":
@@ -90,18 +104,21 @@ def _network(
             dynamics = SRWM(
                 features,
                 size,
-                environment.horizon,
+                1 if config.reset else environment.horizon,
                 heads=config.heads,
                 rotation=config.rotation,
                 link=config.link,
                 write_key=config.write_key,
                 erase=config.erase,
                 normalize=config.normalize,
-                skip=config.skip,
                 latent_scale=config.latent_scale,
                 slow_scale=config.slow_scale,
                 key=dynamics_key,
             )
+    if config.skip and config.dynamics != "markov":
+        dynamics = Skip(dynamics, features)
+    if config.reset:
+        dynamics = Reset(dynamics)
     sizes = [dynamics.output, *[width] * config.layers, outputs]
     return ReadOutNetwork(dynamics, Perceptron(sizes, key=head_key))
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics import AbstractDynamics, Markov
+from fast.dynamics import AbstractDynamics
 
 Latent = TypeVar("Latent")
 
@@ -132,7 +132,7 @@ class ReadOutNetwork(AbstractNetwork[Latent]):
 
     @property
     def is_markovian(self) -> bool:
-        return isinstance(self.dynamics, Markov)
+        return self.dynamics.is_markovian
 
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.dynamics.initial(batch)

@@ -1,7 +1,7 @@
 """What latent dynamics are: the map `phi` of the lift, learned."""
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -17,8 +17,10 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
 
     Attributes:
         output: the length of the read-out.
+        is_markovian: whether the read-out is a function of the state alone (the latent is `()`).
     """
 
+    is_markovian: ClassVar[bool] = False
     output: eqx.AbstractVar[int]
 
     @abstractmethod

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
 from reference.errors import InputError
 
@@ -96,3 +97,29 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
 
     def _logits(self, number: Float[Array, "*batch"]) -> Float[Array, "*batch output"]:
         return number[..., None] * jnp.asarray(self.b, number.dtype)
+
+
+class LinearMarkov(AbstractMarkovian):
+    """The Markovian twin of `Linear`: `y_t = b (a . psi(s_t))`, its `v_a` being zero.
+
+    Attributes:
+        a: shape (d,), d the number of features.
+        b: one number per action, drawn like that of `Linear` and fixed.
+        output: the length of b.
+
+    Raises:
+        InputError: if the size is not positive.
+    """
+
+    a: Float[Array, " d"]
+    b: tuple[float, ...] = eqx.field(static=True)
+    output: int = eqx.field(static=True)
+
+    def __init__(self, features: int, size: int, *, key: PRNGKeyArray):
+        twin = Linear(features, size, key=key)
+        self.a, self.b, self.output = twin.a, twin.b, size
+
+    def read(
+        self, latent: tuple[()], observation: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch output"]:
+        return (observation @ self.a)[..., None] * jnp.asarray(self.b, self.a.dtype)

@@ -78,7 +78,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         bias: `b`, shape (3d + heads,).
         a: `a_o`, shape (d,); that of each head one after the other, like all vectors.
         b: `b_o`, shape (d,).
-        output: d, or 2d with the skip.
+        output: d.
         horizon: the largest number of steps of a trajectory.
         heads: h; the latent is then h matrices of (d/h) x (d/h), each with its rate, and works on
             its part of q, k, v and psi (Irie et al., A modern self-referential weight matrix,
@@ -97,7 +97,6 @@ class SRWM(AbstractDynamics[SRWMLatent]):
             printed, `W` can grow exponentially.
         normalize: whether `y_t` is divided by its root mean square; not in the paper. A gain would
             be absorbed by the head's first layer.
-        skip: whether the read-out is `(y_t, psi(s_t))` instead of `y_t`; not in the paper.
 
     On the 16 x 16 grid with little exploration (`tests/benchmarks/modes.py`: 2,000 steps, epsilon
     0.05, seeds 0, 1, 2) the printed form found 1, 1, 1 of the four modes, with the skip 1, 2, 1,
@@ -123,7 +122,6 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     write_key: WriteKey = eqx.field(static=True)
     erase: Erase = eqx.field(static=True)
     normalize: bool = eqx.field(static=True)
-    skip: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -137,7 +135,6 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         write_key: WriteKey = "q",
         erase: Erase = "before",
         normalize: bool = False,
-        skip: bool = False,
         latent_scale: float = 1.0,
         slow_scale: float = 1.0,
         key: PRNGKeyArray,
@@ -166,7 +163,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         factor = (size // heads) ** -0.25 * latent_scale**0.5
         self.a = jax.random.normal(keys[2], (size,)) * factor
         self.b = jax.random.normal(keys[3], (size,)) * factor
-        self.output = 2 * size if skip else size
+        self.output = size
         self.horizon = horizon
         self.heads = heads
         self.rotation = rotation
@@ -174,7 +171,6 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         self.write_key = write_key
         self.erase = erase
         self.normalize = normalize
-        self.skip = skip
 
     def initial(self, batch: tuple[int, ...] = ()) -> SRWMLatent:
         u, w = self._first_write()
@@ -208,7 +204,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     ) -> Float[Array, "*batch output"]:
         psi = (observation @ self.embedding.T)[..., None, :]
         y = _apply(latent, self._rotate(self._per_head(psi), latent.t[None]))
-        return self._read_out(y, psi)[..., 0, :]
+        return self._read_out(y)[..., 0, :]
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
@@ -229,7 +225,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
             self._rotate(self._per_head(psi), t),
             jnp.where(first, u, value),
         )
-        return self._read_out(y, psi)
+        return self._read_out(y)
 
     @property
     def _axes(self) -> tuple[int, ...]:
@@ -293,16 +289,15 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         return jnp.swapaxes(x.reshape(*x.shape[:-1], self.heads, -1), -2, -3)
 
     def _read_out(
-        self,
-        y: Float[Array, "*batch time d_head"],
-        psi: Float[Array, "*batch time d"],
+        self, y: Float[Array, "*batch time d_head"]
     ) -> Float[Array, "*batch time output"]:
         if self.heads > 1:
-            y = jnp.swapaxes(y, -2, -3).reshape(psi.shape)
+            y = jnp.swapaxes(y, -2, -3)
+            y = y.reshape(*y.shape[:-2], self.output)
         if self.normalize:
             # y_t may vanish, and its gradient must not be infinite there.
             y = y * jax.lax.rsqrt(jnp.mean(y**2, -1, keepdims=True) + 1e-6)
-        return jnp.concatenate([y, psi], -1) if self.skip else y
+        return y
 
 
 def _apply(latent: SRWMLatent, x: Float[Array, "*batch 1 d_head"]) -> Array:

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 State = TypeVar("State")
 
-Encoding = Literal["one-hot", "natural", "fourier"]
+Encoding = Literal["one-hot", "natural", "affine", "fourier"]
 
 
 class AbstractEnvironment(eqx.Module, Generic[State]):

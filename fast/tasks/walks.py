@@ -55,7 +55,8 @@ class GridConfig(TrainConfig):
     parameters: int = 10_000
     epsilon: float = 0.5
     skip: bool = True
-    """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here."""
+    """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here
+    (nothing to add for markov)."""
 
     def problem(self) -> Grid:
         """The grid problem."""

@@ -20,7 +20,10 @@ from fast.dynamics import (
     SRWM,
     AbstractDynamics,
     Linear,
+    LinearMarkov,
     Markov,
+    Reset,
+    Skip,
     haar_bases,
     rotation_angles,
 )
@@ -51,6 +54,7 @@ def srwm(size: int = 6, horizon: int = TIME, **options: Any) -> SRWM:
 CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "markov": lambda: Markov(FEATURES),
     "linear": lambda: Linear(FEATURES, 3, key=KEY),
+    "linear, markov": lambda: LinearMarkov(FEATURES, 3, key=KEY),
     "rnn": lambda: RNN(FEATURES, 6, key=KEY),
     "rnn, tanh": lambda: RNN(FEATURES, 6, activation="tanh", key=KEY),
     "gru": lambda: GRU(FEATURES, 6, key=KEY),
@@ -65,8 +69,11 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "srwm, stable": lambda: srwm(write_key="k", erase="after"),
     "srwm, 2 heads": lambda: srwm(size=24, heads=2),
     "srwm, 2 heads, haar, dense": lambda: srwm(size=8, heads=2, rotation="haar"),
-    "srwm, normalised, skip": lambda: srwm(normalize=True, skip=True),
+    "srwm, normalised": lambda: srwm(normalize=True),
     "srwm, scales": lambda: srwm(latent_scale=3.0, slow_scale=0.5),
+    "skip, srwm": lambda: Skip(srwm(), FEATURES),
+    "reset, srwm": lambda: Reset(srwm(horizon=1)),
+    "reset, skip, rnn": lambda: Reset(Skip(RNN(FEATURES, 6, key=KEY), FEATURES)),
 }
 SRWM_CASES = [name for name in CASES if name.startswith("srwm")]
 # One of each class, where options add nothing.
@@ -221,7 +228,7 @@ def srwm_equations(layer: SRWM, backwards: bool = False) -> Equations:
         y = np.concatenate([W[i] @ psi[p] for i, p in enumerate(part)])
         if layer.normalize:
             y = y / np.sqrt(np.mean(y**2) + 1e-6)
-        return np.concatenate([y, psi]) if layer.skip else y
+        return y
 
     return Equations(np.array([np.outer(a[p], b[p]) for p in part]), phi, read)
 
@@ -250,7 +257,20 @@ def rnn_equations(layer: RNN) -> Equations:
     return Equations(start, phi, lambda s, W: W)
 
 
+def wrapped_equations(layer: Skip[Any] | Reset) -> Equations:
+    """`(y_t, psi(s_t))`, or `y_t` after one step from `W_o`."""
+    initial, phi, read = equations_of(layer.inner)
+    if isinstance(layer, Skip):
+        return Equations(initial, phi, lambda s, W: np.concatenate([read(s, W), s]))
+    return Equations(initial, lambda s, W: 0, lambda s, W: read(s, W + phi(s, W)))
+
+
 def equations_of(layer: Any, **options: Any) -> Equations:
+    if isinstance(layer, Skip | Reset):
+        return wrapped_equations(layer)
+    if isinstance(layer, LinearMarkov):
+        a, b = np.asarray(layer.a, np.float64), np.array(layer.b)
+        return Equations(0, lambda s, W: 0, lambda s, W: b * (a @ s))
     if isinstance(layer, Linear):
         return linear_equations(layer)
     return rnn_equations(layer) if isinstance(layer, RNN) else srwm_equations(layer, **options)
@@ -262,7 +282,8 @@ def follow_all(equations: Equations, fault: str = "") -> Floats:
     return found.reshape(*OBSERVATIONS.shape[:-1], -1)
 
 
-WITH_EQUATIONS = ["linear", "rnn", "rnn, tanh", *SRWM_CASES]
+WITH_MEMORY = ["linear", "rnn", "rnn, tanh", "skip, srwm", *SRWM_CASES]
+WITHOUT = ["linear, markov", "reset, srwm", "reset, skip, rnn"]
 
 
 @pytest.mark.parametrize(
@@ -275,17 +296,31 @@ def test_unrolling_equals_advancing_step_by_step(name: str, dtype: Precision) ->
     assert distance(found.unrolled, found.stepwise) <= TOLERANCE[dtype]
 
 
-@pytest.mark.parametrize("name", WITH_EQUATIONS)
+@pytest.mark.parametrize("name", [*WITH_MEMORY, *WITHOUT])
 def test_the_equations_hold_literally(name: str) -> None:
     found = evaluate(name, "float64")
     assert distance(found.unrolled, follow_all(equations_of(found.layer))) <= 1e-12
 
 
 @pytest.mark.parametrize("fault", ["reads before the update", "updates at the initial state"])
-@pytest.mark.parametrize("name", WITH_EQUATIONS)
+@pytest.mark.parametrize("name", WITH_MEMORY)
 def test_control_a_wrong_order_of_steps_is_seen(name: str, fault: str) -> None:
     found = evaluate(name, "float64")
     assert distance(found.unrolled, follow_all(equations_of(found.layer), fault)) > 1e-3
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_reset_latent_knows_nothing_of_the_past(name: str) -> None:
+    layer: Any = evaluate(name, "float64").layer
+    along = jnp.asarray(OBSERVATIONS, jnp.float32)
+    # The last state after another past; the twin with memory tells them apart.
+    other = along.at[..., :-1, :].add(1.0)
+    last = [np.asarray(unroll(layer, x))[..., -1, :] for x in (along, other)]
+    assert layer.is_markovian
+    assert (last[0] == last[1]).all()
+    if isinstance(layer, Reset):
+        inner = CASES["srwm"]() if "srwm" in name else layer.inner
+        assert distance(*(np.asarray(unroll(inner, x))[..., -1, :] for x in (along, other))) > 1e-3
 
 
 @pytest.mark.parametrize("name", [n for n in SRWM_CASES if "no rotation" not in n])
@@ -496,7 +531,7 @@ def test_scales_multiply_what_is_drawn() -> None:
 
 
 def test_normalised_read_outs_have_unit_root_mean_square() -> None:
-    y = evaluate("srwm, normalised, skip", "float64").unrolled[..., :6]
+    y = evaluate("srwm, normalised", "float64").unrolled
     assert np.abs(np.mean(y**2, -1) - 1).max() <= 1e-3
 
 

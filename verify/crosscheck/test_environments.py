@@ -94,14 +94,14 @@ def test_other_observations_tell_all_inner_states_apart(
 
 
 @pytest.mark.crosscheck("environments.encodings.encode_numbers")
-@pytest.mark.parametrize("encoding", ["natural", "fourier"])
+@pytest.mark.parametrize("encoding", ["natural", "affine", "fourier"])
 def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
     numbers = np.array([0.0, 1.0, -3.0, 7.5])
     waves = [
         [wave(x / 10_000 ** (k / 16)) for wave in (math.sin, math.cos) for k in range(16)]
         for x in numbers
     ]
-    expected = numbers if encoding == "natural" else np.ravel(waves)
+    expected = {"natural": numbers, "affine": [*numbers, 1.0], "fourier": np.ravel(waves)}[encoding]
     found = jax.jit(encode_numbers, static_argnums=1)(numbers, encoding)
     # float32: angles up to 7.5, rounded to 5e-7.
     assert found == pytest.approx(expected, abs=1e-6)
