@@ -217,6 +217,44 @@ class Vectors:
         print(f"vectors: {self.folder} ({manifest['cases']} cases, {size / 1e6:.1f} MB)")
 
 
+@dataclass(frozen=True)
+class Reproduce:
+    """Make a table or figure of the paper again: train what is missing, resume what was cut off.
+
+    `pdai reproduce tab:sequences --quick` shows in minutes that it runs; without --quick it takes
+    minutes to hours. What is already made is kept, and the same command goes on after Ctrl-C.
+    """
+
+    label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]
+    """LaTeX label of the table or figure, or `all`."""
+    quick: bool = False
+    """200 steps and two seeds: that it runs, not what comes out."""
+    seeds: tyro.conf.DisallowNone[int | None] = None
+    """How many seeds; five by default."""
+    jobs: tyro.conf.DisallowNone[int | None] = None
+    """How many runs at once; by default one for each processor. One GPU does one at a time."""
+    out: Path = Path("reproduced")
+    """Where results, tables, figures and run folders go."""
+    pho4: tyro.conf.DisallowNone[Path | None] = None
+    """The table of PHO4, which is not shipped; without it its rows are left out."""
+
+    def run(self) -> None:
+        """Reproduces, and prints the tables to stdout."""
+        from fast.experiments import chosen
+        from fast.experiments.report import write
+        from fast.experiments.running import default_jobs, reproduce
+
+        out = self.out / "quick" if self.quick else self.out
+        jobs = default_jobs() if self.jobs is None else self.jobs
+        if jobs < 1:
+            raise InputError(f"jobs is {jobs}, but must be at least 1")
+        for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
+            print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
+            runs = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
+            print(write(experiment, runs, out), end="\n\n", flush=True)
+        print(f"results, tables and figures: {out}")
+
+
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[AuditRun, tyro.conf.subcommand("audit")]
@@ -226,6 +264,7 @@ Command = (
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
     | Annotated[Vectors, tyro.conf.subcommand("vectors")]
+    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
 )
 
 
@@ -234,6 +273,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Read when JAX is imported; what is set by the user stands.
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pdai"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+    # Small programs as well: a run has a hundred of them, which together take seconds.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     try:
         command: Command = tyro.cli(
             Command,

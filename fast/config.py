@@ -114,6 +114,8 @@ class TrainConfig(ABC):
     """Split each batch over this many devices."""
     evaluations: int = 10
     """How often the distance to the target is measured during training."""
+    law_samples: int = 262_144
+    """How many samples the final law of a policy is estimated from, where it cannot be summed."""
     checkpoint_every: int = 500
     """Steps between checkpoints: what a killed run loses at most."""
     max_states: int = 2_000_000
@@ -123,7 +125,15 @@ class TrainConfig(ABC):
 
     def __post_init__(self) -> None:
         counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
-        for name in (*counts, "heads", "seeds", "devices", "replay_capacity", "max_states"):
+        for name in (
+            *counts,
+            "heads",
+            "seeds",
+            "devices",
+            "replay_capacity",
+            "max_states",
+            "law_samples",
+        ):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
         self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
         scales = ("latent_scale", "slow_scale")

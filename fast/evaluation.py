@@ -107,6 +107,7 @@ def law_of(
     *,
     final: bool,
     seed: int,
+    samples: int = LAW_SAMPLES,
 ) -> TerminalLaw:
     """The terminal law: exact where feasible, else from samples.
 
@@ -116,11 +117,12 @@ def law_of(
         enumeration: the enumerated problem.
         final: in float64, or with many samples; else the quick form for a training curve.
         seed: of the samples.
+        samples: how many at the end of a run; fewer for a curve.
     """
     if has_exact_law(policy, enumeration):
         return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
-    samples = LAW_SAMPLES if final else CURVE_SAMPLES
-    return sampled_law(policy, environment, enumeration, samples, seed)
+    count = samples if final else min(samples, CURVE_SAMPLES)
+    return sampled_law(policy, environment, enumeration, count, seed)
 
 
 def enumerated_report(

@@ -16,7 +16,7 @@ from fast.estimates import forward_paths
 from fast.evaluation import Report
 from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
-from fast.meter import Meter
+from fast.meter import Meter, Probe
 from fast.objectives import TrainState
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
@@ -60,17 +60,26 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
     return setup, *load_checkpoint(folder, setup.initial)
 
 
-def train(config: TrainConfig) -> tuple[Path, Report]:
-    """Runs a training from its start; returns the run folder and the final figures."""
+def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report]:
+    """Runs a training from its start; returns the run folder and the final figures.
+
+    Args:
+        config: what to train.
+        probe: what to record besides, whenever the distance to the target is measured.
+    """
     with arithmetic(config):
         setup = set_up(config)
         folder = create_run(config, count_parameters(setup.policies(setup.initial)[0]))
         save_checkpoint(folder, setup.initial, 0.0)
-        return folder, _continue(folder, setup, setup.initial, 0.0)
+        return folder, _continue(folder, setup, setup.initial, 0.0, probe)
 
 
-def resume(folder: Path) -> tuple[Path, Report]:
+def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
     """Continues a run from its last checkpoint, as if it had never stopped.
+
+    Args:
+        folder: the run folder.
+        probe: as it was when the run began.
 
     Raises:
         InputError: if the folder is not a run, or the run is finished.
@@ -84,7 +93,7 @@ def resume(folder: Path) -> tuple[Path, Report]:
     with arithmetic(config):
         setup, state, seconds = load_run(folder)
         rewind_metrics(folder, int(state.step[0]))
-        return folder, _continue(folder, setup, state, seconds)
+        return folder, _continue(folder, setup, state, seconds, probe)
 
 
 class Sample(NamedTuple):
@@ -125,7 +134,9 @@ def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
-def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> Report:
+def _continue(
+    folder: Path, setup: Setup, state: TrainState, seconds: float, probe: Probe | None
+) -> Report:
     config = setup.config
     meter = Meter(setup)
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
@@ -137,6 +148,8 @@ def _continue(folder: Path, setup: Setup, state: TrainState, seconds: float) -> 
         tv = meter.now(state, step)
         if tv is not None:
             append_metrics(folder, {"step": step, "tv": tv})
+        if probe is not None:
+            append_metrics(folder, {"step": step, "probe": probe(setup, state, step)})
         return tv
 
     with Progress(str(folder), config.steps) as progress:

@@ -1,5 +1,8 @@
 """How far a run is from its target: during training, and at its end."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from fast.bridge import Floats
@@ -8,6 +11,9 @@ from fast.evaluation import Report, enumerated_report, law_of, target_law
 from fast.objectives import TrainState
 from fast.run_setup import Setup
 from reference.metrics import total_variation
+
+# What else is recorded at each evaluation: plain data, made of a run's objects, its state and step.
+Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
 
 
 class Meter:
@@ -55,7 +61,14 @@ class Meter:
             )
         assert self._target is not None
         laws = [
-            law_of(policy, environment, self._setup.enumeration, final=True, seed=config.seed + i)
+            law_of(
+                policy,
+                environment,
+                self._setup.enumeration,
+                final=True,
+                seed=config.seed + i,
+                samples=config.law_samples,
+            )
             for i, policy in enumerate(policies)
         ]
         report = enumerated_report(

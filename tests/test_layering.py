@@ -15,7 +15,8 @@ MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
 # environment made of a problem's enumerated DAG; the others may take from the reference the
 # parameters and labels of problems (and their errors), but no semantics.
 BRIDGES = {
-    "audit", "bridge", "checking", "estimates", "evaluation", "laws", "meter", "tables", "tabular",
+    "audit", "bridge", "checking", "estimates", "evaluation", "laws", "meter", "probes", "tables",
+    "tabular",
 }  # fmt: skip
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network, and a task may be
@@ -93,7 +94,9 @@ def test_control_forbidden_imports_are_seen() -> None:
     assert not violations("fast", Path("sets.py"), {"reference.problems.sets"})
 
 
-@pytest.mark.parametrize("module", ["reference", "fast.config", "fast.tasks", "fast.cli"])
+@pytest.mark.parametrize(
+    "module", ["reference", "fast.config", "fast.tasks", "fast.cli", "fast.experiments"]
+)
 def test_importing_the_reference_or_the_command_line_does_not_import_jax(module: str) -> None:
     code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

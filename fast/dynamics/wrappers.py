@@ -1,5 +1,7 @@
 """Dynamics made of others: with the state beside the read-out, or with the latent reset."""
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -56,10 +58,10 @@ class Reset(AbstractMarkovian):
         output: the length of its read-out.
     """
 
-    inner: AbstractDynamics[object]
+    inner: AbstractDynamics[Any]
     output: int = eqx.field(static=True)
 
-    def __init__(self, inner: AbstractDynamics[object]):
+    def __init__(self, inner: AbstractDynamics[Any]):
         self.inner = inner
         self.output = inner.output
 

@@ -29,6 +29,8 @@ ELSEWHERE = {
     "checking": "likewise",
     "dynamics.recurrence": "draws initial weights",
     "environments.interface": "part of checking",
+    "experiments.figures": "draws pictures",
+    "experiments.results": "statistics and files: tests/test_experiments.py",
     "job": "starts and resumes runs: tests/test_runs.py",
     "meter": "chooses among figures that are compared: tests/test_runs.py",
     "models": "builds what is compared from a configuration: tests/test_matrix.py",

@@ -1,0 +1,85 @@
+"""The paper's tables and figures, by their LaTeX labels.
+
+Imports no JAX.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from fast.experiments import (
+    ablations,
+    fig_ap,
+    fig_apx_m,
+    fig_graphssgb,
+    fig_linestraining,
+    fig_setsa,
+    grids,
+    sparse_lines,
+    tab_isingsa,
+    tab_preferencesa,
+    tab_sequences,
+    tab_sequencesabits,
+    tab_sets,
+    walks,
+)
+from fast.experiments.base import Experiment
+from reference.errors import InputError
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.label: experiment
+    for experiment in (
+        fig_linestraining.EXPERIMENT,
+        fig_graphssgb.EXPERIMENT,
+        sparse_lines.SEPARATION,
+        sparse_lines.CONVERGENCE,
+        fig_setsa.EXPERIMENT,
+        tab_sets.EXPERIMENT,
+        tab_sequences.EXPERIMENT,
+        grids.SPARSE,
+        fig_ap.EXPERIMENT,
+        tab_preferencesa.EXPERIMENT,
+        grids.STANDARD,
+        fig_apx_m.EXPERIMENT,
+        tab_sequencesabits.EXPERIMENT,
+        walks.EXPERIMENT,
+        ablations.ABLATIONS,
+        ablations.GATES,
+        ablations.WIDTHS,
+        tab_isingsa.EXPERIMENT,
+    )
+}
+
+
+def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
+    """The experiments that a label names, as they are asked for.
+
+    Args:
+        label: of the paper, or "all".
+        seeds: how many, from 0 on; None for those reported.
+        pho4: the table of PHO4; None leaves its rows out.
+        quick: whether only to show that they run.
+
+    Raises:
+        InputError: if there is no such label, or no seed.
+    """
+    if label != "all" and label not in EXPERIMENTS:
+        raise InputError(
+            f"{label!r} is no table or figure that is made again: choose from {[*EXPERIMENTS]} or "
+            "all"
+        )
+    if seeds is not None and seeds < 1:
+        raise InputError(f"seeds is {seeds}, but must be at least 1")
+    found = []
+    for name in EXPERIMENTS if label == "all" else [label]:
+        experiment = EXPERIMENTS[name]
+        if name == "tab:sequences" and pho4 is not None:
+            experiment = tab_sequences.with_pho4(experiment, pho4)
+        if quick:
+            experiment = experiment.quick()
+        if seeds is not None:
+            experiment = dataclasses.replace(experiment, seeds=tuple(range(seeds)))
+        found.append(experiment)
+    return found
+
+
+__all__ = ["EXPERIMENTS", "Experiment", "chosen"]

@@ -1,0 +1,27 @@
+"""Total variation against the number of parameters (fig:ap)."""
+
+from dataclasses import replace
+
+from fast.experiments.base import Experiment, cells
+from fast.experiments.models import MODELS
+from fast.tasks import SynConfig
+
+COMMON = SynConfig(form="sum", length=8, steps=2_000, evaluations=2)
+
+EXPERIMENT = Experiment(
+    label="fig:ap",
+    title="TV on Syn-8 against the number of parameters",
+    claim="the path-dependent model is better at every size.",
+    setting=(
+        "The literal reward, one-hot states. The hidden layers grow, the latent keeps d = 32. The "
+        "sequence has one trajectory, so that the TV of trajectories is that of sequences."
+    ),
+    metric="tv",
+    cells=tuple(
+        cell
+        for thousands in (6, 12, 24)
+        for cell in cells(f"{thousands},000", replace(COMMON, parameters=1_000 * thousands), MODELS)
+    ),
+    finding="",
+    draw="rows",
+)

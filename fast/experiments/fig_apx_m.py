@@ -1,0 +1,26 @@
+"""The best states met in training (fig:apx:m)."""
+
+from dataclasses import replace
+
+from fast.experiments.base import Experiment, cells
+from fast.experiments.models import MODELS
+from fast.tasks import SynConfig
+
+PRODUCT = SynConfig(length=8, parameters=10_000, steps=2_000)
+
+EXPERIMENT = Experiment(
+    label="fig:apx:m",
+    title="mean log reward of the 20 best sequences met, Syn-8",
+    claim="the path-dependent model finds better ones.",
+    setting=(
+        "Ten times while training, as many sequences are drawn as were trained on since the time "
+        "before; the 20 best of all of them count. The uniform policy draws as many."
+    ),
+    metric="best",
+    cells=(
+        *cells("literal", replace(PRODUCT, form="sum"), MODELS, probe="best"),
+        *cells("exponential", PRODUCT, MODELS, probe="best"),
+    ),
+    finding="",
+    draw="none",
+)

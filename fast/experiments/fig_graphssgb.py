@@ -1,0 +1,24 @@
+"""Graph networks that no Markovian policy can use (fig:graphssgb)."""
+
+from fast.experiments.base import Experiment, cells
+from fast.tasks import GraphsConfig
+
+MODELS = {"GCN": {"dynamics": "gcn"}, "temporal GCN": {"dynamics": "temporal-gcn"}}
+
+EXPERIMENT = Experiment(
+    label="fig:graphssgb",
+    title="TV on two graphs, R(q_1) = alpha and R(q_2) = 1 - alpha",
+    claim="the Markovian GCN has TV |alpha - 1/2|, the path-dependent one nearly 0.",
+    setting="The instance is ours, with the stated properties: five states, two of them terminal.",
+    metric="tv",
+    cells=tuple(
+        cell
+        for tenths in range(1, 10)
+        for cell in cells(
+            f"{tenths / 10}", GraphsConfig(alpha=tenths / 10, steps=1_000, evaluations=4), MODELS
+        )
+    ),
+    finding="",
+    draw="rows",
+    compared=("GCN", "temporal GCN"),
+)

@@ -1,0 +1,139 @@
+"""The figure of an experiment: curves over training, a metric over rows, or learned laws."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fast.experiments.base import Experiment
+from fast.experiments.results import Run, summary
+from fast.experiments.tables import at, metric_name
+from fast.plotting import MARKOVIAN, PATH_DEPENDENT, TARGET
+
+# Okabe and Ito's colours; the two families have theirs everywhere.
+OTHERS = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+ROWS_PER_LINE = 3
+
+
+def draw(experiment: Experiment, runs: Sequence[Run], files: Sequence[Path]) -> None:
+    """Draws the figure of an experiment into each of the files; the ending chooses the format."""
+    kind = experiment.draw
+    if kind == "none" or not runs:
+        return
+    if kind == "rows":
+        figure = _over_rows(experiment, runs)
+    else:
+        panels = {"curves": _curves, "laws": _laws, "probe": _probe}[kind]
+        figure = _panels(experiment, runs, panels)
+    for file in files:
+        figure.savefig(file, dpi=110)
+
+
+def colours(experiment: Experiment) -> dict[str, str]:
+    """A colour per column."""
+    found, others = {}, itertools.cycle(OTHERS)
+    first, second = experiment.compared
+    for model in experiment.models:
+        fixed = {first: MARKOVIAN[1], second: PATH_DEPENDENT[1]}
+        found[model] = fixed[model] if model in fixed else next(others)
+    return found
+
+
+def _panels(experiment: Experiment, runs: Sequence[Run], panel: Any) -> Figure:
+    """One panel per row of the table."""
+    rows = [row for row in experiment.rows if any(run.row == row for run in runs)]
+    lines = -(-len(rows) // ROWS_PER_LINE)
+    width = min(len(rows), ROWS_PER_LINE)
+    figure = Figure(figsize=(4.4 * width, 3.5 * lines), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(lines, width, squeeze=False)).ravel()
+    for axis, row in zip(axes, rows, strict=False):
+        panel(axis, experiment, [run for run in runs if run.row == row], row)
+        axis.set_title(row, fontsize=10)
+        axis.grid(alpha=0.3)
+    for axis in axes[len(rows) :]:
+        axis.set_visible(False)
+    axes[0].legend(frameon=False, fontsize=8)
+    seeds = max(len(at(runs, row, model)) for row in rows for model in experiment.models)
+    figure.suptitle(f"{experiment.label}: mean and range of {seeds} seeds", fontsize=10)
+    return figure
+
+
+def _band(axis: Any, x: Sequence[float], values: Any, **style: Any) -> None:
+    axis.plot(x, values.mean(0), lw=1.3, marker="o", ms=2.5, **style)
+    axis.fill_between(x, values.min(0), values.max(0), color=style["color"], alpha=0.2, lw=0)
+
+
+def _curves(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> None:
+    """Total variation while training; dotted: untrained, dashed: exact sampling."""
+    for model, colour in colours(experiment).items():
+        of_cell = [run for run in at(runs, row, model) if run.curve]
+        if of_cell:
+            steps = [step for step, _ in of_cell[0].curve]
+            values = np.array([[value for _, value in run.curve] for run in of_cell])
+            _band(axis, steps, values, color=colour, label=model)
+    floor = summary(list(runs), "tv", "exact")
+    if floor is not None and floor.mean > 0:
+        axis.axhline(floor.mean, color=TARGET, ls="--", lw=1, label="exact sampling")
+    axis.set(xlabel="step", ylabel=f"TV ({runs[0].tv_kind})", ylim=(0, None))
+
+
+def _probe(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> None:
+    """What a probe found while training."""
+    for model, colour in colours(experiment).items():
+        of_cell = [run for run in at(runs, row, model) if run.probes]
+        if of_cell:
+            steps = [record["step"] for record in of_cell[0].probes]
+            values = np.array([[record["kl"] for record in run.probes] for run in of_cell])
+            _band(axis, steps, values, color=colour, label=model)
+    axis.set(xlabel="step", ylabel="KL, nats", ylim=(0, None))
+
+
+def _laws(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> None:
+    """Learned laws of all seeds against the target."""
+    for model, colour in colours(experiment).items():
+        laws = [run.law for run in at(runs, row, model) if run.law is not None]
+        if laws:
+            learned = np.array([law[0] for law in laws])
+            _band(axis, range(learned.shape[1]), learned, color=colour, label=model)
+            target = laws[0][1]
+    axis.bar(range(len(target)), target, color=TARGET, alpha=0.3, label="target")
+    axis.set(xlabel="terminal state", ylabel="probability")
+
+
+def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
+    """The metric of each column over the rows; dotted: the untrained policy."""
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axis = figure.subplots()
+    places = np.arange(len(experiment.rows))
+    for model, colour in colours(experiment).items():
+        found = [summary(at(runs, row, model), experiment.metric) for row in experiment.rows]
+        known = [(x, s) for x, s in zip(places, found, strict=True) if s is not None]
+        axis.errorbar(
+            [x for x, _ in known],
+            [s.mean for _, s in known],
+            [s.spread for _, s in known],
+            color=colour,
+            marker="o",
+            ms=4,
+            lw=1.2,
+            capsize=3,
+            label=model,
+        )
+    for of, style in (("uniform", ":"), ("exact", "--")):
+        line = [
+            summary([r for r in runs if r.row == row], experiment.metric, of)
+            for row in experiment.rows
+        ]
+        if any(s is not None and s.mean > 0 for s in line):
+            heights = [np.nan if s is None else s.mean for s in line]
+            name = {"uniform": "uniform policy", "exact": "exact sampling"}[of]
+            axis.plot(places, heights, style, color=TARGET, lw=1.2, label=name)
+    axis.set_xticks(places, experiment.rows)
+    axis.set(ylabel=metric_name(experiment, runs), ylim=(0, None))
+    axis.set_title(f"{experiment.label}: mean ± sd", fontsize=10)
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,21 @@
+"""The models that the tables compare, each as what it changes of a configuration.
+
+Chosen on the seeds and instances of `tuning.py`, none of which is reported.
+"""
+
+from typing import Any
+
+Options = dict[str, Any]
+
+MARKOV: Options = {"dynamics": "markov", "skip": False, "learning_rate": 3e-3}
+PRINTED: Options = {"dynamics": "srwm", "skip": False, "learning_rate": 3e-3}
+GRU_PLUS: Options = {
+    "dynamics": "gru",
+    "skip": True,
+    "hidden_layers": 3,
+    "learning_rate": 3e-3,
+}
+
+MODELS: dict[str, Options] = {"Markovian": MARKOV, "SRWM": PRINTED, "GRU+": GRU_PLUS}
+# Resetting tells what memory brings, where the state graph is no tree.
+WITH_RESET: dict[str, Options] = {**MODELS, "GRU+ reset": {**GRU_PLUS, "reset": True}}

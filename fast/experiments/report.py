@@ -1,0 +1,125 @@
+"""What an experiment ends with: its table and figure; and the report of all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fast.experiments.base import MEASURES, Experiment
+from fast.experiments.figures import draw
+from fast.experiments.results import Run, load, wanted
+from fast.experiments.tables import (
+    COSTS,
+    comma_separated,
+    costs,
+    header,
+    markdown,
+    metric_name,
+    rows,
+    verdict,
+)
+
+RESULTS = Path(__file__).parent / "results"
+
+INTRODUCTION = """\
+# The paper's tables and figures, made again
+
+Written by `python -m fast.experiments` from the raw results in `results/`, one JSON file for each
+table or figure, with every seed. `pdai reproduce LABEL` makes one anew, and `pdai reproduce all
+--quick` shows in minutes that all of them run.
+
+How to read the tables: "paper" is the number that the paper prints; ours is mean ± standard
+deviation (number of seeds). "Uniform policy" is the untrained sampler that chooses uniformly among
+the legal actions, "exact sampling" what as many exact samples would reach (0 where nothing is
+sampled). No number means anything without these two. The last column is the paired difference over
+seeds, with a bootstrap interval of 95 %: of training seeds on one instance, not of instances.
+Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row;
+seconds are of one core of a shared machine, and say little beyond a factor of two. The models:
+
+| name | what |
+|---|---|
+| Markovian | three hidden layers on the features of the state, as in the paper |
+| SRWM | the paper's path-dependent model as printed (eq:ASRWM): one hidden layer on `y_t` |
+| GRU+ | our best: a gated recurrent unit, three hidden layers on `(y_t, psi(s_t))` |
+| GRU+ reset | the same network, its latent made anew at every state: without memory |
+
+Everything was chosen on seeds and random instances that are not reported (`tuning.py`).
+"""
+
+
+def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:
+    """Writes table and figure of an experiment into a folder, and returns the table."""
+    runs = wanted(experiment, list(runs))
+    text = section(experiment, runs)
+    (out / f"{experiment.slug}.md").write_text(text + "\n")
+    table = comma_separated(header(experiment), rows(experiment, runs))
+    (out / f"{experiment.slug}.csv").write_text(table)
+    draw(experiment, runs, [out / f"{experiment.slug}.{kind}" for kind in ("png", "pdf")])
+    return text
+
+
+def section(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """What is said of one experiment."""
+    better = "higher" if MEASURES[experiment.metric].higher_is_better else "lower"
+    parts = [
+        f"## {experiment.label}: {experiment.title}",
+        f"The paper: {experiment.claim}" if experiment.claim else "",
+        experiment.setting,
+        f"{metric_name(experiment, runs)}, {better} is better:",
+        markdown(header(experiment), rows(experiment, runs)),
+        f"Verdict: {verdict(experiment, runs)}.",
+        experiment.finding,
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def report(experiments: Sequence[Experiment], results: Path = RESULTS) -> str:
+    """The whole report, from the stored results."""
+    stored = [
+        (experiment, wanted(experiment, load(results / f"{experiment.slug}.json")))
+        for experiment in experiments
+    ]
+    overview = [
+        [
+            f"[{experiment.label}](#{anchor(experiment)})",
+            experiment.title,
+            verdict(experiment, runs),
+        ]
+        for experiment, runs in stored
+    ]
+    sections = []
+    for experiment, runs in stored:
+        text = section(experiment, runs)
+        if experiment.draw != "none" and runs:
+            text += f"\n\n![{experiment.title}](results/{experiment.slug}.png)"
+        if runs:
+            cost = markdown(COSTS, costs(experiment, runs))
+            text += f"\n\n<details><summary>Cost</summary>\n\n{cost}\n\n</details>"
+        sections.append(text)
+    guide = (Path(__file__).parent / "guide.md").read_text().strip()
+    return (
+        "\n\n".join(
+            [
+                INTRODUCTION.strip(),
+                "## Overview",
+                markdown(["", "what", "the paper's claim, by the last column"], overview),
+                guide,
+                *sections,
+            ]
+        )
+        + "\n"
+    )
+
+
+def anchor(experiment: Experiment) -> str:
+    """The anchor that Markdown gives to the heading of a section."""
+    heading = f"{experiment.label}: {experiment.title}".lower()
+    return "".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def write_report(experiments: Sequence[Experiment]) -> Path:
+    """Writes the report and its figures beside the results, in a checkout."""
+    for experiment in experiments:
+        runs = wanted(experiment, load(RESULTS / f"{experiment.slug}.json"))
+        draw(experiment, runs, [RESULTS / f"{experiment.slug}.png"])
+    path = RESULTS.parent / "README.md"
+    path.write_text(report(experiments))
+    return path

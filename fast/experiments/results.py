@@ -1,0 +1,204 @@
+"""Results of experiments: one JSON file each, every seed of every cell in it.
+
+Imports no JAX.
+"""
+
+import dataclasses
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fast.config import TrainConfig
+from fast.experiments.base import APART, Experiment, Metric
+from fast.tasks import to_json
+from reference.errors import InputError
+
+FORMAT = 1
+RESAMPLES = 10_000
+TOP = 20
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training of one cell, as stored.
+
+    Attributes:
+        row: of the table.
+        model: its column.
+        seed: of the training.
+        config: what was trained, without what depends on the machine.
+        parameters: trained numbers.
+        seconds: of training alone.
+        learned: the figures of `fast.evaluation.Figures`, as plain data.
+        uniform: those of the untrained policy that is uniform.
+        exact: those of exact sampling, or None.
+        tv_kind: what kind of total variation it is.
+        log_z: the true `log Z`, or None.
+        curve: pairs of step and total variation.
+        probes: what the probe found, one record per evaluation.
+        law: learned and target probabilities, of problems with at most 64 terminals; else None.
+    """
+
+    row: str
+    model: str
+    seed: int
+    config: dict[str, Any]
+    parameters: int
+    seconds: float
+    learned: dict[str, Any]
+    uniform: dict[str, Any]
+    exact: dict[str, Any] | None
+    tv_kind: str
+    log_z: float | None
+    curve: list[list[float]]
+    probes: list[dict[str, Any]]
+    law: list[list[float]] | None
+
+    def value(self, metric: Metric, of: str = "learned") -> float | None:
+        """A figure of the learned, uniform or exact sampler; None where it cannot be had."""
+        if metric == "best":
+            return self._best(of)
+        if metric == "memory":
+            return float(self.probes[-1]["kl"]) if of == "learned" else None
+        if metric == "separation":
+            return self._separation() if of == "learned" else None
+        figures = getattr(self, of)
+        value: dict[str, float] | None = None if figures is None else figures[metric]
+        return None if value is None else float(value["mean"])
+
+    def _best(self, of: str) -> float | None:
+        """The mean log reward of the 20 best distinct states that a sampler met at any time."""
+        if of == "exact":
+            return None
+        met = {label: value for record in self.probes for label, value in record[of]}
+        return float(statistics.mean(sorted(met.values())[-TOP:]))
+
+    def _separation(self) -> float:
+        """The first step looked at where the KL is large; the number of steps if there is none."""
+        apart = (record["step"] for record in self.probes if record["kl"] > APART)
+        return float(next(apart, self.config["steps"]))
+
+
+def description(config: TrainConfig, seed: int) -> dict[str, Any]:
+    """The configuration of a run as stored: without paths, which differ between machines."""
+    data = to_json(dataclasses.replace(config, seed=seed))
+    return {name: Path(value).name if name == "table" else value for name, value in data.items()}
+
+
+def load(path: Path) -> list[Run]:
+    """The runs of a file of results; none if it is not there.
+
+    Raises:
+        InputError: if it is damaged, or of another format.
+    """
+    if not path.is_file():
+        return []
+    try:
+        data = json.loads(path.read_text())
+        if data["format"] != FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, not {FORMAT}")
+        return [Run(**run) for run in data["runs"]]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise InputError(
+            f"the results {str(path)!r} cannot be read ({error}): move the file away, and "
+            "reproduce again"
+        ) from None
+
+
+def save(path: Path, experiment: Experiment, runs: list[Run]) -> None:
+    """Writes results, all or nothing, in the order of the cells and seeds."""
+    order = {(cell.row, cell.model): i for i, cell in enumerate(experiment.cells)}
+    runs = sorted(runs, key=lambda run: (order[run.row, run.model], run.seed))
+    text = ",\n".join(json.dumps(rounded(dataclasses.asdict(run))) for run in runs)
+    head = f'"format": {FORMAT}, "label": {json.dumps(experiment.label)}'
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(f'{{{head}, "runs": [\n{text}\n]}}\n')
+    partial.replace(path)
+
+
+def rounded(value: Any) -> Any:
+    """Plain data with seven digits, which float32 has."""
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
+    """The stored runs that belong to an experiment as it is defined now."""
+    expected = {
+        (cell.row, cell.model, seed): None
+        if cell.config is None
+        else description(cell.config, seed)
+        for cell in experiment.cells
+        for seed in experiment.seeds
+    }
+    places = [(run, (run.row, run.model, run.seed)) for run in runs]
+    return [
+        run for run, place in places if place in expected and expected[place] in (None, run.config)
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and standard deviation over seeds."""
+
+    mean: float
+    spread: float
+    count: int
+
+    def __str__(self) -> str:
+        if self.count == 1:
+            return f"{self.mean:.4f} (1)"
+        return f"{self.mean:.4f} ± {self.spread:.4f} ({self.count})"
+
+
+def summary(runs: list[Run], metric: Metric, of: str = "learned") -> Summary | None:
+    """A metric over runs; None if there is none."""
+    values = [value for run in runs if (value := run.value(metric, of)) is not None]
+    if not values:
+        return None
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    return Summary(statistics.mean(values), spread, len(values))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The second column minus the first, paired by seed: mean, and bootstrap interval of 95 %."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def decides(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.low > 0 or self.high < 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.4f} [{self.low:+.4f}, {self.high:+.4f}]"
+
+
+def difference(first: list[Run], second: list[Run], metric: Metric) -> Difference | None:
+    """The paired difference of two columns; None with fewer than three common seeds."""
+    a = {run.seed: run.value(metric) for run in first}
+    b = {run.seed: run.value(metric) for run in second}
+    values = np.array(
+        [
+            y - x
+            for seed in sorted(a.keys() & b.keys())
+            if (x := a[seed]) is not None and (y := b[seed]) is not None
+        ]
+    )
+    if len(values) < 3:
+        return None
+    rng = np.random.default_rng(0)
+    means = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Difference(float(values.mean()), float(low), float(high), len(values))

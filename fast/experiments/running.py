@@ -1,0 +1,169 @@
+"""Running an experiment: what is missing is trained, what was cut off goes on."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fast.config import TrainConfig
+from fast.experiments.base import Cell, Experiment, ProbeName
+from fast.experiments.results import Run, description, load, save, wanted
+from reference.errors import InputError
+
+# Laws of more terminals are not stored.
+SMALL_LAW = 64
+
+
+def default_jobs() -> int:
+    """One run for each processor that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Job(NamedTuple):
+    """A run to make: a cell of a table, and what is trained, with its seed and folder."""
+
+    cell: Cell
+    config: TrainConfig
+
+
+def reproduce(
+    experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]
+) -> list[Run]:
+    """Makes every run of an experiment that its file of results lacks.
+
+    Args:
+        experiment: what to make.
+        out: the folder of results; run folders are in `runs/` below it.
+        jobs: how many processes train at once, each on a processor of its own where the system
+            allows.
+        say: is told of each run that is done.
+
+    Raises:
+        InputError: if a process died, or a folder holds something else.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{experiment.slug}.json"
+    runs = wanted(experiment, load(path))
+    there = {(run.row, run.model, run.seed) for run in runs}
+    missing = [
+        Job(cell, dataclasses.replace(cell.config, seed=seed, out=_folder(out, cell, seed)))
+        for seed in experiment.seeds
+        for cell in experiment.runnable
+        if cell.config is not None and (cell.row, cell.model, seed) not in there
+    ]
+    if not missing:
+        return runs
+    with _pool(min(jobs, len(missing))) as pool:
+        futures = {pool.submit(run_one, job.config, job.cell.probe): job for job in missing}
+        for done, (job, facts) in enumerate(_finished(futures), start=len(runs) + 1):
+            cell, seed = job.cell, job.config.seed
+            run = Run(cell.row, cell.model, seed, description(job.config, seed), **facts)
+            runs.append(run)
+            save(path, experiment, runs)
+            value = run.value(experiment.metric)
+            shown = "" if value is None else f": {experiment.metric} {value:.4f}"
+            of = len(experiment.runnable) * len(experiment.seeds)
+            say(f"{done} of {of}: {cell.row}, {cell.model}, seed {seed}{shown}")
+    return runs
+
+
+def _folder(out: Path, cell: Cell, seed: int) -> Path:
+    """The run folder; cells of two experiments that train the same share it."""
+    config = cell.config
+    assert config is not None
+    facts = json.dumps([description(config, seed), cell.probe], sort_keys=True)
+    digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
+    return out / "runs" / f"{config.problem_name}-{config.dynamics}-{seed}-{digest}"
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that start afresh, as JAX does not survive a fork."""
+    context = multiprocessing.get_context("spawn")
+    processors: Any = context.Queue()
+    for i in range(workers):
+        processors.put(i)
+    pool = ProcessPoolExecutor(workers, context, _settle, (processors,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _settle(processors: Any) -> None:
+    """Gives this process one processor: one per run is faster than all for each in turn."""
+    if hasattr(os, "sched_setaffinity"):
+        ours = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {ours[processors.get() % len(ours)]})
+
+
+def _finished(futures: dict[Future[dict[str, Any]], Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+    for future in as_completed(futures):
+        job = futures[future]
+        try:
+            yield job, future.result()
+        except BrokenProcessPool:
+            raise InputError(
+                f"a process that trained {job.cell.row}, {job.cell.model}, seed {job.config.seed} "
+                "died, perhaps as memory ran out: the same command goes on where it stopped; use "
+                "--jobs 1 if it happens again"
+            ) from None
+
+
+def run_one(config: TrainConfig, probe: ProbeName | None) -> dict[str, Any]:
+    """Trains one run, or goes on with it, and returns what is stored of it.
+
+    Raises:
+        InputError: if its folder holds another run.
+    """
+    # Imported here: the process that only distributes runs needs no JAX.
+    from fast.experiments.probes import PROBES
+    from fast.job import resume, train
+    from fast.runs import load_config, load_law, read_json, read_metrics
+
+    folder = config.folder()
+    how = None if probe is None else PROBES[probe]
+    # A run that was killed before its first checkpoint has nothing to lose.
+    if folder.is_dir() and not (folder / "checkpoint.eqx").is_file():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        folder.with_name(folder.name + ".log").open("a") as log,
+        contextlib.redirect_stderr(log),
+    ):
+        if not folder.is_dir():
+            train(config, how)
+        elif dataclasses.replace(load_config(folder), out=folder) != config:
+            raise InputError(
+                f"{str(folder)!r} holds a run with other options: move it away, or choose another "
+                "folder with --out"
+            )
+        elif not (folder / "report.json").is_file():
+            resume(folder, how)
+    report = read_json(folder / "report.json")
+    records = read_metrics(folder)
+    learned, target = load_law(folder)
+    return {
+        "parameters": read_json(folder / "meta.json")["parameters"],
+        "seconds": report["seconds"],
+        "learned": report["learned"][0],
+        "uniform": report["uniform"],
+        "exact": report["exact"],
+        "tv_kind": report["tv_kind"],
+        "log_z": report["log_z"],
+        "curve": [[record["step"], record["tv"][0]] for record in records if "tv" in record],
+        "probes": [
+            {"step": record["step"], **record["probe"]} for record in records if "probe" in record
+        ],
+        "law": [learned[0].tolist(), target.tolist()] if len(target) <= SMALL_LAW else None,
+    }

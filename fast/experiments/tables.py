@@ -1,0 +1,126 @@
+"""The table of an experiment, as text, Markdown and comma-separated values; and its verdict."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from fast.experiments.base import MEASURES, Cell, Experiment
+from fast.experiments.results import Difference, Run, difference, summary
+
+
+def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
+    """The runs of a cell."""
+    return [run for run in runs if (run.row, run.model) == (row, model)]
+
+
+def header(experiment: Experiment) -> list[str]:
+    """The names of the columns."""
+    first, second = experiment.compared
+    quoted = [
+        f"paper: {model}"
+        for model in experiment.models
+        if any(cell.paper for cell in experiment.cells if cell.model == model)
+    ]
+    return [
+        "",
+        *quoted,
+        *experiment.models,
+        "uniform policy",
+        "exact sampling",
+        f"{second} - {first} [95 %]",
+    ]
+
+
+def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """One row per instance: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
+    metric, found = experiment.metric, []
+    for row in experiment.rows:
+        of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
+        quoted = [
+            f"{of_row[model].paper.mean} ± {of_row[model].paper.spread}"  # type: ignore[union-attr]
+            if model in of_row and of_row[model].paper
+            else "-"
+            for model in experiment.models
+            if any(cell.paper for cell in experiment.cells if cell.model == model)
+        ]
+        ours = [summary(at(runs, row, model), metric) for model in experiment.models]
+        any_runs = [run for run in runs if run.row == row]
+        # Without spread: it is a single sampler, measured again with other samples.
+        others = [summary(any_runs, metric, of) for of in ("uniform", "exact")]
+        gap = compared(experiment, runs, row)
+        found.append(
+            [
+                row,
+                *quoted,
+                *("not run" if cell is None else str(cell) for cell in ours),
+                *("-" if cell is None else f"{cell.mean:.4f}" for cell in others),
+                "-" if gap is None else str(gap),
+            ]
+        )
+    return found
+
+
+def compared(experiment: Experiment, runs: Sequence[Run], row: str) -> Difference | None:
+    """The paired difference that decides, of one row."""
+    first, second = (at(runs, row, model) for model in experiment.compared)
+    return difference(first, second, experiment.metric)
+
+
+def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """Per row and model: parameters, gradient steps, seconds of training, mean over seeds."""
+    found = []
+    for row in experiment.rows:
+        for model in experiment.models:
+            of_cell = at(runs, row, model)
+            if of_cell:
+                seconds = sum(run.seconds for run in of_cell) / len(of_cell)
+                steps = of_cell[0].config["steps"]
+                found.append(
+                    [row, model, f"{of_cell[0].parameters:,}", f"{steps:,}", f"{seconds:.0f}"]
+                )
+    return found
+
+
+COSTS = ["", "model", "parameters", "steps of 128", "seconds"]
+
+
+def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """What the paired differences say of the paper's claim, that the second column is better."""
+    gaps = [compared(experiment, runs, row) for row in experiment.rows]
+    known = [gap for gap in gaps if gap is not None]
+    if not known:
+        return "not run yet"
+    lower, higher = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
+    upwards = MEASURES[experiment.metric].higher_is_better
+    better, worse = (higher, lower) if upwards else (lower, higher)
+    rest = len(known) - better - worse
+    first, second = experiment.compared
+    counts = (
+        f"{second} is better than {first} in {better}, worse in {worse}, not told apart in {rest} "
+        f"of {len(known)} rows"
+    )
+    if better == len(gaps):
+        return f"reproduced: {counts}"
+    if better and not worse:
+        return f"reproduced in part: {counts}"
+    return f"not reproduced: {counts}" if not better else f"mixed: {counts}"
+
+
+def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """The metric, and of which kind it is."""
+    kinds = sorted({run.tv_kind for run in runs})
+    name = MEASURES[experiment.metric].name
+    return f"{name} ({', '.join(kinds)})" if experiment.metric == "tv" and kinds else name
+
+
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def comma_separated(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A CSV table."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *body])
+    return text.getvalue()

@@ -1,0 +1,266 @@
+"""The paper's tables and figures: what is compared is comparable, and what is told is stored."""
+
+import dataclasses
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fast.experiments import EXPERIMENTS, Experiment, chosen, tuning
+from fast.experiments.base import Quoted, cells
+from fast.experiments.report import RESULTS, report, section
+from fast.experiments.results import Run, difference, load, save, summary, wanted
+from fast.experiments.running import reproduce
+from fast.experiments.tables import compared, header, rows, verdict
+from fast.runs import load_config
+from fast.tasks import LinesConfig, to_json
+from reference import InputError
+from verify.ledger import CLAIMS
+
+# What a model may change of a configuration: the network, and the p_B that fig:setsa is about.
+OF_A_MODEL = {
+    "dynamics", "skip", "hidden_layers", "reset", "rotation", "link", "latent_size", "p_b",
+    "learning_rate",
+}  # fmt: skip
+TINY = LinesConfig(length=3, parameters=500, steps=200, evaluations=2, batch=16, latent_size=4)
+MODELS: dict[str, Any] = {"Markovian": {"dynamics": "markov"}, "SRWM": {"dynamics": "gru"}}
+
+
+def tiny(seeds: tuple[int, ...] = (0,), **options: Any) -> Experiment:
+    made = cells("N = 3", TINY, MODELS, (Quoted(0.5, 0.1),))
+    facts: dict[str, Any] = {
+        "label": "tab:tiny", "title": "TV", "claim": "", "metric": "tv", "finding": "", **options
+    }  # fmt: skip
+    return Experiment(cells=made, seeds=seeds, **facts)
+
+
+def run(model: str, seed: int, tv: float, **changes: Any) -> Run:
+    """A stored run whose TV is as given."""
+    figures = {"tv": {"mean": tv, "standard_error": 0.0}, "fcs": None}
+    cell = next(cell for cell in tiny().cells if cell.model == model)
+    assert cell.config is not None
+    facts: dict[str, Any] = {
+        "row": "N = 3", "model": model, "seed": seed, "parameters": 500, "seconds": 1.0,
+        "config": {**to_json(cell.config), "seed": seed}, "learned": figures, "uniform": figures,
+        "exact": None, "tv_kind": "exact", "log_z": 0.0, "curve": [[0, tv]], "probes": [],
+        "law": None, **changes,
+    }  # fmt: skip
+    return Run(**facts)
+
+
+def test_every_empirical_claim_names_an_experiment() -> None:
+    labels = {claim.experiment for claim in CLAIMS if claim.experiment}
+    # The correlation of FCS is told from all experiments; cycles are not decidable from the text.
+    assert labels - {*EXPERIMENTS, "eq:fcsa"} == {"none: not decidable from the text"}
+
+
+@pytest.mark.parametrize("label", EXPERIMENTS)
+def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
+    experiment = EXPERIMENTS[label]
+    assert set(experiment.compared) <= set(experiment.models)
+    for row in experiment.rows:
+        configs = [
+            to_json(cell.config) for cell in experiment.runnable if cell.row == row and cell.config
+        ]
+        for config in configs:
+            different = {name for name in config if config[name] != configs[0][name]}
+            assert different <= OF_A_MODEL
+            assert config["learning_rate"] == configs[0]["learning_rate"]
+
+
+def test_nothing_was_chosen_on_what_is_reported() -> None:
+    reported = {seed for experiment in EXPERIMENTS.values() for seed in experiment.seeds}
+    assert not reported & set(tuning.EXPERIMENT.seeds)
+    instances = {
+        (name, value)
+        for experiment in EXPERIMENTS.values()
+        for cell in experiment.runnable
+        if cell.config
+        for name, value in to_json(cell.config).items()
+        if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
+    }
+    tuned = {
+        (name, value)
+        for cell in tuning.EXPERIMENT.runnable
+        if cell.config
+        for name, value in to_json(cell.config).items()
+        if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
+    }
+    assert tuned
+    assert not tuned & instances
+
+
+def test_means_and_paired_differences_are_those_of_their_definition() -> None:
+    noise = [0.3, 0.1, 0.2, 0.5, 0.4]
+    first = [run("Markovian", seed, x) for seed, x in enumerate(noise)]
+    second = [run("SRWM", seed, x - 0.01 * (seed + 1)) for seed, x in enumerate(noise)]
+    found = summary(first, "tv")
+    assert found is not None
+    assert (found.mean, found.count) == (pytest.approx(0.3), 5)
+    assert found.spread == pytest.approx(np.std(noise, ddof=1))
+    gap = difference(first, second, "tv")
+    assert gap is not None
+    assert gap.mean == pytest.approx(-0.03)
+    # Five values from -0.05 to -0.01: no mean of resamples lies outside, and their sd is 0.0063.
+    assert -0.05 <= gap.low < -0.04 < -0.02 < gap.high <= -0.01
+    assert gap.decides
+    # Control: not paired, the same numbers tell nothing.
+    shuffled = [dataclasses.replace(r, seed=(r.seed + 1) % 5) for r in second]
+    unpaired = difference(first, shuffled, "tv")
+    assert unpaired is not None
+    assert not unpaired.decides
+    # Two seeds have no interval.
+    assert difference(first[:2], second[:2], "tv") is None
+
+
+def test_the_verdict_follows_the_intervals() -> None:
+    experiment = tiny((0, 1, 2))
+
+    def judged(shift: float, spread: float) -> str:
+        runs = [run("Markovian", seed, 0.5 + spread * seed) for seed in range(3)]
+        runs += [run("SRWM", seed, 0.5 + shift - spread * seed) for seed in range(3)]
+        return verdict(experiment, runs).partition(":")[0]
+
+    assert judged(-0.1, 0.0) == "reproduced"
+    assert judged(+0.1, 0.0) == "not reproduced"
+    assert judged(+0.1, 0.05) == "not reproduced"
+    assert verdict(experiment, []) == "not run yet"
+    best = dataclasses.replace(experiment, metric="best")
+    probes = [{"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["a", 2.0]]}]
+    better = [{"step": 1, "learned": [["a", 2.0], ["c", 1.5]], "uniform": [["a", 2.0]]}]
+    runs = [run("Markovian", seed, 0.0, probes=probes) for seed in range(3)]
+    runs += [run("SRWM", seed, 0.0, probes=better) for seed in range(3)]
+    assert verdict(best, runs).startswith("reproduced")
+
+
+def test_what_was_met_at_any_time_counts_once() -> None:
+    probes = [
+        {"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["b", 1.0]]},
+        {"step": 2, "learned": [["a", 2.0], ["c", 6.0]], "uniform": [["b", 1.0]]},
+    ]
+    assert run("SRWM", 0, 0.0, probes=probes).value("best") == pytest.approx(3.0)
+    assert run("SRWM", 0, 0.0, probes=probes).value("best", "uniform") == pytest.approx(1.0)
+    apart = [{"step": 0, "kl": 0.1}, {"step": 100, "kl": 0.5}, {"step": 200, "kl": 0.2}]
+    assert run("SRWM", 0, 0.0, probes=apart).value("separation") == 100
+    assert run("SRWM", 0, 0.0, probes=apart[:1]).value("separation") == TINY.steps
+    assert run("SRWM", 0, 0.0, probes=apart).value("memory") == pytest.approx(0.2)
+
+
+def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    runs = reproduce(tiny(), tmp_path, 1, told.append)
+    assert len(told) == len(runs) == 2
+    assert re.fullmatch(r"1 of 2: N = 3, Markovian, seed 0: tv 0\.\d{4}", told[0])
+    stored = wanted(tiny(), load(tmp_path / "tab_tiny.json"))
+    assert {r.model for r in stored} == set(MODELS)
+    for r in stored:
+        assert r.curve[-1][0] == TINY.steps
+        assert r.law is not None
+        value = r.value("tv")
+        assert value is not None
+        assert value == pytest.approx(np.abs(np.subtract(*r.law)).sum() / 2, abs=1e-6)
+        assert value == pytest.approx(r.curve[-1][1], abs=1e-5)
+    # Again: nothing is missing. With other options: all is.
+    assert len(reproduce(tiny(), tmp_path, 1, told.append)) == 2
+    assert len(told) == 2
+    assert wanted(tiny((1,)), stored) == []
+    longer = dataclasses.replace(
+        tiny(), cells=cells("N = 3", dataclasses.replace(TINY, steps=300), MODELS)
+    )
+    assert wanted(longer, stored) == []
+    # A run folder is that of its configuration.
+    folder = next(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
+    assert load_config(folder).steps == TINY.steps
+
+
+def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
+    experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
+    (whole,) = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    (there,) = [path for path in (tmp_path / "whole/runs").iterdir() if path.is_dir()]
+    # As after kill -9: the checkpoint of the last step is there, the report is not.
+    (there / "report.json").unlink()
+    (tmp_path / "whole/tab_tiny.json").unlink()
+    (again,) = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    assert again.learned == whole.learned
+    config = json.loads((there / "config.json").read_text())
+    (there / "config.json").write_text(json.dumps({**config, "batch": 17}))
+    (tmp_path / "whole/tab_tiny.json").unlink()
+    with pytest.raises(InputError, match="holds a run with other options"):
+        reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+
+
+def test_damaged_results_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tab_tiny.json"
+    assert load(path) == []
+    for text in ("{", '{"format": 0, "runs": []}', '{"format": 1, "runs": [{"row": "a"}]}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="cannot be read"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    ("label", "seeds", "message"),
+    [("tab:nothing", None, "'tab:nothing' is no table"), ("tab:sets", 0, "seeds is 0")],
+)
+def test_unknown_labels_and_no_seeds_are_refused(
+    label: str, seeds: int | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        chosen(label, seeds, None, quick=False)
+
+
+def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fast", "reproduce", "tab:sets", "--jobs", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "jobs is 0" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_quick_and_all_are_every_experiment_shortened() -> None:
+    quick = chosen("all", None, None, quick=True)
+    assert [experiment.label for experiment in quick] == [*EXPERIMENTS]
+    for experiment in quick:
+        assert len(experiment.seeds) == 2
+        assert all(cell.config and cell.config.steps <= 200 for cell in experiment.cells)
+    assert "PHO4" not in quick[[*EXPERIMENTS].index("tab:sequences")].rows
+    assert "PHO4" in EXPERIMENTS["tab:sequences"].rows
+
+
+def test_the_report_is_written_from_the_results() -> None:
+    text = (RESULTS.parent / "README.md").read_text()
+    assert text == report(tuple(EXPERIMENTS.values())), "write it: python -m fast.experiments"
+    for experiment in EXPERIMENTS.values():
+        if experiment.draw != "none" and load(RESULTS / f"{experiment.slug}.json"):
+            assert (RESULTS / f"{experiment.slug}.png").is_file()
+
+
+def test_control_a_changed_number_changes_the_report() -> None:
+    for experiment in EXPERIMENTS.values():
+        runs = wanted(experiment, load(RESULTS / f"{experiment.slug}.json"))
+        if experiment.metric not in ("tv", "fcs") or not runs:
+            continue
+        figures = dict(runs[0].learned)
+        figures[experiment.metric] = {"mean": figures[experiment.metric]["mean"] + 0.01}
+        changed = [dataclasses.replace(runs[0], learned=figures), *runs[1:]]
+        assert section(experiment, changed) != section(experiment, runs)
+
+
+def test_results_survive_being_written(tmp_path: Path) -> None:
+    experiment = tiny((0, 1, 2))
+    runs = [run(model, seed, math.pi / 10) for model in MODELS for seed in range(3)]
+    save(tmp_path / "tab_tiny.json", experiment, runs[::-1])
+    found = load(tmp_path / "tab_tiny.json")
+    # Seven digits are kept, in the order of the table.
+    assert [(r.model, r.seed) for r in found] == [(r.model, r.seed) for r in runs]
+    assert found[0].value("tv") == 0.3141593
+    (line,) = rows(experiment, found)
+    assert len(line) == len(header(experiment))
+    assert line[:4] == ["N = 3", "0.5 ± 0.1", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
+    assert compared(experiment, found, "N = 3") is not None

@@ -1,0 +1,126 @@
+"""What experiments measure while training, against the same by hand."""
+
+import itertools
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.environments import make_environment
+from fast.experiments.probes import aliasing, best, memory
+from fast.run_setup import Setup, set_up
+from fast.tasks import LinesConfig, SynConfig
+from reference.problems import enumerate_rewards
+from verify.crosscheck.instances import random_policy
+
+LENGTH = 4
+
+
+def lines(seed: int, **options: Any) -> Setup:
+    """A run on Lines whose policy is random, far from uniform."""
+    config = LinesConfig(length=LENGTH, step=2, parameters=4_000, latent_size=8, **options)
+    return with_policy(set_up(config), seed)
+
+
+def with_policy(setup: Setup, seed: int) -> Setup:
+    chosen = setup.config
+    policy = random_policy(
+        setup.environment, seed, dynamics=chosen.dynamics, skip=chosen.skip, encoding="one-hot"
+    )
+    one = jax.tree.map(lambda leaf: leaf[None], policy)
+    initial = eqx.tree_at(lambda state: state.sampler.policy, setup.initial, one)
+    return setup._replace(initial=initial)
+
+
+def laws(setup: Setup) -> dict[tuple[int, ...], Any]:
+    """`p_F` after every walk `p_0, ..., p_i`, by actions, evaluated one walk at a time."""
+    policy, environment = setup.policies(setup.initial)[0], setup.environment
+    found = {}
+    for inner in itertools.chain.from_iterable(
+        itertools.combinations(range(1, LENGTH), n) for n in range(LENGTH)
+    ):
+        for last in range(LENGTH + 1):
+            walk = (0, *(i for i in inner if i < last), last)[int(last == 0) :]
+            if max(np.diff(walk), default=0) > 2 or walk in found:
+                continue
+            states = [environment.encode(f"p{i}") for i in walk]
+            outputs = policy.network.unroll(jnp.stack([environment.observe(s) for s in states]))
+            mask = environment.mask(states[-1])
+            log_p = np.asarray(policy.log_p_f(outputs[-1], mask), np.float64)
+            found[walk] = np.exp(log_p[np.asarray(mask)])
+    return found
+
+
+def kl(p: Any, q: Any) -> float:
+    return math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+
+
+@pytest.mark.crosscheck("experiments.probes.aliasing")
+@pytest.mark.parametrize("dynamics", ["markov", "gru"])
+def test_aliasing_is_the_largest_divergence_between_two_places(dynamics: Any) -> None:
+    # At p_3 of N = 4 there is no step of two: of N = 5 there is.
+    config = LinesConfig(length=5, step=2, dynamics=dynamics, parameters=4_000, latent_size=8)
+    setup = with_policy(set_up(config), seed=3)
+    policy, environment = setup.policies(setup.initial)[0], setup.environment
+
+    def law(*walk: int) -> Any:
+        observed = [environment.observe(environment.encode(f"p{i}")) for i in walk]
+        outputs = policy.network.unroll(jnp.stack(observed))[-1]
+        return np.exp(np.asarray(policy.log_p_f(outputs, jnp.ones(3, bool)), np.float64))
+
+    at_2 = [law(0, 2), law(0, 1, 2)]
+    at_3 = [law(0, 1, 3), law(0, 2, 3), law(0, 1, 2, 3)]
+    expected = max(kl(q, p) for q in at_3 for p in at_2)
+    found = aliasing(setup, setup.initial, 0)["kl"]
+    # The probe evaluates in float64, the walks here in float32.
+    assert found == pytest.approx(expected, rel=1e-4)
+    assert found > 1e-3
+
+
+@pytest.mark.crosscheck("experiments.probes.memory")
+def test_memory_is_the_mean_divergence_between_histories() -> None:
+    setup = lines(1, dynamics="gru")
+    after = laws(setup)
+    largest = [
+        max(
+            kl(p, q)
+            for (v, p), (w, q) in itertools.product(after.items(), repeat=2)
+            if v[-1] == w[-1] == place
+        )
+        for place in range(1, LENGTH + 1)
+    ]
+    found = memory(setup, setup.initial, 0)["kl"]
+    assert found == pytest.approx(np.mean(largest), rel=1e-4)
+    assert found > 1e-3
+
+
+@pytest.mark.crosscheck("experiments.probes.memory")
+@pytest.mark.parametrize("options", [{"dynamics": "markov"}, {"dynamics": "gru", "reset": True}])
+def test_control_a_policy_without_memory_has_no_divergence(options: Any) -> None:
+    setup = set_up(LinesConfig(length=LENGTH, parameters=4_000, latent_size=8, **options))
+    assert memory(setup, setup.initial, 0)["kl"] == 0
+
+
+@pytest.mark.crosscheck("experiments.probes.best")
+def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> None:
+    config = SynConfig(length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4)
+    setup = set_up(config)
+    found = best(setup, setup.initial, 0)
+    problem = config.problem()
+    assert setup.enumeration is not None
+    dag = setup.enumeration.dag
+    rewards = dict(
+        zip((dag.labels[x] for x in dag.terminals), enumerate_rewards(problem, dag), strict=True)
+    )
+    for met in (found["learned"], found["uniform"]):
+        assert len({label for label, _ in met}) == 20
+        for label, log_reward in met:
+            assert log_reward == pytest.approx(math.log(rewards[label]), abs=1e-5)
+    # 512 samples of 64 states miss none but with probability 64 (63/64)^512 = 0.02.
+    top = sorted(rewards, key=lambda label: -rewards[label])[:20]
+    assert {label for label, _ in found["uniform"]} == set(top)
+    assert make_environment(problem).horizon == 3
