@@ -1,5 +1,7 @@
 """Training as a pair of pure functions, `init` and `advance`."""
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -57,10 +59,21 @@ class Trainer(NamedTuple):
 
 def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
     """The trainer of a configuration; several seeds are trained side by side."""
-    optimizer = make_optimizer(config)
+    # Another seed or folder asks for no other program, so a process traces and compiles it once.
+    initialise, advance = _programs(dataclasses.replace(config, seed=0, out=None))
     seeds = jnp.arange(config.seed, config.seed + config.seeds)
+    return Trainer(
+        lambda: initialise(environment, seeds),
+        lambda state, steps: advance(environment, seeds, state, steps),
+    )
 
-    def init_one(seed: Int[Array, ""]) -> TrainState:
+
+@functools.lru_cache(maxsize=64)
+def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What starts and what advances runs that differ in their seeds."""
+    optimizer = make_optimizer(config)
+
+    def init_one(environment: AbstractEnvironment[Any], seed: Int[Array, ""]) -> TrainState:
         policy = make_policy(config, environment, key=_key(seed, "policy"))
         log_z = jnp.zeros(())
         if config.loss == "tb":
@@ -94,13 +107,10 @@ def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
-    # The environment is an argument: as a constant, its reward table would slow compilation. So are
-    # the seeds: other seeds find the program compiled.
-    compiled = jax.jit(advance, static_argnums=3, donate_argnums=2)
-    initialise = jax.jit(jax.vmap(init_one))
-    return Trainer(
-        lambda: initialise(seeds),
-        lambda state, steps: compiled(environment, seeds, state, steps),
+    # The environment is an argument: as a constant, its reward table would slow compilation.
+    return (
+        jax.jit(jax.vmap(init_one, (None, 0))),
+        jax.jit(advance, static_argnums=3, donate_argnums=2),
     )
 
 
