@@ -28,7 +28,8 @@ OF_A_MODEL = {
     "dynamics", "skip", "hidden_layers", "reset", "rotation", "link", "latent_size", "p_b",
     "learning_rate",
 }  # fmt: skip
-TINY = LinesConfig(length=3, parameters=500, steps=200, evaluations=2, batch=16, latent_size=4)
+ROOT = Path(__file__).parent.parent
+TINY = LinesConfig(length=3, parameters=2_000, steps=200, evaluations=2, batch=16, latent_size=4)
 MODELS: dict[str, Any] = {"Markovian": {"dynamics": "markov"}, "SRWM": {"dynamics": "gru"}}
 
 
@@ -46,7 +47,7 @@ def run(model: str, seed: int, tv: float, **changes: Any) -> Run:
     cell = next(cell for cell in tiny().cells if cell.model == model)
     assert cell.config is not None
     facts: dict[str, Any] = {
-        "row": "N = 3", "model": model, "seed": seed, "parameters": 500, "seconds": 1.0,
+        "row": "N = 3", "model": model, "seed": seed, "parameters": 2_000, "seconds": 1.0,
         "config": {**to_json(cell.config), "seed": seed}, "learned": figures, "uniform": figures,
         "exact": None, "tv_kind": "exact", "log_z": 0.0, "curve": [[0, tv]], "probes": [],
         "law": None, **changes,
@@ -174,6 +175,16 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
         tiny(), cells=cells("N = 3", dataclasses.replace(TINY, steps=300), MODELS)
     )
     assert wanted(longer, stored) == []
+    # Results of before an option existed are of its default, and of nothing else.
+    older = [
+        dataclasses.replace(r, config={k: v for k, v in r.config.items() if k != "heads"})
+        for r in stored
+    ]
+    assert wanted(tiny(), older) == older
+    two = dataclasses.replace(
+        tiny(), cells=cells("N = 3", dataclasses.replace(TINY, heads=2), MODELS)
+    )
+    assert wanted(two, older) == wanted(two, stored) == []
     # A run folder is that of its configuration.
     folder = next(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
     assert load_config(folder).steps == TINY.steps
@@ -216,11 +227,13 @@ def test_unknown_labels_and_no_seeds_are_refused(
 
 
 def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fast", "reproduce", "tab:sets", "--jobs", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    out = tmp_path / "out"
+    options = ["reproduce", "tab:sets", "--jobs", "0", "--out", str(out)]
+    command = [sys.executable, "-m", "fast", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
     assert "jobs is 0" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert not out.exists()
 
 
 def test_quick_and_all_are_every_experiment_shortened() -> None:

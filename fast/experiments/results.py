@@ -85,7 +85,8 @@ class Run:
 
 def description(config: TrainConfig, seed: int) -> dict[str, Any]:
     """The configuration of a run as stored: without paths, which differ between machines."""
-    data = to_json(dataclasses.replace(config, seed=seed))
+    # As it is read back: tuples are lists there.
+    data = json.loads(json.dumps(to_json(dataclasses.replace(config, seed=seed))))
     return {name: Path(value).name if name == "table" else value for name, value in data.items()}
 
 
@@ -131,17 +132,24 @@ def rounded(value: Any) -> Any:
 
 def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
     """The stored runs that belong to an experiment as it is defined now."""
-    expected = {
-        (cell.row, cell.model, seed): None
-        if cell.config is None
-        else description(cell.config, seed)
-        for cell in experiment.cells
-        for seed in experiment.seeds
-    }
-    places = [(run, (run.row, run.model, run.seed)) for run in runs]
+    cells = {(cell.row, cell.model): cell for cell in experiment.cells}
     return [
-        run for run, place in places if place in expected and expected[place] in (None, run.config)
+        run
+        for run in runs
+        if run.seed in experiment.seeds
+        and (cell := cells.get((run.row, run.model))) is not None
+        and (cell.config is None or _is_stored(run.config, cell.config, run.seed))
     ]
+
+
+def _is_stored(stored: dict[str, Any], config: TrainConfig, seed: int) -> bool:
+    """Whether a run is of a configuration; an option that is newer must have its default."""
+    expected = description(config, seed)
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    old = {name: value for name, value in expected.items() if name in stored}
+    new = {name: value for name, value in expected.items() if name not in stored}
+    plain = json.loads(json.dumps({name: defaults[name] for name in new}))
+    return old == stored and new == plain
 
 
 @dataclass(frozen=True)
