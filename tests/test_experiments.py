@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fast.experiments import EXPERIMENTS, Experiment, chosen, tuning
+from fast.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
 from fast.experiments.base import Quoted, cells
 from fast.experiments.report import RESULTS, report, section
 from fast.experiments.results import Run, difference, load, save, summary, wanted
@@ -277,3 +277,18 @@ def test_results_survive_being_written(tmp_path: Path) -> None:
     assert len(line) == len(header(experiment))
     assert line[:4] == ["N = 3", "0.5 ± 0.1", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
     assert compared(experiment, found, "N = 3") is not None
+
+
+def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
+    def with_fcs(seed: int, tv: float, fcs: float) -> Run:
+        made = run("SRWM", seed, tv)
+        return dataclasses.replace(made, learned={**made.learned, "fcs": {"mean": fcs}})
+
+    values = [0.1 * (seed + 1) for seed in range(10)]
+    rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
+    falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
+    assert "| lines: N = 3 | exact | 10 | 1.000 |" in correlation.section([rising])
+    assert "| lines: N = 3 | exact | 10 | -1.000 |" in correlation.section([falling])
+    # A run that two figures share counts once.
+    assert "| 10 | 1.000 |" in correlation.section([rising, rising])
+    assert "Not run yet." in correlation.section([rising[:9]])

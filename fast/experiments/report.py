@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from fast.experiments import correlation
 from fast.experiments.base import MEASURES, Experiment
 from fast.experiments.figures import draw
 from fast.experiments.results import Run, load, wanted
@@ -95,18 +96,15 @@ def report(experiments: Sequence[Experiment], results: Path = RESULTS) -> str:
             text += f"\n\n<details><summary>Cost</summary>\n\n{cost}\n\n</details>"
         sections.append(text)
     guide = (Path(__file__).parent / "guide.md").read_text().strip()
-    return (
-        "\n\n".join(
-            [
-                INTRODUCTION.strip(),
-                "## Overview",
-                markdown(["", "what", "the paper's claim, by the last column"], overview),
-                guide,
-                *sections,
-            ]
-        )
-        + "\n"
-    )
+    parts = [
+        INTRODUCTION.strip(),
+        "## Overview",
+        markdown(["", "what", "the paper's claim, by the last column"], overview),
+        guide,
+        *sections,
+        correlation.section([runs for _, runs in stored]),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def anchor(experiment: Experiment) -> str:

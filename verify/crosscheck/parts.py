@@ -29,6 +29,7 @@ ELSEWHERE = {
     "checking": "likewise",
     "dynamics.recurrence": "draws initial weights",
     "environments.interface": "part of checking",
+    "experiments.correlation": "statistics: tests/test_experiments.py",
     "experiments.figures": "draws pictures",
     "experiments.results": "statistics and files: tests/test_experiments.py",
     "job": "starts and resumes runs: tests/test_runs.py",
