@@ -1,0 +1,66 @@
+"""The `log Z` that training starts from, and the one it reports."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.losses import log_ratio
+from fast.objectives import Batch, Sampler, loss_and_gradient
+from fast.rollout import sample_trajectories, uniforms
+from fast.steps import evaluate
+from fast.tasks import LinesConfig
+from fast.training import FIRST_BATCH, make_trainer
+from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
+from verify.crosscheck.instances import make_instance, random_policy
+
+# A mean of independent draws is this many standard errors off with probability 6e-7.
+ERRORS = 5
+
+
+def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
+    config = LinesConfig(length=5, step=2, parameters=5_000, dynamics="gru")
+    instance = make_instance("lines")
+    environment, enumeration = instance.environment, instance.enumeration
+    dag = enumeration.dag
+    forward, backward = ForwardPolicy.uniform(dag, FLOAT64), BackwardPolicy.uniform(dag, FLOAT64)
+    rewards = [float(r) for r in enumeration.rewards]
+    reward = dict(zip(dag.terminals, rewards, strict=True))
+    taus = list(dag.trajectories())
+    p = np.array([forward.along(tau) for tau in taus])
+    minus_f = np.log([reward[dag.end(tau)] * backward.along(tau) for tau in taus]) - np.log(p)
+    expected = optimal_log_z(forward, backward, rewards, forward)
+    assert expected == pytest.approx((p * minus_f).sum())
+    error = math.sqrt((p * (minus_f - expected) ** 2).sum() / FIRST_BATCH)
+    found = make_trainer(config, environment).init().sampler.log_z
+    assert found.dtype == jnp.float32
+    assert abs(float(found[0]) - expected) <= ERRORS * error
+    # Control: the sign matters.
+    assert abs(float(found[0]) + expected) > ERRORS * error
+
+
+@pytest.mark.parametrize("loss", ["tb", "log_variance", "db", "fm"])
+def test_the_log_z_reported_while_training_is_that_of_the_loss(loss: Any) -> None:
+    instance = make_instance("lines")
+    environment = instance.environment
+    policy = random_policy(environment, dynamics="markov", loss=loss)
+    draws = uniforms(jax.random.key(0), environment, 32)
+    config, learned = LinesConfig(dynamics="markov", loss=loss), jnp.float32(0.7)
+
+    @jax.jit
+    def both(draws: Any) -> Any:
+        drawn, log_p_f = sample_trajectories(policy, environment, draws)
+        known = None if policy.has_flow else log_p_f
+        sampler = Sampler(policy, learned)
+        found = loss_and_gradient(config, environment, sampler, Batch(drawn, known))[1]
+        return found, evaluate(policy, environment, drawn)
+
+    found, steps = both(draws)
+    # Of a flow, its value at s_o, where every trajectory starts; else the best constant.
+    expected = {"tb": learned, "log_variance": jnp.mean(-log_ratio(steps))}
+    assert float(found) == pytest.approx(
+        float(expected.get(loss, steps.log_flow[5, 0])), rel=1e-4, abs=1e-4
+    )
