@@ -182,7 +182,7 @@ class Verify:
     claim: tyro.conf.DisallowNone[str | None] = None
     """Only the checks of this claim, by its name in the ledger, such as prop:lines or N5."""
     exhaustive: bool = False
-    """All lifts up to 6 states instead of 5, and 20,000 random instances: up to an hour."""
+    """All lifts up to 6 states (else 5), some with 7, 20,000 random instances: up to an hour."""
     json: bool = False
     """Print the ledger as JSON to stdout, and all else to stderr."""
     write_notes: tyro.conf.DisallowNone[Path | None] = None

@@ -6,24 +6,34 @@ singletons are the full history. "For every Omega and every phi" is therefore a 
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any, NamedTuple, TypeVar
 
 from reference.dag import PointedDAG
+from reference.errors import check_integer
 from reference.lifted import LiftedDAG
 
 A = TypeVar("A")
 S = TypeVar("S", bound=Hashable)
 
 
-def lifts(dag: PointedDAG[S]) -> Iterator[LiftedDAG[S]]:
+def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
     """Every deterministic lift of a DAG, once up to renaming of latents.
 
     The first is the DAG itself, the last has one state per history. A latent is a pair (node,
     block), so that a table of what arrives where (`reference.Table`) may tell all lifted parents
     apart. The DAGs with 3, 4, 5 and 6 states, one per isomorphism class, have 3, 20, 548 and
     438,805 lifts.
+
+    Args:
+        dag: the DAG.
+        every: only the first of each so many is made, which is most of the work.
+
+    Raises:
+        InputError: if `every` is not a positive integer.
     """
+    check_integer("lifts", "every", every, 1)
+    found = count()
     inner = [v for v, row in enumerate(dag.children) if v and row]
     copies = [1] * len(dag.labels)
     # For each edge, the block in which each copy of its parent arrives.
@@ -31,7 +41,8 @@ def lifts(dag: PointedDAG[S]) -> Iterator[LiftedDAG[S]]:
 
     def choose(position: int) -> Iterator[LiftedDAG[S]]:
         if position == len(inner):
-            yield _assemble(dag, copies, arrival)
+            if next(found) % every == 0:
+                yield _assemble(dag, copies, arrival)
             return
         v = inner[position]
         ends = list(accumulate(copies[dag.edges[e][0]] for e in dag.in_edges[v]))

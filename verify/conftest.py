@@ -22,7 +22,11 @@ settings.register_profile("long", max_examples=20_000, deadline=None, derandomiz
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("claims of the paper")
-    group.addoption("--exhaustive", action="store_true", help="all lifts up to 6 states, and more")
+    group.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="all lifts up to 6 states, and more: up to an hour",
+    )
     group.addoption("--claim", metavar="ID", help="only the tests of that claim")
     group.addoption("--ledger-json", metavar="FILE", help="write the ledger to that file")
     group.addoption("--ledger-notes", metavar="FILE", help="write its table to that file")

@@ -30,31 +30,33 @@ from reference import (
     lift,
     marginal,
 )
+from reference.fields import T
 from reference.memory import memory_kl
 from reference.problems import Lines
 from verify.markovian import has_memory, is_markovian, parent_laws
 from verify.named_dags import DIAMOND
+from verify.rationals import FLINT
 from verify.scopes import all_small_lifts, described
 
 
 def is_law_of_one_base_policy(
-    p_b: BackwardKernel[Fraction], lifted: LiftedDAG[Any], support: Iterable[int] | None = None
+    p_b: BackwardKernel[T], lifted: LiftedDAG[Any], support: Iterable[int] | None = None
 ) -> bool:
     """Whether one base policy has the law `P_B(tau|x)` on trajectories, for every x."""
-    base = lifted.base
+    base, field = lifted.base, p_b.field
     wanted = set(base.terminals if support is None else support)
     law = {
         tau: p_b.along(lifted.above(tau)) for tau in base.trajectories() if base.end(tau) in wanted
     }
     # If there is one, it is this: among trajectories into s, the share of those by way of u.
-    through = [Fraction(0)] * len(base.edges)
+    through = [field.zero] * len(base.edges)
     for tau, probability in law.items():
         for edge in tau:
-            through[edge] += probability
-    into = [sum(through[e] for e in row) for row in base.in_edges]
+            through[edge] = through[edge] + probability
+    into = [field.sum(through[e] for e in row) for row in base.in_edges]
     share = [t and t / into[v] for t, (_, v) in zip(through, base.edges, strict=True)]
     return all(
-        math.prod((share[e] for e in tau), start=Fraction(1)) == probability
+        math.prod((share[e] for e in tau), start=field.one) == probability
         for tau, probability in law.items()
     )
 
@@ -74,7 +76,7 @@ def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_polic
     scope: Any,
 ) -> None:
     count, found = 0, {True: 0, False: 0}
-    for draw in all_small_lifts():
+    for draw in all_small_lifts(larger=FLINT):
         lifted = draw.lifted
         for p_b in (
             draw.sparse_backward(lifted.dag),

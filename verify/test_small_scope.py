@@ -2,11 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
 
-from reference import Additive, LiftedDAG, lift, pointed_dag
+from reference import (
+    RATIONAL,
+    Additive,
+    BackwardPolicy,
+    ForwardPolicy,
+    InputError,
+    LiftedDAG,
+    forward_from_backward,
+    lift,
+    marginal,
+    pointed_dag,
+)
+from verify import scopes
+from verify.rationals import FLINT
 from verify.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
 
@@ -42,6 +57,37 @@ def test_set_partitions_are_counted_by_bell_numbers(size: int, bell: int) -> Non
         for blocks in set_partitions(range(size))
     ]
     assert len(found) == len(set(found)) == bell
+
+
+def test_sampled_dags_with_seven_states_have_two_lifts_each() -> None:
+    labelled = prod(2**j - 1 for j in range(1, scopes.SEVEN_STATES))
+    assert labelled == 615_195
+    assert 2 * len(range(0, labelled, scopes.ONE_IN)) == scopes.SEVEN_STATE_LIFTS
+
+
+def test_one_in_so_many_lifts_are_every_so_manyth() -> None:
+    for dag in pointed_dags(4):
+        all_of_them = [lifted.dag.edges for lifted in lifts(dag)]
+        assert [lifted.dag.edges for lifted in lifts(dag, 3)] == all_of_them[::3]
+    with pytest.raises(InputError, match="lifts: every is 0"):
+        next(lifts(dag, 0))
+
+
+def test_the_rationals_of_flint_give_the_laws_of_those_of_python() -> None:
+    for dag in (lifted.dag for base in pointed_dags(4) for lifted in lifts(base)):
+        weights = list(range(1, 1 + len(dag.edges)))
+        laws = [
+            marginal(ForwardPolicy.from_weights(dag, field, weights)) for field in (RATIONAL, FLINT)
+        ]
+        assert [str(p) for p in laws[0]] == [str(p) for p in laws[1]]
+        p_b = BackwardPolicy.from_weights(dag, FLINT, weights)
+        rewards = tuple(map(FLINT.convert, range(len(dag.terminals), 0, -1)))
+        p_f, z = forward_from_backward(p_b, rewards)
+        assert [z * p for p in marginal(p_f)] == list(rewards)
+    assert FLINT.convert(0.75) == FLINT.convert(Fraction(3, 4))
+    for function in (FLINT.log, FLINT.exp):
+        with pytest.raises(InputError, match="of 2 is not a rational number"):
+            function(FLINT.convert(2))
 
 
 def test_generated_dags_pass_the_validation_they_bypass() -> None:

@@ -30,7 +30,7 @@ from reference.problems import (
 )
 from reference.problems.graphs import graph
 
-TABLE = np.random.default_rng(5).normal(size=2**4).astype(np.float32)
+TABLE = np.random.default_rng(5).normal(size=4**3).astype(np.float32)
 
 
 def all_graphs(nodes: int, size: int) -> EdgeAddition:
@@ -55,7 +55,7 @@ PROBLEMS: dict[str, AnyProblem] = {
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
     "graphs": all_graphs(4, 2),
-    "table, prepend-append": TableSequences("AC", 4, "prepend-append", TABLE, 3),
+    "table, prepend-append": TableSequences("ACGT", 3, "prepend-append", TABLE, 3),
     "sets": Sets.random(5, 3, seed=1),
     "walk": LazyRandomWalk(1, 3, 2),
     "bits, prepend-append": BitSequences(("000000", "011011"), 2, "prepend-append", 20),
@@ -67,7 +67,7 @@ VARIANTS: dict[str, AnyProblem] = {
     "lines, M = 1": Lines.laplaces(4, 1, seed=2),
     "lines, sparse, M = 3": Lines.sparse(6, 3, (2, 5)),
     "grid, 3 axes": Grid(3, 3),
-    "table, append": TableSequences("AC", 4, "append", TABLE, 1),
+    "table, append": TableSequences("AC", 4, "append", TABLE[:16], 1),
     "grid, printed": Grid(4, 2, "printed"),
     "grid, sparse": Grid(6, 2, "sparse"),
     "graphs, matching": EdgeAddition.matching(),

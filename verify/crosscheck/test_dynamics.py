@@ -63,7 +63,6 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "srwm, dense": lambda: srwm(horizon=20),
     "srwm, haar": lambda: srwm(rotation="haar"),
     "srwm, no rotation, identity": lambda: srwm(rotation="none", link="identity"),
-    "srwm, write at k": lambda: srwm(write_key="k"),
     "srwm, stable": lambda: srwm(write_key="k", erase="after"),
     "srwm, 2 heads": lambda: srwm(size=24, heads=2),
     "srwm, 2 heads, haar, dense": lambda: srwm(size=8, heads=2, rotation="haar"),

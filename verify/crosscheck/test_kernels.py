@@ -85,7 +85,7 @@ class World(NamedTuple):
         return jnp.asarray(self.rng.uniform(size=shape), jnp.float32)
 
 
-GRID = make_environment(Grid(3, 2))
+GRID = make_environment(Grid(2, 2))
 
 
 @eqx.filter_jit
