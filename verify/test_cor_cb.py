@@ -60,7 +60,8 @@ def check_identity(
 def check_balanced(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: tuple[T, ...]
 ) -> None:
-    assert all(residual == 0 for _, _, residual in cb_residuals(forward, backward, rewards))
+    zero, residuals = forward.field.zero, cb_residuals(forward, backward, rewards)
+    assert all(residual == zero for _, _, residual in residuals)
     z = forward.field.sum(rewards)
     assert tuple(z * p for p in marginal(forward)) == rewards
 

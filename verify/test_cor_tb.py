@@ -67,7 +67,8 @@ def check_identity(
 def check_balanced(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: tuple[T, ...], z: T
 ) -> None:
-    assert all(residual == 0 for _, residual in tb_residuals(forward, backward, rewards, z))
+    zero, residuals = forward.field.zero, tb_residuals(forward, backward, rewards, z)
+    assert all(residual == zero for _, residual in residuals)
     assert z == forward.field.sum(rewards)
     assert tuple(z * p for p in marginal(forward)) == rewards
 

@@ -62,11 +62,13 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "srwm": srwm,
     "srwm, dense": lambda: srwm(horizon=20),
     "srwm, haar": lambda: srwm(rotation="haar"),
-    "srwm, no rotation, identity": lambda: srwm(rotation="none", link="identity"),
+    "srwm, softmax": lambda: srwm(link="softmax"),
+    "srwm, identity, no rotation, normalised": lambda: srwm(
+        link="identity", rotation="none", normalize=True
+    ),
     "srwm, stable": lambda: srwm(write_key="k", erase="after"),
     "srwm, 2 heads": lambda: srwm(size=24, heads=2),
     "srwm, 2 heads, haar, dense": lambda: srwm(size=8, heads=2, rotation="haar"),
-    "srwm, softmax, normalised": lambda: srwm(link="softmax", normalize=True),
     "skip, srwm": lambda: Skip(srwm(), FEATURES),
     "reset, srwm": lambda: Reset(srwm(horizon=1)),
     "reset, skip, rnn": lambda: Reset(Skip(RNN(FEATURES, 6, key=KEY), FEATURES)),
@@ -530,7 +532,7 @@ def test_scales_multiply_what_is_drawn() -> None:
 
 
 def test_normalised_read_outs_have_unit_root_mean_square() -> None:
-    y = evaluate("srwm, softmax, normalised", "float64").unrolled
+    y = evaluate("srwm, identity, no rotation, normalised", "float64").unrolled
     assert np.abs(np.mean(y**2, -1) - 1).max() <= 1e-3
 
 
