@@ -1,0 +1,261 @@
+"""A Gaussian latent in R on every state of a pointed DAG: its law by quadrature, and its balance.
+
+The example of the stochastic section, `Omega = R`: the next state is drawn from a law that depends
+on the latent, then the latent from a normal law, `w' ~ N(mean(v, w), scale(v, w)^2)` on arrival at
+`v`. Backwards, a parent is drawn uniformly and then the latent there. All in float64; a function of
+the latent takes an array of any shape and gives one of the same shape.
+
+>>> from reference import pointed_dag
+>>> dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
+>>> def choice(u, w):  # to x if the latent is large: half of the time
+...     to_x = 1 / (1 + np.exp(-w))
+...     return np.stack([to_x, 1 - to_x])
+>>> def step(v, w):
+...     return 0.6 * w, np.full_like(w, 0.8)
+>>> law = terminal_law(GaussianForward(dag, (Component(1.0, 0.0, 1.0),), choice, step), 8.0, 201)
+>>> [round(p, 12) for p in law.probabilities], law.error < 1e-12
+([0.5, 0.5], True)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.dag import PointedDAG, Trajectory
+from reference.errors import InputError, check_integer, check_type
+
+Floats = npt.NDArray[np.float64]
+Moments = tuple[Floats, Floats]
+"""Mean and scale (standard deviation) of a normal law, one per latent it is conditioned on."""
+
+CHOICE_ERROR = 1e-9
+"""What a row of a policy may sum to beside one: rounding, and nothing else."""
+
+
+class Component(NamedTuple):
+    """A normal law in a mixture: its weight, mean and scale."""
+
+    weight: float
+    mean: float
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianForward:
+    """`xi` and `p_F = p_{F,s} p_{F,w}`: a forward kernel with a latent in R.
+
+    Attributes:
+        dag: the base DAG; node 0 is `s_o`.
+        start: `xi`, the law of the latent at `s_o`, a mixture of normal laws.
+        choice: `choice(u, w)[i]` is the probability of the i-th child of `u`.
+        step: `step(v, w)` is the mean and scale of the latent on arrival at `v`, given the one
+            before.
+
+    Raises:
+        InputError: if a weight is negative or the weights do not sum to one, or a scale is not
+            positive.
+    """
+
+    dag: PointedDAG[Any]
+    start: tuple[Component, ...]
+    choice: Callable[[int, Floats], Floats]
+    step: Callable[[int, Floats], Moments]
+
+    def __post_init__(self) -> None:
+        check_type("GaussianForward", "dag", self.dag, PointedDAG)
+        weights = [component.weight for component in self.start]
+        if not (all(w >= 0 for w in weights) and abs(math.fsum(weights) - 1) <= CHOICE_ERROR):
+            raise InputError(
+                f"GaussianForward: the weights of the start are {weights}, but must be a law: make "
+                "them non-negative with sum 1"
+            )
+        for component in self.start:
+            _check_scale("the start", np.array(component.scale))
+
+    def log_start(self, w: Floats) -> Floats:
+        """`log xi`, the log density of the latent at `s_o`."""
+        terms = [
+            math.log(weight) + log_normal(w, mean, scale)
+            for weight, mean, scale in self.start
+            if weight
+        ]
+        total: Floats = np.logaddexp.reduce(terms, axis=0)
+        return total
+
+    def probabilities(self, u: int, w: Floats) -> Floats:
+        """`choice`, one row per child, checked to be a law at every latent."""
+        rows = np.asarray(self.choice(u, w), np.float64)
+        expected = (len(self.dag.children[u]), *w.shape)
+        if rows.shape != expected:
+            raise InputError(
+                f"choice at node {u} has shape {rows.shape}, but must have {expected}: give one "
+                "probability per child and latent"
+            )
+        if not (rows.min() >= 0 and np.abs(rows.sum(0) - 1).max() <= CHOICE_ERROR):
+            raise InputError(
+                f"choice at node {u} is no law at every latent: make it non-negative with sum 1"
+            )
+        return rows
+
+    def moments(self, v: int, w: Floats) -> Moments:
+        """`step`, with its scale checked to be positive."""
+        mean, scale = self.step(v, w)
+        return mean, _check_scale(f"the step to node {v}", scale)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianTarget:
+    """`R(x) N(w | mean, variance)`: what a balanced kernel samples, up to `Z = sum of R`.
+
+    Attributes:
+        rewards: `R(x)`, one per terminal.
+        mean: of the latent at a terminal.
+        variance: of it; Lambda in the paper, a number as `d = 1`.
+
+    Raises:
+        InputError: if a reward or the variance is not positive and finite.
+    """
+
+    rewards: tuple[float, ...]
+    mean: float = 0.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        for value in self.rewards:
+            if not 0 < value < math.inf:
+                raise InputError(f"GaussianTarget: a reward is {value}, but must be positive")
+        if not 0 < self.variance < math.inf:
+            raise InputError(
+                f"GaussianTarget: Lambda is {self.variance}, which is not positive definite: give "
+                "a positive variance"
+            )
+
+
+Reverse = Callable[[int, int, Floats], Moments]
+"""`reverse(u, v, w)`: mean and scale of the latent at `u`, backwards from `(v, w)`."""
+
+
+class TerminalLaw(NamedTuple):
+    """`p_T`, one probability per terminal, and an estimate of the sum of their errors."""
+
+    probabilities: tuple[float, ...]
+    error: float
+
+
+def log_normal(w: Any, mean: Any, scale: Any) -> Any:
+    """The log density of `N(mean, scale^2)` at `w`, in nats."""
+    return -(((w - mean) / scale) ** 2) / 2 - np.log(scale) - math.log(2 * math.pi) / 2
+
+
+def terminal_law(forward: GaussianForward, half_width: float, points: int = 401) -> TerminalLaw:
+    """The law of the terminal, the latents integrated out by the trapezoidal rule.
+
+    The density of the latent at a visited node is carried along the edges,
+
+        f_v(w') = sum over parents u of int f_u(w) p_{F,s}(v | u, w) p_{F,w}(w' | v, w) dw,
+
+    on equidistant points of `[-half_width, half_width]`. On smooth integrands that vanish at both
+    ends the rule converges faster than any power of the step, so that what every other point gives
+    differs from the result by about its own error. The error reported is that difference, summed
+    over the terminals, and the mass that the interval loses.
+
+    Args:
+        forward: the kernel.
+        half_width: of the interval; what the latent does beyond is lost, and shows as an error.
+        points: how many, an odd number.
+
+    Raises:
+        InputError: if the numbers make no grid, or its step exceeds the smallest scale.
+    """
+    check_integer("terminal_law", "points", points, 5)
+    if points % 2 == 0 or not 0 < half_width < math.inf:
+        raise InputError(
+            f"terminal_law: {points} points on a half-width of {half_width}: give an odd number "
+            "of points and a positive width"
+        )
+    grid = np.linspace(-half_width, half_width, points)
+    coarse, fine = _terminal_masses(forward, grid[::2]), _terminal_masses(forward, grid)
+    error = float(np.abs(fine - coarse).sum() + abs(1 - fine.sum()))
+    return TerminalLaw(tuple(fine.tolist()), error)
+
+
+def log_tb_residual(
+    forward: GaussianForward,
+    reverse: Reverse,
+    target: GaussianTarget,
+    log_z: float,
+    tau: Trajectory,
+    latents: Sequence[Floats],
+) -> Floats:
+    """The log residual of trajectory balance on a trajectory of nodes and latents, in nats.
+
+        log Z + log xi(w_0) + sum of log p_{F,s} p_{F,w} - log R(x) N(w_n | mean, variance)
+              - sum of log p_B
+
+    over the `n` steps that the trajectory has (claims.md, E20, repairs the printed loss, which pads
+    all trajectories to one length). `p_B` is uniform over the parents, times `reverse`.
+
+    Args:
+        forward: the forward kernel.
+        reverse: the latent part of the backward kernel.
+        target: the target.
+        log_z: the logarithm of `Z`.
+        tau: nodes from `s_o` to a terminal.
+        latents: one array per node of it, all of one shape: as many trajectories at once.
+    """
+    dag = forward.dag
+    terminal = dag.terminals.index(tau[-1])
+    total: Floats = log_z + forward.log_start(latents[0])
+    total = total - math.log(target.rewards[terminal])
+    total = total - log_normal(latents[-1], target.mean, math.sqrt(target.variance))
+    for (u, v), (w, after) in zip(pairwise(tau), pairwise(latents), strict=True):
+        choice = forward.probabilities(u, w)[dag.children[u].index(v)]
+        mean, scale = reverse(u, v, after)
+        total = total + np.log(choice) + log_normal(after, *forward.moments(v, w))
+        total = total + math.log(len(dag.in_edges[v]))
+        total = total - log_normal(w, mean, _check_scale(f"the step back from node {v}", scale))
+    return total
+
+
+def _terminal_masses(forward: GaussianForward, grid: Floats) -> Floats:
+    dag, step = forward.dag, float(grid[1] - grid[0])
+    _check_step(step, 0, min(component.scale for component in forward.start))
+    density = np.zeros((len(dag.labels), len(grid)))
+    density[0] = np.exp(forward.log_start(grid))
+    mass = np.zeros(len(dag.labels))
+    entering = np.zeros_like(density)
+    for v, row in enumerate(dag.children):
+        if v and row:
+            mean, scale = forward.moments(v, grid)
+            _check_step(step, v, scale.min())
+            density[v] = np.exp(log_normal(grid[:, None], mean, scale)) @ entering[v] * step
+        if row:
+            # The first and the last point weigh half; the density there is zero, or is lost mass.
+            flows = forward.probabilities(v, grid) * density[v]
+            for child, flow in zip(row, flows, strict=True):
+                entering[child] += flow
+                mass[child] += flow.sum() * step
+    return mass[list(dag.terminals)]
+
+
+def _check_step(step: float, v: int, scale: float) -> None:
+    if scale < step:
+        raise InputError(
+            f"terminal_law: every other point is taken, {step:.3g} apart, but a scale at node {v} "
+            f"is {scale:.3g}, which these would miss: give more points"
+        )
+
+
+def _check_scale(what: str, scale: Floats) -> Floats:
+    scale = np.asarray(scale, np.float64)
+    if not (scale.min() > 0 and np.isfinite(scale).all()):
+        raise InputError(
+            f"the scale of {what} is {scale.min()} somewhere, but must be positive and finite: "
+            "with scale 0 the latent has no density"
+        )
+    return scale
