@@ -17,18 +17,27 @@ import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import equinox as eqx
 import jax
 import numpy as np
 
 from fast.config import TrainConfig
-from fast.objectives import TrainState
 from fast.tasks import FORMAT, from_json, to_json
 from reference.errors import InputError
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
+
+
+class Stepped(Protocol):
+    """A state of training, of which one leaf counts the steps of each seed."""
+
+    @property
+    def step(self) -> Any: ...  # noqa: D102
+
+
+State = TypeVar("State", bound=Stepped)
 
 
 def create_run(config: TrainConfig, parameters: int) -> Path:
@@ -37,13 +46,31 @@ def create_run(config: TrainConfig, parameters: int) -> Path:
     Raises:
         InputError: if it exists already: nothing is overwritten.
     """
-    folder = config.folder()
+    seeds = range(config.seed, config.seed + config.seeds)
+    return make_folder(config.folder(), to_json(config), seeds, parameters, "train")
+
+
+def make_folder(
+    folder: Path, config: dict[str, Any], seeds: range, parameters: int, command: str
+) -> Path:
+    """Makes a run folder.
+
+    Args:
+        folder: where.
+        config: the configuration, as plain data.
+        seeds: all seeds of the run.
+        parameters: how many numbers are trained.
+        command: the command of `pdai` that continues such a run with `--resume`.
+
+    Raises:
+        InputError: if it exists already: nothing is overwritten.
+    """
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise InputError(
             f"the run folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
-            f"`pdai train --resume {folder}`, or choose another with --out"
+            f"`pdai {command} --resume {folder}`, or choose another with --out"
         ) from None
     except OSError as error:
         raise InputError(
@@ -56,10 +83,10 @@ def create_run(config: TrainConfig, parameters: int) -> Path:
         "backend": jax.default_backend(),
         "commit": _commit(),
         "parameters": parameters,
-        "seeds": list(range(config.seed, config.seed + config.seeds)),
+        "seeds": list(seeds),
     }
     write_json(folder / "meta.json", meta)
-    write_json(folder / "config.json", to_json(config))
+    write_json(folder / "config.json", config)
     return folder
 
 
@@ -97,7 +124,7 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     _replace(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
+def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
     """Saves the state of training, all or nothing.
 
     Args:
@@ -117,7 +144,7 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
     _replace(folder / "checkpoint.eqx", json.dumps(header).encode() + b"\n" + payload)
 
 
-def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, float]:
+def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
     """The saved state of training, and the training time until then in seconds.
 
     Args:
@@ -151,7 +178,7 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
             "again"
         )
     try:
-        state: TrainState = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
+        state: State = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
     except (RuntimeError, ValueError, EOFError) as error:
         raise InputError(
             f"{path} does not fit its config.json ({error}): it was changed by hand, or written "

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -137,7 +137,20 @@ def train_step(
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(loss, log_z)
 
 
-def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
+class Rates(Protocol):
+    """The options of the optimiser."""
+
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def log_z_learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def schedule(self) -> str: ...  # noqa: D102
+    @property
+    def steps(self) -> int: ...  # noqa: D102
+
+
+def make_optimizer(config: Rates) -> optax.GradientTransformation:
     """AdamW on the policy, clipped to norm 1, and Adam on `log Z`."""
     rate: optax.Schedule = (
         optax.cosine_decay_schedule(config.learning_rate, config.steps)

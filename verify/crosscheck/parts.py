@@ -38,6 +38,7 @@ ELSEWHERE = {
     "plotting": "draws pictures",
     "run_setup": "builds a run: tests/test_runs.py",
     "runs": "reads and writes files: tests/test_runs.py",
+    "stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
     "training": "hands gradients to optax: tests/test_training.py",
 }
 

@@ -1,0 +1,220 @@
+"""The job of `pdai stochastic`: train, estimate, checkpoint, report; and resume."""
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+from rich.table import Table
+
+from fast.bridge import Enumeration, enumerate_environment
+from fast.environments import AbstractEnvironment, make_environment
+from fast.interrupts import deferred_interrupts
+from fast.progress import Progress
+from fast.runs import (
+    append_metrics,
+    load_checkpoint,
+    make_folder,
+    read_json,
+    read_metrics,
+    rewind_metrics,
+    save_checkpoint,
+    write_json,
+)
+from fast.stochastic.config import StochasticConfig, from_json, to_json
+from fast.stochastic.densities import Normal
+from fast.stochastic.evaluation import (
+    CURVE_SAMPLES,
+    SAMPLES,
+    StochasticReport,
+    floor_of,
+    sampled_distance,
+    sampled_marginal,
+)
+from fast.stochastic.policy import StochasticPolicy
+from fast.stochastic.training import StochasticState, StochasticTrainer, make_stochastic_trainer
+from reference.errors import InputError
+
+# Steps per compiled call: the grain of progress, evaluations and checkpoints.
+CHUNK = 100
+
+
+class StochasticSetup(NamedTuple):
+    """A run's objects, rebuilt from its configuration."""
+
+    config: StochasticConfig
+    environment: AbstractEnvironment[Any]
+    enumeration: Enumeration
+    target: Normal
+    trainer: StochasticTrainer
+
+    def policies(self, state: StochasticState) -> list[StochasticPolicy]:
+        """The policy of each seed."""
+        return [
+            jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
+            for i in range(self.config.seeds)
+        ]
+
+    def distances(self, state: StochasticState, seed: int) -> list[float]:
+        """The sampled total variation of each seed, for a training curve."""
+        laws = [
+            sampled_marginal(
+                policy, self.environment, self.enumeration, self.target, CURVE_SAMPLES, seed
+            )
+            for policy in self.policies(state)
+        ]
+        return [sampled_distance(law, self.enumeration) for law in laws]
+
+
+def set_up_stochastic(config: StochasticConfig) -> StochasticSetup:
+    """Enumerates the problem, and checks its environment against it."""
+    problem = config.problem()
+    environment = make_environment(problem)
+    return StochasticSetup(
+        config,
+        environment,
+        enumerate_environment(problem, environment),
+        Normal.of(config.mu, config.covariance, config.latent_size),
+        make_stochastic_trainer(config, environment),
+    )
+
+
+def train_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
+    """Runs a training from its start; returns the run folder and the final figures."""
+    setup = set_up_stochastic(config)
+    state = setup.trainer.init()
+    seeds = range(config.seed, config.seed + config.seeds)
+    folder = make_folder(
+        config.folder(), to_json(config), seeds, _parameters(setup, state), "stochastic"
+    )
+    save_checkpoint(folder, state, 0.0)
+    return folder, _continue(folder, setup, state, 0.0)
+
+
+def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
+    """Continues a run from its last checkpoint, as if it had never stopped.
+
+    Raises:
+        InputError: if the folder is not such a run, or the run is finished.
+    """
+    config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    if (folder / "report.json").is_file():
+        raise InputError(
+            f"the run {str(folder)!r} is finished ({config.steps:,} steps): its figures are in "
+            "report.json; train another with --steps and --out"
+        )
+    setup = set_up_stochastic(config)
+    state, seconds = load_checkpoint(folder, setup.trainer.init())
+    rewind_metrics(folder, int(state.step[0]))
+    return folder, _continue(folder, setup, state, seconds)
+
+
+def stochastic_table(report: StochasticReport) -> Table:
+    """The final figures of a run."""
+    runs = len(report.tv)
+    name = "learned" if runs == 1 else f"learned, mean ± sd of {runs}"
+    table = Table(title=f"marginal over x, from {report.samples:,} trajectories")
+    for column in ("", name, "exact sampling"):
+        table.add_column(column, justify="right" if column else "left")
+    mean, deviation = report.floor
+    table.add_row("TV to the target (sampled)", _spread(report.tv), f"{mean:.4f} ± {deviation:.4f}")
+    true = f"{report.true_log_z:.4f}"
+    table.add_row("log Z learned, nats", _spread(report.log_z), true)
+    bound = tuple(estimate.mean for estimate in report.bound)
+    table.add_row("log Z, mean of -f, nats", _spread(bound), true)
+    table.caption = f"{report.parameters:,} parameters"
+    return table
+
+
+def _continue(
+    folder: Path, setup: StochasticSetup, state: StochasticState, seconds: float
+) -> StochasticReport:
+    config = setup.config
+    records = read_metrics(folder)
+    every = max(1, round(config.steps / config.evaluations / CHUNK)) * CHUNK
+    saved = max(1, -(-config.checkpoint_every // CHUNK)) * CHUNK
+    tv = next((record["tv"] for record in reversed(records) if "tv" in record), None)
+
+    def measure(state: StochasticState, step: int) -> list[float]:
+        found = setup.distances(state, step)
+        append_metrics(folder, {"step": step, "tv": found})
+        return found
+
+    with Progress(str(folder), config.steps) as progress, deferred_interrupts() as interrupted:
+        step = int(state.step[0])
+        if tv is None:
+            tv = measure(state, step)
+        while step < config.steps:
+            started = time.perf_counter()
+            size = min(CHUNK, config.steps - step)
+            state, info = setup.trainer.advance(state, size)
+            losses = np.asarray(info.loss, np.float64)
+            seconds += time.perf_counter() - started
+            _check_finite(losses, config, step, folder)
+            step += size
+            loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
+            record = {"step": step, "loss": loss.tolist(), "log_z": log_z.tolist()}
+            append_metrics(folder, {**record, "seconds": seconds})
+            if step % every == 0 or step == config.steps:
+                tv = measure(state, step)
+            if step % saved == 0 or step == config.steps or interrupted():
+                save_checkpoint(folder, state, seconds)
+            progress.update(
+                step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=float(np.mean(tv))
+            )
+            if interrupted():
+                progress.say(f"stopped; continue with: pdai stochastic --resume {folder}")
+                raise KeyboardInterrupt
+    report = final_report(setup, state)
+    # Last: its presence is what says that the run is finished.
+    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    return report
+
+
+def final_report(setup: StochasticSetup, state: StochasticState) -> StochasticReport:
+    """Measures the samplers of all seeds."""
+    laws = [
+        sampled_marginal(
+            policy,
+            setup.environment,
+            setup.enumeration,
+            setup.target,
+            SAMPLES,
+            setup.config.seed + 1 + i,
+        )
+        for i, policy in enumerate(setup.policies(state))
+    ]
+    return StochasticReport(
+        tv=tuple(sampled_distance(law, setup.enumeration) for law in laws),
+        floor=floor_of(setup.enumeration, SAMPLES),
+        samples=SAMPLES,
+        log_z=tuple(float(x) for x in state.sampler.log_z),
+        bound=tuple(law.log_z for law in laws),
+        true_log_z=setup.enumeration.log_z,
+        parameters=_parameters(setup, state),
+    )
+
+
+def _parameters(setup: StochasticSetup, state: StochasticState) -> int:
+    leaves = jax.tree.leaves(eqx.filter(state.sampler.policy, eqx.is_array))
+    return int(sum(leaf.size for leaf in leaves)) // setup.config.seeds
+
+
+def _check_finite(losses: Any, config: StochasticConfig, step: int, folder: Path) -> None:
+    seed, bad = np.nonzero(~np.isfinite(losses))
+    if bad.size:
+        first = int(bad.argmin())
+        raise InputError(
+            f"the loss of seed {config.seed + int(seed[first])} became "
+            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
+            f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
+        )
+
+
+def _spread(values: tuple[float, ...]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.4f}"
+    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}"

@@ -1,0 +1,139 @@
+"""A policy whose latent is drawn anew on every step."""
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from fast.environments import AbstractEnvironment
+from fast.networks import Perceptron
+from fast.policies import masked_log_softmax
+from fast.stochastic.config import StochasticConfig
+from fast.stochastic.densities import Mixture
+from reference.errors import InputError
+
+# Scales stay within this many nats of sigma, so that no density overflows.
+LOG_RANGE = 3.0
+
+Moments = tuple[Float[Array, "*batch d"], Float[Array, "*batch d"]]
+
+
+class StochasticPolicy(eqx.Module):
+    """`xi`, `p_F = p_{F,s} p_{F,w}` and `p_B` over pairs of a state and a latent in `R^d`.
+
+        w_0 ~ xi,   s_{t+1} ~ softmax(head(psi(s_t), w_t)),
+        w_{t+1} ~ N(memory w_t + phi(s_{t+1}, w_t), diag(scale(s_{t+1}, w_t))^2)
+
+    Backwards, the parent `s_t` is uniform among those of `s_{t+1}`, and `w_t` is normal given
+    `(s_t, s_{t+1}, w_{t+1})`: `p_B` is a law, whatever its networks. With `memory^2 + sigma^2 = 1`
+    and networks that are zero, forward and backward steps are those of one stationary reversible
+    process of law `N(0, I)`, so that training starts with balanced latents.
+
+    With `is_stochastic` False the latent is the mean instead, from the first mean of `xi` on: a
+    deterministic lift, to which the scales, `xi`'s weights and the reverse network mean nothing. It
+    is what the stochastic policy becomes as all scales go to 0; the densities of its loss have no
+    such limit. (Paper: example "Lines" of the stochastic section; Lahlou et al., A theory of
+    continuous GFlowNets, 2023.)
+
+    Attributes:
+        head: logits of the actions, from `(psi(s_t), w_t)`.
+        transition: `phi` and the log scale, from `(psi(s_{t+1}), w_t)`.
+        reverse: the same backwards, from `(psi(s_t), psi(s_{t+1}), w_{t+1})`.
+        start: `xi`.
+        sigma: the scale before training.
+        memory: the share of the latent that a step keeps.
+        is_stochastic: whether the latent is random.
+
+    Raises:
+        InputError: if `sigma` is not positive.
+    """
+
+    head: Perceptron
+    transition: Perceptron
+    reverse: Perceptron
+    start: Mixture
+    sigma: float = eqx.field(static=True)
+    memory: float = eqx.field(static=True)
+    is_stochastic: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        features: int,
+        actions: int,
+        size: int,
+        *,
+        sigma: float,
+        width: int = 64,
+        components: int = 4,
+        is_stochastic: bool = True,
+        key: PRNGKeyArray,
+    ):
+        if not 0 < sigma < math.inf:
+            raise InputError(
+                f"StochasticPolicy: sigma is {sigma}, but must be positive and finite, as without "
+                "noise the latent has no density: use is_stochastic=False"
+            )
+        keys = jax.random.split(key, 4)
+        self.head = Perceptron([features + size, width, actions], key=keys[0])
+        self.transition = Perceptron([features + size, width, 2 * size], key=keys[1])
+        self.reverse = Perceptron([2 * features + size, width, 2 * size], key=keys[2])
+        self.start = Mixture(components, size, key=keys[3])
+        self.sigma = sigma
+        self.memory = math.sqrt(max(0.0, 1 - sigma**2))
+        self.is_stochastic = is_stochastic
+
+    def log_p_f(
+        self,
+        seen: Float[Array, "*batch features"],
+        latent: Float[Array, "*batch d"],
+        mask: Bool[Array, "*batch actions"],
+    ) -> Float[Array, "*batch actions"]:
+        """`log p_{F,s}` of every action, in nats; about -1e9 where masked."""
+        return masked_log_softmax(self.head(jnp.concatenate([seen, latent], -1)), mask)
+
+    def forward(
+        self, following: Float[Array, "*batch features"], latent: Float[Array, "*batch d"]
+    ) -> Moments:
+        """Mean and log scale of the latent on arrival in `s_{t+1}`, given the one before."""
+        return self._moments(self.transition(jnp.concatenate([following, latent], -1)), latent)
+
+    def backward(
+        self,
+        seen: Float[Array, "*batch features"],
+        following: Float[Array, "*batch features"],
+        latent: Float[Array, "*batch d"],
+    ) -> Moments:
+        """Mean and log scale of the latent at `s_t`, given the one at `s_{t+1}`."""
+        return self._moments(self.reverse(jnp.concatenate([seen, following, latent], -1)), latent)
+
+    def _moments(self, outputs: Array, latent: Array) -> Moments:
+        shift, free = jnp.split(outputs, 2, -1)
+        log_scale = math.log(self.sigma) + LOG_RANGE * jnp.tanh(free / LOG_RANGE)
+        return self.memory * latent + shift, log_scale
+
+
+def features_of(environment: AbstractEnvironment[Any], state: Any) -> Float[Array, " features"]:
+    """`psi(s)`: the features of a state, and whether it is terminal, which they may leave out."""
+    ended = environment.is_terminal(state)
+    seen = environment.observe(state)
+    return jnp.append(seen, ended.astype(seen.dtype))
+
+
+def make_stochastic_policy(
+    config: StochasticConfig, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+) -> StochasticPolicy:
+    """The policy of a configuration."""
+    features = jax.eval_shape(lambda: features_of(environment, environment.initial())).shape[0]
+    return StochasticPolicy(
+        features,
+        environment.actions,
+        config.latent_size,
+        sigma=config.sigma,
+        width=config.width,
+        components=config.components,
+        is_stochastic=config.is_stochastic,
+        key=key,
+    )

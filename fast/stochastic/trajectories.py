@@ -1,0 +1,212 @@
+"""Trajectories of states and latents: sampled, traced again, and weighed."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fast.environments import AbstractEnvironment
+from fast.rollout import ON_POLICY, Exploration, Trajectories, draw_action
+from fast.steps import Steps
+from fast.stochastic.densities import Normal, log_normal
+from fast.stochastic.policy import StochasticPolicy, features_of
+
+
+class Noise(NamedTuple):
+    """The random numbers of a batch of trajectories.
+
+    Attributes:
+        uniform: on [0, 1), one per choice: first the component of `xi`, then the actions.
+        normal: standard normal, one vector per latent.
+    """
+
+    uniform: Float[Array, "times batch"]
+    normal: Float[Array, "times batch d"]
+
+
+class LatentTrajectories(NamedTuple):
+    """A batch of trajectories of a lifted state `(s_t, w_t)`.
+
+    Attributes:
+        base: the states, padded to the horizon.
+        latents: `w_0, ..., w_T`; after the end, the last one again.
+        component: that of `xi` which `w_0` was drawn from.
+        normal: the noise that the latents are functions of.
+    """
+
+    base: Trajectories
+    latents: Float[Array, "batch times d"]
+    component: Int[Array, " batch"]
+    normal: Float[Array, "batch times d"]
+
+
+def draw_noise(
+    key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int, size: int
+) -> Noise:
+    """Random numbers for a batch of trajectories with latents in `R^size`."""
+    choices, latents = jax.random.split(key)
+    times = environment.horizon + 1
+    return Noise(
+        jax.random.uniform(choices, (times, batch)),
+        jax.random.normal(latents, (times, batch, size)),
+    )
+
+
+def sample_latent_trajectories(
+    policy: StochasticPolicy,
+    environment: AbstractEnvironment[Any],
+    noise: Noise,
+    exploration: Exploration = ON_POLICY,
+) -> LatentTrajectories:
+    """Samples trajectories from `xi` and `p_F`, or with exploring actions; latents never explore.
+
+    No gradient flows through the samples: `trace` gives the latents again as functions of the
+    policy.
+    """
+    each = jax.vmap
+    batch = noise.uniform.shape[1]
+    weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
+    every = jnp.ones(weights.shape, bool)
+    component = draw_action(weights, every, noise.uniform[0], ON_POLICY)
+    latent = _first(policy, component, noise.normal[0])
+    state = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), environment.initial()
+    )
+
+    def move(carry: Any, draws: Any) -> tuple[Any, Any]:
+        state, seen, latent, active = carry
+        uniform, normal = draws
+        mask = each(environment.mask)(state)
+        action = draw_action(policy.log_p_f(seen, latent, mask), mask, uniform, exploration)
+        following = each(environment.step)(state, action)
+        arrived = each(lambda s: features_of(environment, s))(following)
+        latent = jnp.where(active[:, None], _next(policy, arrived, latent, normal), latent)
+        still = active & ~each(environment.is_terminal)(following)
+        return (following, arrived, latent, still), (following, action, active, latent)
+
+    carry = (
+        state,
+        each(lambda s: features_of(environment, s))(state),
+        latent,
+        jnp.ones(batch, bool),
+    )
+    (final, *_), (later, actions, active, latents) = lax.scan(
+        move, carry, (noise.uniform[1:], noise.normal[1:])
+    )
+    states = jax.tree.map(
+        lambda a, b: jnp.swapaxes(jnp.concatenate([a[None], b]), 0, 1), state, later
+    )
+    base = Trajectories(states, actions.T, active.T, final, each(environment.log_reward)(final))
+    latents = jnp.concatenate([latent[None], latents])
+    return LatentTrajectories(
+        lax.stop_gradient(base),
+        lax.stop_gradient(jnp.swapaxes(latents, 0, 1)),
+        component,
+        jnp.swapaxes(noise.normal, 0, 1),
+    )
+
+
+def trace(
+    policy: StochasticPolicy,
+    environment: AbstractEnvironment[Any],
+    trajectories: LatentTrajectories,
+) -> Float[Array, "batch times d"]:
+    """The latents along given states as functions of the policy and the noise.
+
+    Equal to those sampled, and differentiable: through every latent before, as in
+    backpropagation through time.
+    """
+    base = trajectories.base
+    seen = _features(environment, base)
+    start = _first(policy, trajectories.component, trajectories.normal[:, 0])
+
+    def move(latent: Array, step: Any) -> tuple[Array, Array]:
+        arrived, normal, active = step
+        latent = jnp.where(active[:, None], _next(policy, arrived, latent, normal), latent)
+        return latent, latent
+
+    def time_first(leaf: Array) -> Array:
+        return jnp.swapaxes(leaf, 0, 1)
+
+    steps = (time_first(seen[:, 1:]), time_first(trajectories.normal[:, 1:]), base.active.T)
+    _, later = lax.scan(move, start, steps)
+    return jnp.concatenate([start[:, None], time_first(later)], 1)
+
+
+def evaluate(
+    policy: StochasticPolicy,
+    environment: AbstractEnvironment[Any],
+    target: Normal,
+    trajectories: LatentTrajectories,
+    latents: Float[Array, "batch times d"],
+) -> Steps:
+    """The terms of trajectory balance along trajectories that stop on arrival.
+
+    `fast.losses.log_ratio` of them is, for a trajectory of `n` steps,
+
+        log xi(w_0) + sum over t < n of log p_{F,s} p_{F,w} - log R(x) N(w_n | mu, Lambda)
+                    - sum over t < n of log p_B
+
+    (claims.md, E20; the printed loss pads trajectories to one length, which leaves it undefined.)
+    The density of `w_0` counts to the first step, that of `w_n` to the reward. For a deterministic
+    latent there are no densities: the terms are those of the states.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        target: the law that the target gives the latent at a terminal.
+        trajectories: the states; their own latents are not read.
+        latents: those to evaluate at, as sampled or as traced.
+    """
+    base, each = trajectories.base, jax.vmap
+    seen = _features(environment, base)
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
+    arrived = jax.tree.map(lambda leaf: leaf[:, 1:], base.states)
+    before, after = latents[:, :-1], latents[:, 1:]
+    log_choice = policy.log_p_f(seen[:, :-1], before, each(each(environment.mask))(states))
+    log_p_f = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
+    parents = each(each(environment.parent_mask))(arrived).sum(-1)
+    log_p_b = -jnp.log(parents.astype(log_p_f.dtype))
+    log_reward = base.log_reward
+    if policy.is_stochastic:
+        log_p_f = log_p_f + log_normal(after, *policy.forward(seen[:, 1:], before))
+        log_p_f = log_p_f.at[:, 0].add(policy.start.log_density(latents[:, 0]))
+        back = policy.backward(seen[:, :-1], seen[:, 1:], after)
+        log_p_b = log_p_b + log_normal(before, *back)
+        log_reward = log_reward + target.log_density(latents[:, -1])
+    kept = [jnp.where(base.active, term, 0.0) for term in (log_p_f, log_p_b)]
+    return Steps(kept[0], kept[1], jnp.zeros_like(log_p_f), base.active, log_reward)
+
+
+def log_choices(
+    policy: StochasticPolicy,
+    environment: AbstractEnvironment[Any],
+    trajectories: LatentTrajectories,
+    latents: Float[Array, "batch times d"],
+) -> Float[Array, " batch"]:
+    """The log probability of all that is discrete: the component of `xi`, and the actions."""
+    base, each = trajectories.base, jax.vmap
+    seen = _features(environment, base)[:, :-1]
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
+    log_choice = policy.log_p_f(seen, latents[:, :-1], each(each(environment.mask))(states))
+    taken = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
+    chosen = policy.start.log_weights()[trajectories.component]
+    return chosen + jnp.sum(jnp.where(base.active, taken, 0.0), -1)
+
+
+def _features(environment: AbstractEnvironment[Any], base: Trajectories) -> Array:
+    features: Array = jax.vmap(jax.vmap(lambda s: features_of(environment, s)))(base.states)
+    return features
+
+
+def _first(policy: StochasticPolicy, component: Array, normal: Array) -> Array:
+    if policy.is_stochastic:
+        return policy.start.place(component, normal)
+    return jnp.broadcast_to(policy.start.means[0], normal.shape)
+
+
+def _next(policy: StochasticPolicy, arrived: Array, latent: Array, normal: Array) -> Array:
+    mean, log_scale = policy.forward(arrived, latent)
+    return mean + jnp.exp(log_scale) * normal if policy.is_stochastic else mean

@@ -1,0 +1,168 @@
+"""`pdai stochastic`: a run from start to end, interrupted and resumed, and what it refuses."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from fast.environments import make_environment
+from fast.stochastic.config import (
+    TASKS,
+    StochasticGrid,
+    StochasticLines,
+    StochasticRings,
+    from_json,
+    to_json,
+)
+from fast.stochastic.densities import Normal
+from fast.stochastic.policy import StochasticPolicy
+from fast.stochastic.training import make_stochastic_trainer
+from reference import InputError
+
+ROOT = Path(__file__).parent.parent
+SMALL = ["lines", "--length", "4", "--width", "8", "--batch", "16", "--latent-size", "2"]
+SMALL += ["--checkpoint-every", "100", "--evaluations", "1", "--seeds", "2"]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "fast", "stochastic", *arguments]
+
+
+def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+    result = subprocess.run(
+        command(*arguments), cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == expect, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Path) -> None:
+    whole = pdai(*SMALL, "--steps", "300", "--out", "whole", cwd=tmp_path)
+    assert "TV to the target (sampled)" in whole.stdout
+    assert "step 300" in whole.stderr
+    arguments = command(*SMALL, "--steps", "300", "--out", "cut")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = subprocess.Popen(
+        arguments, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    metrics, deadline = tmp_path / "cut" / "metrics.jsonl", time.monotonic() + 300
+    while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
+        assert started.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    started.send_signal(signal.SIGKILL)
+    started.communicate()
+    # Killed too late, there is nothing to resume: that the run was cut is part of the test.
+    assert not (tmp_path / "cut" / "report.json").exists()
+    pdai("--resume", "cut", cwd=tmp_path)
+    first, second = (
+        json.loads((tmp_path / name / "report.json").read_text()) for name in ("whole", "cut")
+    )
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    assert {path.name for path in (tmp_path / "whole").iterdir()} == {
+        "checkpoint.eqx", "config.json", "meta.json", "metrics.jsonl", "report.json",
+    }  # fmt: skip
+    finished = pdai("--resume", "whole", cwd=tmp_path, expect=2)
+    assert "is finished (300 steps)" in finished.stderr
+    again = pdai(*SMALL, "--out", "whole", cwd=tmp_path, expect=2)
+    assert "continue it with `pdai stochastic --resume whole`" in again.stderr
+    both = pdai("--resume", "whole", "grid", cwd=tmp_path, expect=2)
+    assert "leave the problem and its options away" in both.stderr
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        StochasticGrid(side=5, landscape="sparse", steps=4, batch=8, seeds=2),
+        StochasticGrid(side=4, steps=4, batch=8, latent_size=2, covariance=(2.0, 1.0)),
+        StochasticRings(radius=2, walk_steps=4, steps=4, batch=8),
+        StochasticLines(length=4, target="sparse", peaks=(1,), steps=4, batch=8, epsilon=0.0,
+                        gradient="reparameterised"),
+        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", mu=(0.5,) * 8),
+    ],
+    ids=lambda c: f"{c.problem_name}-{c.latent}-{c.gradient}",
+)  # fmt: skip
+def test_every_problem_trains_and_its_options_survive(config: Any) -> None:
+    trainer = make_stochastic_trainer(config, make_environment(config.problem()))
+    start = trainer.init()
+    before = [np.asarray(leaf) for leaf in jax.tree.leaves(start.sampler)]
+    state, info = trainer.advance(start, config.steps)
+    assert info.loss.shape == (config.seeds, config.steps)
+    after = [np.asarray(leaf) for leaf in jax.tree.leaves(state.sampler)]
+    assert all(np.isfinite(leaf).all() for leaf in after)
+    moved = [not np.array_equal(a, b) for a, b in zip(before, after, strict=True)]
+    # Of a deterministic latent, the densities are not trained, but for the decay of weights.
+    assert all(moved) if config.is_stochastic else any(moved)
+    assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])
+def test_a_scale_that_is_not_positive_is_refused(sigma: float) -> None:
+    with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
+        StochasticLines(sigma=sigma)
+    with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
+        StochasticPolicy(3, 2, 1, sigma=sigma, key=jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    ("covariance", "message"),
+    [
+        ((1.0, 2.0, 2.0, 1.0), "not positive definite, its smallest eigenvalue being -1"),
+        ((1.0, 0.0), "not positive definite, its smallest eigenvalue being 0"),
+        ((1.0, 0.5, 0.4, 1.0), "must be finite and symmetric"),
+        ((1.0, float("inf")), "must be finite and symmetric"),
+        ((1.0, 1.0, 1.0), "Lambda has 3 entries, but must have 2 (its diagonal) or 4"),
+    ],
+)
+def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> None:
+    for make in (
+        lambda: StochasticLines(latent_size=2, covariance=covariance),
+        lambda: Normal.of((), covariance, 2),
+    ):
+        with pytest.raises(InputError, match=re.escape(message)):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mu": (1.0,)}, "mu is (1.0,), but must be 8 finite numbers"),
+        ({"gradient": "reparameterised"}, "it needs --latent gaussian and --epsilon 0"),
+        (
+            {"gradient": "reparameterised", "latent": "deterministic", "epsilon": 0.0},
+            "it needs --latent gaussian and --epsilon 0",
+        ),
+        ({"batch": 0}, "batch is 0, but must be at least 1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0, but must be positive"),
+        ({"epsilon": 1.5}, "epsilon is 1.5, but must lie between 0 and 1"),
+        ({"epsilon_until": 0.0}, "epsilon_until is 0.0, but must lie in (0, 1]"),
+        ({"target": "sparse"}, "the peak 20 lies outside 0..16"),
+    ],
+)
+def test_bad_options_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        StochasticLines(**options)
+
+
+def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
+    data = to_json(StochasticLines())
+    for wrong, message in (
+        ({**data, "problem": "six6"}, "is not of a run with a random latent"),
+        ({"format": 2, "problem": "lines"}, "is not of a run with a random latent"),
+        ({**data, "stochastic_format": 9}, "has format 9"),
+        ({**data, "gain": 1.0}, "has format 1 and the fields"),
+    ):
+        with pytest.raises(InputError, match=message):
+            from_json(wrong, "config.json")
+    assert set(TASKS) == {"lines", "grid", "rings"}

@@ -1,0 +1,513 @@
+"""Samplers with a Gaussian latent in `fast`, against quadrature and densities written by hand."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import log_softmax, logsumexp
+
+from fast.bridge import Enumeration, Floats, enumerate_environment
+from fast.environments import AbstractEnvironment, make_environment
+from fast.losses import tb_residuals
+from fast.rollout import Exploration
+from fast.stochastic.config import GradientKind, StochasticLines
+from fast.stochastic.densities import Mixture, Normal, log_normal
+from fast.stochastic.evaluation import floor_of, sampled_distance, sampled_marginal
+from fast.stochastic.moments import covariance_factor, mean_vector
+from fast.stochastic.policy import (
+    LOG_RANGE,
+    StochasticPolicy,
+    features_of,
+    make_stochastic_policy,
+)
+from fast.stochastic.training import (
+    StochasticSampler,
+    make_stochastic_trainer,
+    stochastic_loss,
+)
+from fast.stochastic.trajectories import (
+    LatentTrajectories,
+    draw_noise,
+    evaluate,
+    log_choices,
+    sample_latent_trajectories,
+    trace,
+)
+from reference.problems import Lines
+from reference.stochastic_gaussian import (
+    Component,
+    GaussianForward,
+    GaussianTarget,
+    Moments,
+    log_tb_residual,
+    terminal_law,
+)
+from verify.crosscheck.compare import TOLERANCE, distance
+
+# Dyadic, as the variance's root: float32 holds them.
+MEAN, VARIANCE, LOG_Z = 0.5, 2.25, 0.3
+
+
+class Instance(NamedTuple):
+    """Lines, and what a network needs on it."""
+
+    environment: AbstractEnvironment[Any]
+    enumeration: Enumeration
+    seen: Floats
+
+
+def lines(length: int, step: int) -> Instance:
+    problem = Lines.laplaces(length, step)
+    environment = make_environment(problem)
+    enumeration = enumerate_environment(problem, environment)
+    seen = [features_of(environment, environment.encode(s)) for s in enumeration.dag.labels]
+    return Instance(environment, enumeration, np.array(seen, np.float64))
+
+
+def random_policy(
+    instance: Instance, seed: int, size: int = 1, spread: float = 0.3, **options: Any
+) -> StochasticPolicy:
+    """Random networks, of which every output depends on the latent."""
+    policy = StochasticPolicy(
+        instance.seen.shape[1],
+        instance.environment.actions,
+        size,
+        **{"sigma": 0.7, "width": 8, "components": 2, "key": jax.random.key(seed), **options},
+    )
+    leaves, structure = jax.tree.flatten(policy)
+    keys = jax.random.split(jax.random.key(seed + 100), len(leaves))
+    drawn = [spread * jax.random.normal(k, x.shape) for k, x in zip(keys, leaves, strict=True)]
+    random: StochasticPolicy = jax.tree.unflatten(structure, drawn)
+    return random
+
+
+def in_float64(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf, np.float64)), tree)
+
+
+def perceptron(network: Any, x: Floats) -> Floats:
+    """The layers by hand."""
+    pairs = list(zip(network.weights, network.biases, strict=True))
+    for i, (weight, bias) in enumerate(pairs):
+        x = x @ np.asarray(weight, np.float64) + np.asarray(bias, np.float64)
+        x = np.where(x > 0, x, 0.01 * x) if i < len(pairs) - 1 else x
+    return x
+
+
+def moments_by_hand(policy: StochasticPolicy, outputs: Floats, w: Floats) -> tuple[Floats, Floats]:
+    shift, free = np.split(outputs, 2, -1)
+    memory = np.sqrt(max(0, 1 - policy.sigma**2))
+    return memory * w + shift, policy.sigma * np.exp(LOG_RANGE * np.tanh(free / LOG_RANGE))
+
+
+def as_reference(
+    policy: StochasticPolicy, instance: Instance
+) -> tuple[GaussianForward, Callable[[int, int, Floats], Moments]]:
+    """The kernels of a policy with a latent in R, its networks evaluated by hand in NumPy."""
+    enumeration, seen = instance.enumeration, instance.seen
+    action_of = {
+        (u, int(v)): a
+        for u, row in enumerate(enumeration.child)
+        for a, v in enumerate(row)
+        if v >= 0
+    }
+
+    def joined(w: Floats, *nodes: int) -> Floats:
+        parts = [np.broadcast_to(seen[v], (*w.shape, seen.shape[1])) for v in nodes]
+        return np.concatenate([*parts, w[..., None]], -1)
+
+    def choice(u: int, w: Floats) -> Floats:
+        row = enumeration.dag.children[u]
+        logits = perceptron(policy.head, joined(w, u))[..., [action_of[u, v] for v in row]]
+        return np.moveaxis(np.exp(log_softmax(logits, axis=-1)), -1, 0)
+
+    def step(v: int, w: Floats) -> Moments:
+        outputs = perceptron(policy.transition, joined(w, v))
+        mean, scale = moments_by_hand(policy, outputs, w[..., None])
+        return mean[..., 0], scale[..., 0]
+
+    def reverse(u: int, v: int, w: Floats) -> Moments:
+        outputs = perceptron(policy.reverse, joined(w, u, v))
+        mean, scale = moments_by_hand(policy, outputs, w[..., None])
+        return mean[..., 0], scale[..., 0]
+
+    logits = np.asarray(policy.start.logits, np.float64)
+    components = zip(
+        np.exp(logits - logsumexp(logits)),
+        np.asarray(policy.start.means, np.float64)[:, 0],
+        np.exp(np.asarray(policy.start.log_scales, np.float64)[:, 0]),
+        strict=True,
+    )
+    start = tuple(Component(*map(float, part)) for part in components)
+    return GaussianForward(enumeration.dag, start, choice, step), reverse
+
+
+def target_of(instance: Instance) -> tuple[Normal, GaussianTarget]:
+    """The same target twice; the rewards as the environment rounds their logarithms."""
+    dag = instance.enumeration.dag
+    ends = [instance.environment.encode(dag.labels[x]) for x in dag.terminals]
+    rewards = tuple(float(np.exp(float(instance.environment.log_reward(x)))) for x in ends)
+    return Normal.of((MEAN,), (VARIANCE,), 1), GaussianTarget(rewards, MEAN, VARIANCE)
+
+
+def sample(
+    policy: StochasticPolicy, instance: Instance, seed: int, batch: int, epsilon: float = 0.0
+) -> LatentTrajectories:
+    size = policy.start.means.shape[1]
+    noise = draw_noise(jax.random.key(seed), instance.environment, batch, size)
+    exploration = Exploration(epsilon) if epsilon else Exploration()
+    return sample_latent_trajectories(policy, instance.environment, noise, exploration)
+
+
+def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tuple[int, ...]]:
+    """The nodes of each trajectory, without padding."""
+    for actions, active in zip(
+        np.asarray(drawn.base.actions), np.asarray(drawn.base.active), strict=True
+    ):
+        nodes = [0]
+        for action in actions[active]:
+            nodes.append(int(enumeration.child[nodes[-1], action]))
+        yield tuple(nodes)
+
+
+@pytest.mark.crosscheck("stochastic.moments", "stochastic.densities.log_normal")
+@pytest.mark.crosscheck("stochastic.densities.Normal", "stochastic.densities.Mixture")
+def test_densities_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(4, 5, 3))
+    mean, root = rng.normal(size=3), rng.normal(size=(3, 3))
+    covariance = root @ root.T + np.eye(3)
+    covariance = (covariance + covariance.T) / 2
+    factor = covariance_factor(tuple(covariance.ravel()), 3)
+    assert distance(factor @ factor.T, covariance) < TOLERANCE["float64"]
+    assert np.array_equal(covariance_factor((4.0, 9.0), 2), np.diag([2.0, 3.0]))
+    assert np.array_equal(covariance_factor((), 2), np.eye(2))
+    assert np.array_equal(mean_vector((), 2), [0, 0])
+    assert np.array_equal(mean_vector((1.0, 2.0), 2), [1, 2])
+    with jax.enable_x64(True):
+        normal = Normal(jnp.asarray(mean), jnp.asarray(factor))
+        expected = stats.multivariate_normal(mean, covariance).logpdf(w)
+        assert distance(normal.log_density(jnp.asarray(w)), expected) < TOLERANCE["float64"]
+        log_scale = rng.normal(size=3)
+        found = log_normal(jnp.asarray(w), jnp.asarray(mean), jnp.asarray(log_scale))
+        each = stats.norm(mean, np.exp(log_scale)).logpdf(w)
+        assert distance(found, each.sum(-1)) < TOLERANCE["float64"]
+        mixture = in_float64(Mixture(4, 3, key=jax.random.key(0)))
+        mixture = eqx.tree_at(
+            lambda m: (m.logits, m.log_scales),
+            mixture,
+            (jnp.asarray(rng.normal(size=4)), jnp.asarray(rng.normal(size=(4, 3)))),
+        )
+        log_weights = log_softmax(np.asarray(mixture.logits))
+        assert distance(mixture.log_weights(), log_weights) < TOLERANCE["float64"]
+        parts = stats.norm(np.asarray(mixture.means), np.exp(np.asarray(mixture.log_scales)))
+        terms = parts.logpdf(w[..., None, :]).sum(-1) + log_weights
+        found = mixture.log_density(jnp.asarray(w))
+        assert distance(found, logsumexp(terms, axis=-1)) < TOLERANCE["float64"]
+        placed = mixture.place(jnp.array([2, 0]), jnp.asarray(w[0, :2]))
+        scales = np.exp(np.asarray(mixture.log_scales))[[2, 0]]
+        by_hand = np.asarray(mixture.means)[[2, 0]] + scales * w[0, :2]
+        assert distance(placed, by_hand) < TOLERANCE["float64"]
+    of = Normal.of(tuple(mean), tuple(covariance.ravel()), 3)
+    assert distance(of.mean, mean) < TOLERANCE["float32"]
+    assert distance(of.factor, factor) < TOLERANCE["float32"]
+
+
+@pytest.mark.crosscheck("stochastic.policy.StochasticPolicy")
+@pytest.mark.crosscheck("stochastic.policy.features_of", "stochastic.policy.make_stochastic_policy")
+def test_a_policy_is_the_one_written_by_hand() -> None:
+    instance = lines(3, 2)
+    policy = random_policy(instance, 0, size=3)
+    rng = np.random.default_rng(0)
+    w, at = rng.normal(size=(6, 3)), rng.integers(len(instance.seen), size=(2, 6))
+    seen, following = instance.seen[at]
+    mask = rng.random((6, instance.environment.actions)) < 0.7
+    mask[:, 0] = True
+    with jax.enable_x64(True):
+        wide = in_float64(policy)
+        arguments = [jnp.asarray(x) for x in (seen, following, w)]
+        found = wide.log_p_f(arguments[0], arguments[2], jnp.asarray(mask))
+        forward = wide.forward(arguments[1], arguments[2])
+        backward = wide.backward(*arguments)
+    logits = perceptron(policy.head, np.concatenate([seen, w], -1))
+    expected = log_softmax(np.where(mask, logits, -np.inf), axis=-1)
+    assert distance(np.asarray(found)[mask], expected[mask]) < TOLERANCE["float64"]
+    assert (np.asarray(found)[~mask] < -1e8).all()
+    for network, inputs, (mean, log_scale) in (
+        (policy.transition, [following, w], forward),
+        (policy.reverse, [seen, following, w], backward),
+    ):
+        by_hand = moments_by_hand(policy, perceptron(network, np.concatenate(inputs, -1)), w)
+        assert distance(mean, by_hand[0]) < TOLERANCE["float64"]
+        assert distance(np.exp(log_scale), by_hand[1]) < TOLERANCE["float64"]
+    # Terminal states have the features of others, but for the last one.
+    labels = instance.enumeration.dag.labels
+    ended = [label[0] == "q" for label in labels]
+    assert np.array_equal(instance.seen[:, -1], ended)
+    assert np.array_equal(instance.seen[:, :-1], instance.enumeration.observations)
+    config = StochasticLines(length=3, latent_size=3, width=8, components=2, sigma=0.7)
+    made = make_stochastic_policy(config, instance.environment, key=jax.random.key(0))
+    assert str(jax.tree.structure(made)) == str(jax.tree.structure(policy))
+    assert [x.shape for x in jax.tree.leaves(made)] == [x.shape for x in jax.tree.leaves(policy)]
+
+
+@pytest.mark.crosscheck("stochastic.trajectories")
+@pytest.mark.crosscheck("stochastic.training.stochastic_loss")
+def test_latents_and_residuals_are_those_of_the_reference() -> None:
+    instance = lines(3, 2)
+    target, by_hand = target_of(instance)
+    with jax.enable_x64(True):
+        policy = in_float64(random_policy(instance, 1))
+        wide_target = in_float64(target)
+        drawn = sample(policy, instance, seed=0, batch=64, epsilon=0.5)
+        traced = trace(policy, instance.environment, drawn)
+        steps = evaluate(policy, instance.environment, wide_target, drawn, drawn.latents)
+        residuals = np.asarray(tb_residuals(steps, jnp.float64(LOG_Z)))
+        chosen = np.asarray(log_choices(policy, instance.environment, drawn, drawn.latents))
+        sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
+        kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
+        losses = [
+            stochastic_loss(sampler, instance.environment, wide_target, drawn, kind)
+            for kind in kinds
+        ]
+    assert distance(traced, drawn.latents) < TOLERANCE["float64"]
+    forward, reverse = as_reference(policy, instance)
+    latents, noise = np.asarray(drawn.latents)[..., 0], np.asarray(drawn.normal)[..., 0]
+    lengths = set()
+    for i, tau in enumerate(nodes_of(drawn, instance.enumeration)):
+        part = forward.start[int(drawn.component[i])]
+        w = np.array(part.mean + part.scale * noise[i, 0])
+        log_choice, weight = 0.0, part.weight
+        path = [w]
+        for t, (u, v) in enumerate(pairwise(tau)):
+            row = instance.enumeration.dag.children[u].index(v)
+            log_choice += float(np.log(forward.choice(u, w)[row]))
+            mean, scale = forward.step(v, w)
+            w = mean + scale * noise[i, t + 1]
+            path.append(w)
+        assert distance(latents[i, : len(tau)], path) < TOLERANCE["float64"]
+        assert (latents[i, len(tau) :] == latents[i, len(tau) - 1]).all()
+        expected = log_tb_residual(forward, reverse, by_hand, LOG_Z, tau, path)
+        assert abs(residuals[i] - expected) < 1e-10
+        assert abs(chosen[i] - log_choice - np.log(weight)) < 1e-10
+        lengths.add(len(tau))
+    assert len(lengths) > 2
+    mean_square = (residuals**2).mean()
+    assert distance(np.array(losses), np.full((2, 2), mean_square)) < TOLERANCE["float64"]
+
+
+def test_control_another_target_or_scale_has_other_residuals() -> None:
+    instance = lines(3, 2)
+    target, _ = target_of(instance)
+    policy = random_policy(instance, 1)
+    drawn = sample(policy, instance, seed=0, batch=64)
+    right = evaluate(policy, instance.environment, target, drawn, drawn.latents)
+    for wrong_policy, wrong_target in (
+        (policy, Normal.of((MEAN,), (VARIANCE * 1.1,), 1)),
+        (random_policy(instance, 1, sigma=0.6), target),
+    ):
+        wrong = evaluate(wrong_policy, instance.environment, wrong_target, drawn, drawn.latents)
+        difference = tb_residuals(wrong, jnp.float32(0)) - tb_residuals(right, jnp.float32(0))
+        assert np.abs(difference).max() > 0.02
+
+
+def quadrature(policy: StochasticPolicy, instance: Instance) -> Floats:
+    """The law of the terminal, of a policy with a latent in R."""
+    # Scales may be as small as sigma e^-3, which the points must resolve.
+    law = terminal_law(as_reference(policy, instance)[0], 12.0, 2_001)
+    assert law.error < 1e-3
+    return np.array(law.probabilities) / sum(law.probabilities)
+
+
+def chi_square(counts: Any, expected: Floats) -> float:
+    """The probability that counts of the expected law are as far from it."""
+    return float(stats.chisquare(counts, counts.sum() * expected).pvalue)
+
+
+@pytest.mark.crosscheck("stochastic.trajectories.sample_latent_trajectories")
+@pytest.mark.crosscheck("stochastic.trajectories.draw_noise", "stochastic.evaluation")
+def test_the_sampled_marginal_is_that_of_quadrature() -> None:
+    instance = lines(3, 2)
+    enumeration = instance.enumeration
+    target, _ = target_of(instance)
+    policy = random_policy(instance, 1)
+    expected = quadrature(policy, instance)
+    found = sampled_marginal(policy, instance.environment, enumeration, target, 2**15, seed=0)
+    assert found.counts.sum() == 2**15
+    assert chi_square(found.counts, expected) > 1e-5
+    # Control: other policies have other laws.
+    for other in (random_policy(instance, 2), random_policy(instance, 1, spread=0.2)):
+        assert chi_square(found.counts, quadrature(other, instance)) < 1e-6
+    # The distance to the target, and its floor: by hand, and by samples of the target.
+    rewards = np.array([float(reward) for reward in enumeration.rewards])
+    share = rewards / rewards.sum()
+    by_hand = np.abs(found.counts / 2**15 - share).sum() / 2
+    assert abs(sampled_distance(found, enumeration) - by_hand) < 1e-12
+    mean, deviation = floor_of(enumeration, 1_000)
+    # E |binomial - mean| is close to sqrt(2 / pi) standard deviations.
+    normal = np.sqrt(share * (1 - share) / 1_000 * 2 / np.pi).sum() / 2
+    assert abs(mean - normal) < 5 * deviation / np.sqrt(200)
+    assert 0 < deviation < mean
+
+
+def without_kinks(policy: StochasticPolicy) -> StochasticPolicy:
+    """With hidden units that stay on one side of their kinks: quadrature then converges fast."""
+    signs = 3.0 * (-1.0) ** np.arange(8)
+
+    def parts(p: StochasticPolicy) -> list[Any]:
+        networks = (p.head, p.transition, p.reverse)
+        return [n.biases[0] for n in networks] + [n.weights[1] for n in networks]
+
+    small = [0.3 * weight for weight in parts(policy)[3:]]
+    smooth: StochasticPolicy = eqx.tree_at(parts, policy, [jnp.asarray(signs)] * 3 + small)
+    return smooth
+
+
+def points_of(instance: Instance) -> list[tuple[int, ...]]:
+    """The trajectories of Lines with N = 1: stop at once, or after a step."""
+    index = instance.enumeration.dag.index
+    return [(0, index["q0"]), (0, index["p1"], index["q1"])]
+
+
+def expected_loss(
+    drawn: StochasticPolicy, evaluated: StochasticPolicy, instance: Instance, nodes: int
+) -> float:
+    """`E (log Z + f(tau))^2` for `tau` from one policy and `f` of another, by Gauss-Hermite."""
+    x, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    weights = weights / weights.sum()
+    forward, _ = as_reference(drawn, instance)
+    other, reverse = as_reference(evaluated, instance)
+    _, target = target_of(instance)
+    total = 0.0
+    for part, tau in product(forward.start, points_of(instance)):
+        grid = np.meshgrid(*[x] * len(tau), indexing="ij")
+        mass = part.weight * np.prod(np.meshgrid(*[weights] * len(tau), indexing="ij"), axis=0)
+        path = [part.mean + part.scale * grid[0]]
+        for (u, v), noise in zip(pairwise(tau), grid[1:], strict=True):
+            row = instance.enumeration.dag.children[u].index(v)
+            mass = mass * forward.choice(u, path[-1])[row]
+            mean, scale = forward.step(v, path[-1])
+            path.append(mean + scale * noise)
+        residual = log_tb_residual(other, reverse, target, LOG_Z, tau, path)
+        total += float((mass * residual**2).sum())
+    return total
+
+
+def slope(
+    policy: StochasticPolicy, direction: Floats, instance: Instance, kind: str, nodes: int
+) -> float:
+    """The derivative of the expected loss along a direction, by central differences."""
+    flat, back = jax.flatten_util.ravel_pytree(policy)
+    width = 1e-4
+
+    def at(sign: int) -> float:
+        moved = back(flat + sign * width * direction)
+        return expected_loss(policy if kind == "fixed" else moved, moved, instance, nodes)
+
+    return (at(1) - at(-1)) / (2 * width)
+
+
+BATCH, BATCHES = 256, 128
+
+
+@pytest.mark.crosscheck("stochastic.training.stochastic_loss")
+def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
+    instance = lines(1, 1)
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        policy = in_float64(without_kinks(random_policy(instance, 3, spread=0.2, sigma=0.9)))
+        target = in_float64(target_of(instance)[0])
+        size = sum(leaf.size for leaf in jax.tree.leaves(policy))
+        directions = rng.normal(size=(4, size)) / np.sqrt(size)
+
+        def sampled(key: Any, kind: GradientKind) -> Any:
+            noise = draw_noise(key, instance.environment, BATCH, 1)
+            drawn = sample_latent_trajectories(policy, instance.environment, noise)
+
+            def loss(policy: StochasticPolicy) -> Any:
+                sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
+                return stochastic_loss(sampler, instance.environment, target, drawn, kind)[0]
+
+            gradient = jax.grad(loss)(policy)
+            return directions @ jax.flatten_util.ravel_pytree(gradient)[0]
+
+        keys = jax.random.split(jax.random.key(7), BATCHES)
+        exact, found = {}, {}
+        kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
+        for kind in kinds:
+            run = jax.jit(lambda keys, kind=kind: jax.lax.map(lambda k: sampled(k, kind), keys))
+            found[kind] = np.asarray(run(keys))
+            coarse, exact[kind] = (
+                np.array([slope(policy, row, instance, kind, nodes) for row in directions])
+                for nodes in (16, 24)
+            )
+            error = found[kind].std(0, ddof=1) / np.sqrt(BATCHES)
+            assert (np.abs(coarse - exact[kind]) < error / 10).all()
+            # Four normal scores exceed 5 with probability below 3e-6.
+            assert np.abs((found[kind].mean(0) - exact[kind]) / error).max() < 5
+    # Control: each is told apart from the other.
+    for kind, other in (kinds, kinds[::-1]):
+        error = found[kind].std(0, ddof=1) / np.sqrt(BATCHES)
+        assert np.abs((found[kind].mean(0) - exact[other]) / error).max() > 10
+
+
+def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> None:
+    instance = lines(3, 2)
+    dag = instance.enumeration.dag
+    gaps = []
+    for sigma, points in ((0.4, 501), (0.2, 1_001), (0.1, 2_001)):
+        policy = random_policy(instance, 7, sigma=sigma, components=1)
+        still = random_policy(instance, 7, sigma=sigma, components=1, is_stochastic=False)
+        narrow = jnp.full((1, 1), np.log(sigma))
+        policy = eqx.tree_at(lambda p: p.start.log_scales, policy, narrow)
+        forward, _ = as_reference(policy, instance)
+        law = terminal_law(forward, 4.0, points)
+        assert law.error < 1e-3
+        # By hand: every trajectory at the means.
+        limit = np.zeros(len(dag.labels))
+        stack = [(0, np.array(forward.start[0].mean), 1.0)]
+        while stack:
+            u, w, mass = stack.pop()
+            if not dag.children[u]:
+                limit[u] += mass
+                continue
+            for v, p in zip(dag.children[u], forward.choice(u, w), strict=True):
+                stack.append((v, forward.step(v, w)[0], mass * float(p)))
+        limit = limit[list(dag.terminals)]
+        gaps.append(float(np.abs(law.probabilities - limit).sum()))
+        drawn = sample(still, instance, seed=0, batch=2**13)
+        ends = np.array([tau[-1] for tau in nodes_of(drawn, instance.enumeration)])
+        counts = np.bincount(ends, minlength=len(dag.labels))[list(dag.terminals)]
+        assert chi_square(counts, limit / limit.sum()) > 1e-5
+    assert gaps[0] > 3 * gaps[1] > 3**2 * gaps[2]
+    # They fall like the variance of the steps, from one that sampling would see.
+    assert gaps[0] > 0.01
+    assert gaps[2] < 0.002
+
+
+@pytest.mark.crosscheck("stochastic.training.make_stochastic_trainer")
+def test_training_brings_the_quadrature_of_the_law_to_the_target() -> None:
+    config = StochasticLines(
+        length=3, latent_size=1, width=16, steps=600, learning_rate=5e-3, batch=64
+    )
+    instance = lines(3, 2)
+    trainer = make_stochastic_trainer(config, instance.environment)
+    rewards = np.array([float(reward) for reward in instance.enumeration.rewards])
+
+    def off_target(state: Any) -> float:
+        policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
+        law = quadrature(policy, instance)
+        return float(np.abs(law - rewards / rewards.sum()).sum() / 2)
+
+    start = trainer.init()
+    before = off_target(start)
+    after = off_target(trainer.advance(start, config.steps)[0])
+    assert before > 0.1
+    assert after < 0.02
