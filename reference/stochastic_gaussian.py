@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_integer, check_type
+from reference.errors import InputError, check_integer, check_list, check_type
 
 Floats = npt.NDArray[np.float64]
 Moments = tuple[Floats, Floats]
@@ -57,8 +57,8 @@ class GaussianForward:
             before.
 
     Raises:
-        InputError: if a weight is negative or the weights do not sum to one, or a scale is not
-            positive.
+        InputError: if a weight is negative or the weights do not sum to one, a scale is not
+            positive, or a part is of another type.
     """
 
     dag: PointedDAG[Any]
@@ -68,14 +68,26 @@ class GaussianForward:
 
     def __post_init__(self) -> None:
         check_type("GaussianForward", "dag", self.dag, PointedDAG)
-        weights = [component.weight for component in self.start]
+        for name in ("choice", "step"):
+            if not callable(getattr(self, name)):
+                raise InputError(
+                    f"GaussianForward: {name} must be a function of a node and latents"
+                )
+        for component in check_list("GaussianForward", "the start", self.start):
+            for value in check_list("GaussianForward", "a component", component):
+                _check_number("GaussianForward: a component's entry", value)
+            if len(component) != 3:
+                raise InputError(
+                    f"GaussianForward: a component has {len(component)} entries: give a weight, a "
+                    "mean and a scale"
+                )
+            _check_scale("the start", np.array(component[2], np.float64))
+        weights = [float(weight) for weight, _, _ in self.start]
         if not (all(w >= 0 for w in weights) and abs(math.fsum(weights) - 1) <= CHOICE_ERROR):
             raise InputError(
                 f"GaussianForward: the weights of the start are {weights}, but must be a law: make "
                 "them non-negative with sum 1"
             )
-        for component in self.start:
-            _check_scale("the start", np.array(component.scale))
 
     def log_start(self, w: Floats) -> Floats:
         """`log xi`, the log density of the latent at `s_o`."""
@@ -118,7 +130,7 @@ class GaussianTarget:
         variance: of it; Lambda in the paper, a number as `d = 1`.
 
     Raises:
-        InputError: if a reward or the variance is not positive and finite.
+        InputError: if a reward or the variance is not positive, or a number is not finite.
     """
 
     rewards: tuple[float, ...]
@@ -126,10 +138,13 @@ class GaussianTarget:
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for value in self.rewards:
-            if not 0 < value < math.inf:
+        for value in check_list("GaussianTarget", "rewards", self.rewards):
+            _check_number("GaussianTarget: a reward", value)
+            if value <= 0:
                 raise InputError(f"GaussianTarget: a reward is {value}, but must be positive")
-        if not 0 < self.variance < math.inf:
+        _check_number("GaussianTarget: the mean", self.mean)
+        _check_number("GaussianTarget: Lambda", self.variance)
+        if self.variance <= 0:
             raise InputError(
                 f"GaussianTarget: Lambda is {self.variance}, which is not positive definite: give "
                 "a positive variance"
@@ -173,7 +188,8 @@ def terminal_law(forward: GaussianForward, half_width: float, points: int = 401)
         InputError: if the numbers make no grid, or its step exceeds the smallest scale.
     """
     check_integer("terminal_law", "points", points, 5)
-    if points % 2 == 0 or not 0 < half_width < math.inf:
+    _check_number("terminal_law: the half-width", half_width)
+    if points % 2 == 0 or half_width <= 0:
         raise InputError(
             f"terminal_law: {points} points on a half-width of {half_width}: give an odd number "
             "of points and a positive width"
@@ -241,6 +257,18 @@ def _terminal_masses(forward: GaussianForward, grid: Floats) -> Floats:
                 entering[child] += flow
                 mass[child] += flow.sum() * step
     return mass[list(dag.terminals)]
+
+
+def _check_number(what: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise InputError(f"{what} is {value!r}, but must be a finite number")
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _check_step(step: float, v: int, scale: float) -> None:

@@ -29,6 +29,7 @@ from reference.problems import (
 from reference.problems.closed_form import ClosedForm
 from reference.problems.graphs import Graph, graph
 from reference.stochastic import StochasticLift
+from reference.stochastic_gaussian import GaussianForward, GaussianTarget
 from tests.test_garbage import DAG, GARBAGE, SCALARS
 
 NEAR = st.one_of(
@@ -109,6 +110,9 @@ def test_other_classes_take_anything(a: Any, b: Any, c: Any, d: Any) -> None:
     attempt(StochasticLift, DAG, a, b, c, d)
     attempt(StochasticLift.from_forward, DAG, a, b, c)
     attempt(StochasticLift, DAG, ("w",), a, b, c)
+    attempt(GaussianTarget, a, b, c)
+    attempt(GaussianForward, a, b, c, d)
+    attempt(GaussianForward, DAG, [(a, b, c)], attempt, attempt)
 
 
 @hard

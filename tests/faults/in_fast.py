@@ -11,6 +11,7 @@ LAWS = "verify/crosscheck/test_laws.py"
 GRAPHS = "verify/crosscheck/test_graph_networks.py"
 METRICS = "verify/crosscheck/test_metrics.py"
 LOG_Z = "verify/crosscheck/test_log_z.py"
+STOCHASTIC = "verify/crosscheck/test_stochastic.py"
 EXPLORATION = "verify/crosscheck/test_exploration.py"
 RULES = (
     "verify/crosscheck/test_environments.py"
@@ -516,5 +517,46 @@ FAULTS = (
         "jnp.arange(self.length)",
         f"{RULES}[table, append]",
         "refusal",
+    ),
+    # --- stochastic latents
+    Fault(
+        "latent-drawn-at-the-state-that-is-left",
+        "The latent's step is conditioned on the state before the move, not on the one after.",
+        "fast/stochastic/trajectories.py",
+        "log_normal(after, *policy.forward(seen[:, 1:], before))",
+        "log_normal(after, *policy.forward(seen[:, :-1], before))",
+        f"{STOCHASTIC}::test_latents_and_residuals_are_those_of_the_reference",
+    ),
+    Fault(
+        "latent-density-of-the-target-left-out",
+        "The target is R(x) alone, without the law of the latent there.",
+        "fast/stochastic/trajectories.py",
+        "log_reward = log_reward + target.log_density(latents[:, -1])",
+        "log_reward = log_reward + 0.0 * target.log_density(latents[:, -1])",
+        f"{STOCHASTIC}::test_latents_and_residuals_are_those_of_the_reference",
+    ),
+    Fault(
+        "score-of-discrete-choices-left-out",
+        "The reparameterised gradient forgets that actions are drawn from what is trained.",
+        "fast/stochastic/training.py",
+        "return mean + jnp.mean(weighted), mean",
+        "return mean + 0.0 * jnp.mean(weighted), mean",
+        f"{STOCHASTIC}::test_both_gradients_are_unbiased_for_what_they_are_gradients_of",
+    ),
+    Fault(
+        "gradient-through-latents-held-fixed",
+        "Trajectory balance is differentiated through sampled latents too.",
+        "fast/stochastic/training.py",
+        'if gradient == "fixed" and policy.is_stochastic:',
+        'if gradient == "none" and policy.is_stochastic:',
+        f"{STOCHASTIC}::test_both_gradients_are_unbiased_for_what_they_are_gradients_of",
+    ),
+    Fault(
+        "scale-for-its-logarithm",
+        "A normal density is given the log scale where it divides by the scale.",
+        "fast/stochastic/densities.py",
+        "standard = (latent - mean) * jnp.exp(-log_scale)",
+        "standard = (latent - mean) / log_scale",
+        f"{STOCHASTIC}::test_densities_are_those_of_scipy",
     ),
 )
