@@ -24,7 +24,13 @@ from reference.balance import (
     subtb_residuals,
     tb_residuals,
 )
-from reference.combination import Sampler, aggregated_residuals, streaming_residuals
+from reference.combination import (
+    Sampler,
+    aggregated_residuals,
+    check_clients,
+    product_rewards,
+    streaming_residuals,
+)
 from reference.dag import PointedDAG, Trajectory, pointed_dag
 from reference.errors import InputError, TooLargeError
 from reference.fields import FLOAT64, RATIONAL, Field, gamma
@@ -86,6 +92,7 @@ __all__ = [
     "aggregated_residuals",
     "cb_objective",
     "cb_residuals",
+    "check_clients",
     "db_residuals",
     "enumerate_dag",
     "enumerate_rewards",
@@ -109,6 +116,7 @@ __all__ = [
     "optimal_log_z",
     "path_sums",
     "pointed_dag",
+    "product_rewards",
     "streaming_residuals",
     "subtb_residuals",
     "tb_objective",

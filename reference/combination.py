@@ -47,6 +47,61 @@ class Sampler(Generic[T]):
         return self.forward.along(above), self.backward.along(above)
 
 
+def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
+    """`prod R_t(x)`, one per terminal: what the combined sampler is to be proportional to.
+
+    Args:
+        field: of the numbers.
+        factors: `R_t`, one sequence per client or chunk, all over the same terminals.
+
+    Raises:
+        InputError: if no factor is given, the factors have different terminals, or their product is
+            zero at every one, so that there is no target.
+    """
+    if not factors:
+        raise InputError("product_rewards: no factor given, so there is no target")
+    for number, factor in enumerate(factors):
+        field.check(factor, f"factor {number}")
+        if len(factor) != len(factors[0]):
+            raise InputError(
+                f"product_rewards: factor {number} has {len(factor)} terminals, and factor 0 "
+                f"{len(factors[0])}: give rewards of one and the same PointedDAG"
+            )
+    products = tuple(_product(field, iter(row)) for row in zip(*factors, strict=True))
+    if not any(field.positive(product) for product in products):
+        raise InputError(
+            f"product_rewards: the product of {len(factors)} factors is zero at each of the "
+            f"{len(products)} terminals, so that there is no target: some terminal must have a "
+            "positive reward from every factor"
+        )
+    return products
+
+
+def check_clients(clients: Sequence[Sampler[T]]) -> None:
+    """Checks what both conditions need of the samplers that they combine.
+
+    A client with `p_B(tau|x) = 0` makes the conditions say `0 = 0` about `tau`, and a wrong law
+    passes (prop:apx:dist, claim and control).
+
+    Raises:
+        InputError: if there is none, they do not share the base DAG, or one has a zero of `p_B`
+            on a complete trajectory.
+    """
+    if not clients:
+        raise InputError("check_clients: no client given, so there is nothing to combine")
+    _same_base(clients)
+    field, base = clients[0].forward.field, clients[0].lifted.base
+    for tau in base.trajectories():
+        for number, client in enumerate(clients):
+            if not field.positive(client.along(tau)[1]):
+                states = [base.labels[0], *(base.labels[base.edges[edge][1]] for edge in tau)]
+                raise InputError(
+                    f"client number {number} has p_B(tau|x) = 0 on the trajectory {states}, of "
+                    "which the balance conditions then say nothing: give it a backward policy that "
+                    "is positive on every edge"
+                )
+
+
 def aggregated_residuals(
     combined: Sampler[T], clients: Sequence[Sampler[T]]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:

@@ -36,12 +36,14 @@ from reference import (
     Sampler,
     Trajectory,
     aggregated_residuals,
+    check_clients,
     forward_from_backward,
     forward_from_law,
     lift,
     marginal,
     normalize,
     pointed_dag,
+    product_rewards,
     streaming_residuals,
     total_variation,
 )
@@ -62,7 +64,7 @@ def some_rewards(dag: PointedDAG[Any], rng: random.Random) -> Rewards:
 
 
 def times(*factors: Rewards) -> Rewards:
-    return tuple(math.prod(row, start=Fraction(1)) for row in zip(*factors, strict=True))
+    return product_rewards(RATIONAL, factors)
 
 
 def some_backward(lifted: LiftedDAG[Any], rng: random.Random) -> BackwardKernel[Fraction]:
@@ -284,8 +286,8 @@ def test_factors_whose_product_vanishes_leave_no_target_and_no_condition() -> No
     clients = [on_fork(pair(1, 0)), on_fork(pair(0, 1))]
     for p_f in (pair(1, 1), pair(9, 1), pair(0, 1)):
         assert [r for *_, r in aggregated_residuals(on_fork(p_f), clients)] == [0]
-    with pytest.raises(InputError, match="rewards sum to zero"):
-        normalize(times(pair(1, 0), pair(0, 1)))
+    with pytest.raises(InputError, match="zero at each of the 2 terminals"):
+        product_rewards(RATIONAL, [pair(1, 0), pair(0, 1)])
 
 
 def printed_residuals(
@@ -345,6 +347,11 @@ def wrong_where_a_client_is_blind() -> tuple[Sampler[Fraction], Sampler[Fraction
 def test_a_client_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
     combined, client = wrong_where_a_client_is_blind()
     assert all(r == 0 for *_, r in aggregated_residuals(combined, [client]))
+    with pytest.raises(
+        InputError, match=r"client number 1 has p_B\(tau\|x\) = 0 on .*'b', 'c', 'x'"
+    ):
+        check_clients([combined, client])
+    check_clients([combined])
 
 
 @pytest.mark.control("prop:apx:sm")
@@ -439,6 +446,31 @@ def test_the_bound_on_added_errors_is_attained_by_clients_and_by_streams(scope: 
         before = on_fork(pair(2 ** (count - 1), 1))
         assert [r for *_, r in streaming_residuals(combined, before, pair(2, 1))] == [0]
     scope("attained by 1 to 7 clients or steps")
+
+
+@pytest.mark.claim("N6")
+def test_the_bound_is_attained_by_unequal_errors_whatever_each_client_remembers(scope: Any) -> None:
+    # Client t, on its own lift, is balanced with (k_t, 1) where R_t = (1, k_t): off by k_t^2.
+    rng, counts = random.Random(9), set()
+    for at, *lifted in random_lifts(200, rng):
+        if len(at.base.terminals) != 2:
+            continue
+        errors = [rng.randint(2, 5) for _ in lifted]
+        clients = [balanced(u, pair(k, 1), rng) for u, k in zip(lifted, errors, strict=True)]
+        combined = balanced(at, product_rewards(RATIONAL, [pair(k, 1) for k in errors]), rng)
+        assert all(r == 0 for *_, r in aggregated_residuals(combined, clients))
+        for client, k in zip(clients, errors, strict=True):
+            base = at.base
+            end = dict(zip(base.terminals, pair(1, k), strict=True))
+            found = (r / end[base.end(tau)] for tau, r in ratios(client).items())
+            assert oscillation(found) == k**2
+        target = product_rewards(RATIONAL, [pair(1, k) for k in errors])
+        tv = total_variation(marginal(combined.forward), normalize(target))
+        whole = math.prod(errors)
+        assert (1 + tv) ** 2 == whole**2 * (1 - tv) ** 2
+        counts.add(len(lifted))
+    assert counts == {2, 3, 4}
+    scope("attained by 2 to 4 clients with lifts and errors of their own")
 
 
 @pytest.mark.control("N6")

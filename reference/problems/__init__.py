@@ -10,6 +10,7 @@ from reference.problems.base import (
 )
 from reference.problems.bits import BitSequences
 from reference.problems.closed_form import ClosedForm, Enclosure, closed_form
+from reference.problems.factors import Factored, restrict, split
 from reference.problems.graphs import EdgeAddition, Graph
 from reference.problems.grid import Cell, Grid, Landscape
 from reference.problems.ising import Ising
@@ -27,6 +28,7 @@ __all__ = [
     "ClosedForm",
     "EdgeAddition",
     "Enclosure",
+    "Factored",
     "Graph",
     "Grid",
     "Ising",
@@ -45,4 +47,6 @@ __all__ = [
     "enumerate_dag",
     "enumerate_rewards",
     "positive_reward",
+    "restrict",
+    "split",
 ]

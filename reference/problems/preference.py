@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -164,6 +165,19 @@ class Preference:
         )
         factors = (self.likelihood[middle + score] ** n for score, n in scores.items())
         return math.prod(factors, start=Fraction(1))
+
+    @property
+    def factor_count(self) -> int:
+        """The number of comparisons: each has its likelihood."""
+        return len(self.differences)
+
+    def with_factors(self, kept: Sequence[int]) -> Self:
+        """The posterior given these comparisons alone; the uniform prior multiplies nothing.
+
+        Raises:
+            InputError: if none is kept.
+        """
+        return replace(self, differences=tuple(self.differences[k] for k in kept))
 
     def log_z(self) -> Enclosure:
         """`log Z`, in nats, by summing the likelihood of every `w` in float64, with a proved error.

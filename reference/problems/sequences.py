@@ -1,7 +1,8 @@
 """Sequence design: strings of a fixed length, built letter by letter; the synthetic reward."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Self
@@ -140,6 +141,24 @@ class SyntheticSequences(Sequences):
         if self.form == "sum":
             return sum(terms, Fraction(0))
         return math.prod(terms, start=Fraction(1))
+
+    @property
+    def factor_count(self) -> int:
+        """The length: each position has its letter's weight."""
+        return self.length
+
+    def with_factors(self, kept: Sequence[int]) -> Self:
+        """The problem that knows `u` at these positions; at others it is 0, and the weight 1.
+
+        Raises:
+            InputError: for `form="sum"`, which is no product.
+        """
+        if self.form == "sum":
+            raise InputError(
+                "SyntheticSequences: with form='sum' the reward is no product of factors: use "
+                "form='product'"
+            )
+        return replace(self, u=tuple(u if i in kept else 0.0 for i, u in enumerate(self.u)))
 
     def flow(self, prefix: str) -> Fraction:
         """The sum of the rewards of the strings that begin with `prefix`.

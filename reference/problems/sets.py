@@ -1,7 +1,8 @@
 """Set generation: subsets of a fixed size, built item by item."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from random import Random
@@ -95,6 +96,24 @@ class Sets:
         if self.form == "sum":
             return sum(chosen, Fraction(0))
         return math.prod(chosen, start=Fraction(1))
+
+    @property
+    def factor_count(self) -> int:
+        """S: the reward of a set is a product over all items, of w(i) where chosen, else of 1."""
+        return len(self.weights)
+
+    def with_factors(self, kept: Sequence[int]) -> Self:
+        """The problem that knows the weights of these items, all others being 1.
+
+        Raises:
+            InputError: for `form="sum"`, which is no product.
+        """
+        if self.form == "sum":
+            raise InputError(
+                "Sets: with form='sum' the reward is no product of factors: use form='product'"
+            )
+        weights = tuple(w if i in kept else Fraction(1) for i, w in enumerate(self.weights))
+        return replace(self, weights=weights)
 
     def z(self) -> Fraction:
         """`Z`: the elementary symmetric polynomial `e_K(w)`, or `C(S-1, K-1) sum of w`."""

@@ -1,0 +1,77 @@
+"""Problems whose reward is a product, split among clients or chunks: `R = prod R_t`.
+
+Paper: assumption:targets. All factors share the state graph of the problem.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+from reference.errors import InputError, check_integer
+
+
+@runtime_checkable
+class Factored(Protocol):
+    """A problem whose reward is an exact product of numbered factors."""
+
+    @property
+    def factor_count(self) -> int:
+        """How many factors there are: items, positions, comparisons."""
+        ...
+
+    def with_factors(self, kept: Sequence[int]) -> Self:
+        """The problem on the same state graph whose reward is the product of these factors."""
+        ...
+
+
+def split(problem: object, parts: int) -> tuple[Any, ...]:
+    """`parts` problems on one state graph whose rewards multiply, exactly, to that of `problem`.
+
+    Each takes consecutive factors, as nearly equally many as possible.
+
+    Raises:
+        InputError: if the reward is no product of factors, or has fewer than `parts`.
+    """
+    return tuple(restrict(problem, parts, (part,)) for part in range(_parts(problem, parts)))
+
+
+def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
+    """The problem whose reward is the product of some of the parts of `split`.
+
+    Args:
+        problem: the whole.
+        parts: how many parts it is split into.
+        kept: which of them, at least one.
+
+    Raises:
+        InputError: as `split`, or if no part is kept, or one that is not there.
+    """
+    _parts(problem, parts)
+    if not kept or not set(kept) <= set(range(parts)):
+        raise InputError(
+            f"the parts {sorted(kept)} of {type(problem).__name__} in {parts} parts: name at least "
+            f"one, and each from 0 to {parts - 1}"
+        )
+    count = problem.factor_count
+    return problem.with_factors(
+        [
+            factor
+            for part in sorted(set(kept))
+            for factor in range(part * count // parts, (part + 1) * count // parts)
+        ]
+    )
+
+
+def _parts(problem: object, parts: int) -> int:
+    name = type(problem).__name__
+    if not isinstance(problem, Factored):
+        raise InputError(
+            f"{name} does not split into factors: Sets, Preference and SyntheticSequences do, and "
+            "any problem with factor_count and with_factors(kept)"
+        )
+    check_integer(name, "the number of parts", parts, 1)
+    if parts > problem.factor_count:
+        raise InputError(
+            f"{name} in {parts} parts: its reward is a product of {problem.factor_count} factors, "
+            "and a part without a factor has nothing to say: ask for fewer"
+        )
+    return parts

@@ -1,0 +1,121 @@
+"""Problems split into factors: the rewards multiply exactly, and nonsense is refused."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    InputError,
+    Sampler,
+    check_clients,
+    enumerate_dag,
+    enumerate_rewards,
+    product_rewards,
+)
+from reference.problems import Grid, Preference, Sets, SyntheticSequences, restrict, split
+
+WHOLES: dict[str, Callable[[], Any]] = {
+    "sets": Sets.minimal,
+    "preference, any order": Preference.minimal,
+    "preference, fixed order": lambda: Preference.random(7, 3, 1, "fixed"),
+    "synthetic": SyntheticSequences.minimal,
+}
+
+
+@pytest.mark.parametrize("name", WHOLES)
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_the_rewards_of_the_parts_multiply_to_the_whole_exactly(name: str, parts: int) -> None:
+    whole = WHOLES[name]()
+    dag = enumerate_dag(whole)
+    factors = []
+    for part in split(whole, parts):
+        own = enumerate_dag(part)
+        assert (own.labels, own.edges) == (dag.labels, dag.edges)
+        factors.append(enumerate_rewards(part, own))
+    assert product_rewards(RATIONAL, factors) == enumerate_rewards(whole, dag)
+    # Control: without the last part the product is another.
+    assert parts == 1 or product_rewards(RATIONAL, factors[:-1]) != enumerate_rewards(whole, dag)
+
+
+@pytest.mark.parametrize("name", WHOLES)
+def test_some_of_the_parts_are_the_product_of_each(name: str) -> None:
+    whole = WHOLES[name]()
+    dag = enumerate_dag(whole)
+    first, _, last = (enumerate_rewards(part, dag) for part in split(whole, 3))
+    both = enumerate_rewards(restrict(whole, 3, (2, 0)), dag)
+    assert both == tuple(a * b for a, b in zip(first, last, strict=True))
+    assert enumerate_rewards(restrict(whole, 3, range(3)), dag) == enumerate_rewards(whole, dag)
+
+
+def test_parts_are_consecutive_and_nearly_equal() -> None:
+    data = Preference.random(11, 3, 1)
+    chunks = [part.differences for part in split(data, 4)]
+    assert sum(chunks, ()) == data.differences
+    assert {len(chunk) for chunk in chunks} == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("problem", "parts", "kept", "message"),
+    [
+        (Grid.minimal(), 2, (0,), "Grid does not split into factors: Sets, Preference"),
+        (Sets.random(5, 3, "sum"), 2, (0,), "Sets: with form='sum' the reward is no product"),
+        (SyntheticSequences.random(3, 2, form="sum"), 2, (0,), "SyntheticSequences: with form"),
+        (Sets.minimal(), 6, (0,), "in 6 parts: its reward is a product of 5 factors"),
+        (Sets.minimal(), 0, (0,), "number of parts is 0, but must be an integer of at least 1"),
+        (Sets.minimal(), True, (0,), "number of parts is True"),
+        (Sets.minimal(), 2, (2,), "each from 0 to 1"),
+        (Sets.minimal(), 2, (), "name at least one"),
+    ],
+)
+def test_what_does_not_split_is_refused(
+    problem: Any, parts: int, kept: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        restrict(problem, parts, kept)
+
+
+def test_products_without_a_meaning_are_refused() -> None:
+    zero, one = Fraction(0), Fraction(1)
+    assert product_rewards(RATIONAL, [(zero, one), (one, one)]) == (zero, one)
+    for factors, message in (
+        ([], "no factor given"),
+        ([(one, zero), (zero, one)], "the product of 2 factors is zero at each of the 2 terminals"),
+        ([(one, one), (one, one, one)], "factor 1 has 3 terminals, and factor 0 2"),
+        ([(one, 1.0)], "factor 0 number 1 is 1.0, a float"),
+    ):
+        with pytest.raises(InputError, match=message):
+            product_rewards(RATIONAL, factors)  # type: ignore[arg-type]
+    clients: list[Sampler[Fraction]] = []
+    with pytest.raises(InputError, match="no client given"):
+        check_clients(clients)
+
+
+def test_a_problem_of_ones_own_splits() -> None:
+    class Coins:
+        """Two flips of coins with known odds; each flip is a factor."""
+
+        initial = ""
+
+        def __init__(self, odds: tuple[int, ...] = (2, 3)):
+            self.odds = odds
+
+        def children(self, state: str) -> tuple[str, ...]:
+            return () if len(state) == len(self.odds) else (state + "h", state + "t")
+
+        def reward(self, terminal: str) -> Fraction:
+            pairs = zip(terminal, self.odds, strict=True)
+            return math.prod((Fraction(o) for side, o in pairs if side == "h"), start=Fraction(1))
+
+        @property
+        def factor_count(self) -> int:
+            return len(self.odds)
+
+        def with_factors(self, kept: list[int]) -> "Coins":
+            return Coins(tuple(o if i in kept else 1 for i, o in enumerate(self.odds)))
+
+    first, second = split(Coins(), 2)
+    assert (first.reward("hh"), second.reward("hh"), Coins().reward("hh")) == (2, 3, 6)
