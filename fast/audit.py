@@ -7,7 +7,8 @@ from pathlib import Path
 
 from fast.bridge import Enumeration, exact_policy
 from fast.evaluation import has_exact_law, target_law
-from fast.job import arithmetic, load_run
+from fast.given import arithmetic
+from fast.job import load_run
 from fast.laws import exact_law
 from fast.policies import Policy
 from fast.runs import load_config

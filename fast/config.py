@@ -5,6 +5,7 @@ Imports no JAX, so that the command line answers at once.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import tyro
 
 from reference.errors import InputError
+from reference.problems import restrict
 
 Encoding = Literal["one-hot", "natural", "affine", "fourier"]
 DynamicsName = Literal[
@@ -120,6 +122,16 @@ class TrainConfig(ABC):
     """Steps between checkpoints: what a killed run loses at most."""
     max_states: int = 2_000_000
     """Problems of at most this many states are enumerated, and measured exactly where possible."""
+    parts: int = 1
+    """Split the reward into this many factors, each the share of some items, positions or
+    comparisons (sets, syn, preference)."""
+    factors: tuple[int, ...] = ()
+    """Which of the factors make up the target, such as 0 2; by default all."""
+    given: tuple[Path, ...] = ()
+    """Finished runs on some of these factors: training asks their samplers instead of the rewards,
+    and sees the reward of the other factors only, if there are any (log_variance only)."""
+    warm: bool = False
+    """Start from the parameters of the given run, of which there must be one, of the same shape."""
     out: tyro.conf.DisallowNone[Path | None] = None
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
@@ -133,6 +145,7 @@ class TrainConfig(ABC):
             "replay_capacity",
             "max_states",
             "law_samples",
+            "parts",
         ):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
         self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
@@ -145,7 +158,8 @@ class TrainConfig(ABC):
             self._require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
         self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
         self._refuse_combinations()
-        self.problem()
+        self._check_factors()
+        self.restricted()
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         # NaN makes every comparison false, so that it is refused as well.
@@ -202,6 +216,38 @@ class TrainConfig(ABC):
                 f"batch is {self.batch}, which {self.devices} devices cannot share evenly"
             )
 
+    def _check_factors(self) -> None:
+        inside = set(self.factors) <= set(range(self.parts))
+        self._require(
+            "factors",
+            inside and len(set(self.factors)) == len(self.factors),
+            f"be different numbers from 0 to {self.parts - 1}: there are {self.parts} parts",
+        )
+        if self.given and self.loss != "log_variance":
+            raise InputError(
+                f"loss {self.loss} with given runs: the balance conditions that combine samplers "
+                "compare pairs of complete trajectories; use --loss log_variance"
+            )
+        if self.given and self.p_b == "lifted":
+            raise InputError(
+                "p_b lifted with given runs: its mass would bend the product of their laws; use "
+                "--p-b learned or uniform"
+            )
+        if self.given and self.replay == "reward":
+            raise InputError(
+                "replay reward with given runs: the reward of all factors is not evaluated; use "
+                "--replay uniform, or none"
+            )
+        if self.warm and len(self.given) != 1:
+            raise InputError(
+                f"warm with {len(self.given)} given runs: parameters come from one; use --no-warm"
+            )
+
+    @property
+    def covered(self) -> tuple[int, ...]:
+        """The factors that make up the target."""
+        return self.factors or tuple(range(self.parts))
+
     @property
     def is_markovian(self) -> bool:
         """Whether the forward policy sees the state alone."""
@@ -224,6 +270,17 @@ class TrainConfig(ABC):
         Raises:
             InputError: if its options break one of its rules.
         """
+
+    def restricted(self, factors: Collection[int] | None = None) -> Any:
+        """The problem with the reward of some of its factors; by default those of the target.
+
+        Raises:
+            InputError: if the problem does not split into that many parts.
+        """
+        problem = self.problem()
+        if self.parts == 1:
+            return problem
+        return restrict(problem, self.parts, self.covered if factors is None else factors)
 
     @abstractmethod
     def states(self) -> int:

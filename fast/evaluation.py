@@ -1,7 +1,7 @@
 """The figures a run ends with, each beside the untrained policy and exact sampling."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import jax.numpy as jnp
@@ -87,6 +87,27 @@ class Report:
             if column and column["kl"] is not None and not math.isfinite(column["kl"]):
                 column["kl"] = None
         return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Report":
+        """What `to_json` made; a divergence that it could not hold is infinite again."""
+
+        def figures(column: dict[str, Any]) -> Figures:
+            values = dict(column)
+            for name in ("tv", "fcs", "log_z"):
+                values[name] = values[name] and Estimate(**values[name])
+            # Where TV is known, the divergence is.
+            if values["kl"] is None and values["tv"] is not None:
+                values["kl"] = math.inf
+            return Figures(**values)
+
+        known = {field.name for field in fields(cls)}
+        values = {name: value for name, value in data.items() if name in known}
+        values["learned"] = tuple(map(figures, values["learned"]))
+        values["uniform"] = figures(values["uniform"])
+        values["exact"] = values["exact"] and figures(values["exact"])
+        values["notes"] = tuple(values["notes"])
+        return cls(**values)
 
 
 def target_law(enumeration: Enumeration) -> Floats:

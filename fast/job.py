@@ -1,6 +1,5 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
-import contextlib
 import math
 import re
 import time
@@ -14,6 +13,7 @@ from fast.bridge import Floats
 from fast.config import TrainConfig
 from fast.estimates import forward_paths
 from fast.evaluation import Report
+from fast.given import arithmetic
 from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
 from fast.meter import Meter, Probe
@@ -24,9 +24,11 @@ from fast.progress import Progress
 from fast.run_setup import Setup, set_up
 from fast.runs import (
     append_metrics,
+    check_same_run,
     create_run,
     load_checkpoint,
     load_config,
+    read_json,
     read_metrics,
     rewind_metrics,
     save_checkpoint,
@@ -41,11 +43,6 @@ CHUNK = 100
 
 class DivergedError(InputError):
     """The loss stopped being a number."""
-
-
-def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
-    """The precision that a run computes in, its checkpoints included."""
-    return jax.enable_x64(config.precision == "float64")  # type: ignore[no-any-return]
 
 
 def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
@@ -94,6 +91,26 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
         setup, state, seconds = load_run(folder)
         rewind_metrics(folder, int(state.step[0]))
         return folder, _continue(folder, setup, state, seconds, probe)
+
+
+def complete(config: TrainConfig) -> Report:
+    """Brings the run of a configuration to its end, wherever it stands, and reads its report.
+
+    To do it again is to do nothing: a task of this kind can be given to another worker at any time.
+
+    Raises:
+        InputError: if its folder holds another run, or training diverges.
+    """
+    folder = config.folder()
+    if not folder.exists():
+        return train(config)[1]
+    check_same_run(folder, config)
+    if (folder / "report.json").is_file():
+        return Report.from_json(read_json(folder / "report.json"))
+    if not (folder / "checkpoint.eqx").is_file():
+        with arithmetic(config):
+            save_checkpoint(folder, set_up(load_config(folder)).initial, 0.0)
+    return resume(folder)[1]
 
 
 class Sample(NamedTuple):

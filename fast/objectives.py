@@ -1,5 +1,6 @@
 """One step's batch, its loss and the gradient: on one device, or shared by several."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,11 +14,20 @@ from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment
 from fast.flow_matching import fm_residuals
 from fast.gradients import evaluate_with_pullback
-from fast.losses import PENALTIES, db, log_ratio, log_variance, subtb, tb
+from fast.losses import (
+    PENALTIES,
+    aggregated_ratio,
+    db,
+    log_ratio,
+    log_variance,
+    streaming_ratio,
+    subtb,
+    tb,
+)
 from fast.policies import Policy
 from fast.replay import Buffer, add, choose
 from fast.rollout import Exploration, Trajectories, sample_backward, sample_trajectories
-from fast.steps import Steps
+from fast.steps import Steps, evaluate
 
 
 class Sampler(eqx.Module):
@@ -25,6 +35,29 @@ class Sampler(eqx.Module):
 
     policy: Policy
     log_z: Float[Array, ""]
+
+
+class Given(eqx.Module):
+    """Trained samplers that stand for factors of the reward, and are not changed.
+
+    Attributes:
+        policies: theirs; outside of `vmap` with a leading axis, one entry per seed.
+        environments: the state graph with the features that each sampler sees.
+        rewarded: whether the reward of other factors enters beside them (a step of a stream), or
+            none is evaluated (an aggregate).
+    """
+
+    policies: tuple[Policy, ...] = ()
+    environments: tuple[AbstractEnvironment[Any], ...] = ()
+    rewarded: bool = eqx.field(static=True, default=True)
+
+    def evaluate(self, trajectories: Trajectories) -> list[Steps]:
+        """What each says of base trajectories, replayed through its own latent."""
+        pairs = zip(self.policies, self.environments, strict=True)
+        return [evaluate(policy, environment, trajectories) for policy, environment in pairs]
+
+
+NONE_GIVEN = Given()
 
 
 class TrainState(NamedTuple):
@@ -90,6 +123,7 @@ def loss_and_gradient(
     sampler: Sampler,
     batch: Batch,
     axis: str | None = None,
+    given: Given = NONE_GIVEN,
 ) -> tuple[Float[Array, ""], Float[Array, ""], Sampler]:
     """The loss on a batch, an estimate of `log Z`, and the gradient by what is learned.
 
@@ -99,6 +133,7 @@ def loss_and_gradient(
         sampler: what is learned.
         batch: the trajectories, or this device's share of them.
         axis: the name of the devices' axis, if several share the batch.
+        given: samplers that stand for factors of the reward (log_variance only).
     """
     trajectories, log_p_f = batch
     if config.loss == "fm":
@@ -108,11 +143,18 @@ def loss_and_gradient(
     )
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
-    everyone = steps if axis is None else Steps(*(_gather(x, axis) for x in steps))
+    said = given.evaluate(trajectories)
+    everyone, *others = [
+        terms if axis is None else Steps(*(_gather(x, axis) for x in terms))
+        for terms in (steps, *said)
+    ]
 
     def loss_of(terms: Array, log_z: Array) -> tuple[Array, Array]:
         log_p_f, log_p_b, log_flow = terms
         whole = Steps(log_p_f, log_p_b, log_flow, everyone.active, everyone.log_reward)
+        if others:
+            ratios = combined_ratio(whole, others, rewarded=given.rewarded)
+            return log_variance(ratios), -jnp.mean(ratios)
         return _loss(config, whole, log_z)
 
     (loss, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
@@ -123,6 +165,16 @@ def loss_and_gradient(
     share = len(steps.active)
     own = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
     return loss, log_z, Sampler(_total(pullback(own), axis), by_log_z)
+
+
+def combined_ratio(
+    steps: Steps, given: Sequence[Steps], *, rewarded: bool
+) -> Float[Array, " batch"]:
+    """The log ratio of a step of a stream, whose own reward counts, or of an aggregate."""
+    if rewarded:
+        (previous,) = given
+        return streaming_ratio(steps, previous)
+    return aggregated_ratio(steps, given)
 
 
 def _loss(config: TrainConfig, steps: Steps, log_z: Array) -> tuple[Array, Array]:
@@ -176,21 +228,22 @@ def loss_and_gradient_on_devices(
     environment: AbstractEnvironment[Any],
     state: TrainState,
     draws: Float[Array, "rows batch"],
+    given: Given = NONE_GIVEN,
 ) -> tuple[Array, Array, Sampler]:
     """The same, each device with its columns of the draws: as one device, up to rounding."""
     mesh = jax.make_mesh((config.devices,), ("batch",), axis_types=(AxisType.Auto,))
 
-    def share(environment: Any, state: TrainState, draws: Any) -> Any:
+    def share(environment: Any, state: TrainState, given: Given, draws: Any) -> Any:
         batch, _ = draw_batch(config, environment, state, draws)
-        return loss_and_gradient(config, environment, state.sampler, batch, "batch")
+        return loss_and_gradient(config, environment, state.sampler, batch, "batch", given)
 
     every = PartitionSpec()  # type: ignore[no-untyped-call]
     split = jax.shard_map(
         share,
         mesh=mesh,
-        in_specs=(every, every, PartitionSpec(None, "batch")),  # type: ignore[no-untyped-call]
+        in_specs=(every, every, every, PartitionSpec(None, "batch")),  # type: ignore[no-untyped-call]
         out_specs=every,
         check_vma=False,
     )
-    result: tuple[Array, Array, Sampler] = split(environment, state, draws)
+    result: tuple[Array, Array, Sampler] = split(environment, state, given, draws)
     return result

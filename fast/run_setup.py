@@ -7,10 +7,10 @@ import jax
 
 from fast.bridge import Enumeration, enumerate_environment
 from fast.config import TrainConfig
-from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
-from fast.objectives import TrainState
+from fast.environments import AbstractEnvironment
+from fast.given import build_environment, load_given
+from fast.objectives import NONE_GIVEN, TrainState
 from fast.policies import Policy
-from fast.tasks import CustomConfig
 from fast.training import Trainer, make_trainer
 from reference.errors import InputError
 from reference.problems import ClosedForm, closed_form
@@ -21,7 +21,7 @@ class Setup(NamedTuple):
 
     Attributes:
         config: what was asked for.
-        environment: the problem as array code.
+        environment: the problem, with the reward of its whole target, as array code.
         enumeration: the problem, enumerated; None if it is too large.
         closed_form: its exact answer, if it has one and is too large to enumerate.
         trainer: the training method.
@@ -47,14 +47,11 @@ def set_up(config: TrainConfig) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
     Raises:
-        InputError: if a lifted `p_B` is asked for on a problem that is not enumerated.
+        InputError: if a lifted `p_B` is asked for on a problem that is not enumerated, or the
+            given runs are not on factors of this one.
     """
-    problem = config.problem()
-    environment = (
-        TabularEnvironment.from_problem(problem, getattr(problem, "features", None))
-        if isinstance(config, CustomConfig)
-        else make_environment(problem, config.encoding)
-    )
+    problem = config.restricted()
+    environment = build_environment(config, problem)
     enumeration, form = None, None
     if config.states() <= config.max_states:
         enumeration = enumerate_environment(problem, environment, config.max_states)
@@ -67,5 +64,10 @@ def set_up(config: TrainConfig) -> Setup:
     else:
         with contextlib.suppress(InputError):
             form = closed_form(problem)
-    trainer = make_trainer(config, environment)
+    given, trained_on = NONE_GIVEN, environment
+    if config.given:
+        given, rest = load_given(config)
+        if rest:
+            trained_on = build_environment(config, config.restricted(rest))
+    trainer = make_trainer(config, trained_on, given)
     return Setup(config, environment, enumeration, form, trainer, trainer.init())

@@ -7,6 +7,7 @@ checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
 plot.png         both, and the curves of training
+given/           copies of the samplers that the run was given: a folder depends on no other
 """
 
 import hashlib
@@ -15,8 +16,11 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import equinox as eqx
@@ -26,6 +30,9 @@ import numpy as np
 from fast.config import TrainConfig
 from fast.tasks import FORMAT, from_json, to_json
 from reference.errors import InputError
+
+# What of a run makes its sampler.
+SAMPLER = ("config.json", "checkpoint.eqx")
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 
@@ -44,14 +51,32 @@ def create_run(config: TrainConfig, parameters: int) -> Path:
     """Makes the run folder of a configuration.
 
     Raises:
-        InputError: if it exists already: nothing is overwritten.
+        InputError: if it exists already: nothing is overwritten; or if a given run is not finished.
     """
+    for path in config.given:
+        if not (path / "report.json").is_file():
+            raise InputError(
+                f"the given run {str(path)!r} is not finished: continue it with `pdai train "
+                f"--resume {path}`"
+            )
+    copies = tuple(Path("given", str(number)) for number in range(len(config.given)))
+    copied = {
+        copy / name: path / name
+        for path, copy in zip(config.given, copies, strict=True)
+        for name in SAMPLER
+    }
     seeds = range(config.seed, config.seed + config.seeds)
-    return make_folder(config.folder(), to_json(config), seeds, parameters, "train")
+    plain = to_json(replace(config, given=copies))
+    return make_folder(config.folder(), plain, seeds, parameters, "train", copied)
 
 
 def make_folder(
-    folder: Path, config: dict[str, Any], seeds: range, parameters: int, command: str
+    folder: Path,
+    config: dict[str, Any],
+    seeds: range,
+    parameters: int,
+    command: str,
+    copied: Mapping[Path, Path] = MappingProxyType({}),
 ) -> Path:
     """Makes a run folder.
 
@@ -61,22 +86,16 @@ def make_folder(
         seeds: all seeds of the run.
         parameters: how many numbers are trained.
         command: the command of `pdai` that continues such a run with `--resume`.
+        copied: files to be copied: where to, within the folder, and where from.
 
     Raises:
         InputError: if it exists already: nothing is overwritten.
     """
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
+    if folder.exists():
         raise InputError(
             f"the run folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
             f"`pdai {command} --resume {folder}`, or choose another with --out"
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"the run folder {str(folder)!r} cannot be made ({error.strerror}): choose another "
-            "with --out"
-        ) from None
+        )
     meta = {
         "versions": {"python": platform.python_version(), **_versions()},
         "device": str(jax.devices()[0].device_kind),
@@ -85,8 +104,21 @@ def make_folder(
         "parameters": parameters,
         "seeds": list(seeds),
     }
-    write_json(folder / "meta.json", meta)
-    write_json(folder / "config.json", config)
+    # Renamed when it is complete: a kill leaves a run, or none.
+    partial = folder.with_name(folder.name + ".partial")
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        for target, source in copied.items():
+            (partial / target).parent.mkdir(parents=True, exist_ok=True)
+            _replace(partial / target, source.read_bytes())
+        write_json(partial / "meta.json", meta)
+        write_json(partial / "config.json", config)
+        partial.rename(folder)
+    except OSError as error:
+        raise InputError(
+            f"the run folder {str(folder)!r} cannot be made ({error.strerror}): choose another "
+            "with --out"
+        ) from None
     return folder
 
 
@@ -96,7 +128,34 @@ def load_config(folder: Path) -> TrainConfig:
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
-    return from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    return replace(config, given=tuple(folder / path for path in config.given), out=folder)
+
+
+def check_same_run(folder: Path, config: TrainConfig) -> None:
+    """Checks that a run folder is of this configuration, and given the very same samplers.
+
+    Raises:
+        InputError: if it is not.
+    """
+    found = load_config(folder)
+    for field in fields(config):
+        ours, theirs = getattr(config, field.name), getattr(found, field.name)
+        if field.name not in ("given", "out") and ours != theirs:
+            raise InputError(
+                f"the run in {str(folder)!r} has {field.name} = {theirs}, but {ours} is asked for: "
+                "it is another run; move it away, or choose another folder with --out"
+            )
+    same = len(config.given) == len(found.given) and all(
+        (path / name).read_bytes() == (copy / name).read_bytes()
+        for path, copy in zip(config.given, found.given, strict=True)
+        for name in SAMPLER
+    )
+    if not same:
+        raise InputError(
+            f"the run in {str(folder)!r} was given other samplers than "
+            f"{[str(path) for path in config.given]}: they were trained again since; move it away"
+        )
 
 
 def read_json(path: Path) -> dict[str, Any]:

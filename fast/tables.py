@@ -1,12 +1,14 @@
 """The tables that runs and audits end with."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from rich.table import Table
 
 from fast.audit import Audit
+from fast.distributed.comparison import Comparison
+from fast.distributed.plan import DIRECT
 from fast.evaluation import FCS_BATCHES, FCS_SIZE, MEAN_BEST, TOP_SAMPLES, Figures, Report
 from reference.metrics import Estimate
 
@@ -15,12 +17,58 @@ Cell = Callable[[Figures], "Estimate | float | int | None"]
 
 def report_table(report: Report) -> Table:
     """The final figures of a run, beside the untrained policy and exact sampling."""
-    known = report.terminals is not None
-    states = f"{report.terminals:,} terminal states" if known else "terminal states not enumerated"
+    states = "terminal states not enumerated"
+    if report.terminals is not None:
+        states = f"{report.terminals:,} terminal states"
     table = Table(title=f"{states}; learned law: {report.method}")
-    runs = len(report.learned)
-    names = ["learned" if runs == 1 else f"learned, mean ± sd of {runs}", "untrained (uniform)"]
-    columns: list[Sequence[Figures]] = [report.learned, [report.uniform]]
+    _add_figures(table, report, {"learned": report.learned})
+    true = [] if report.log_z is None else [f"true log Z = {report.log_z:.4f}"]
+    table.caption = "; ".join([*true, *report.notes])
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A sampler made of others beside one trained on the product, at equal trajectories."""
+    combined, direct = comparison.reports[comparison.combined], comparison.reports[DIRECT]
+    drawn = comparison.trajectories
+    alone = sum(drawn.values()) - drawn[DIRECT]
+    table = Table(title=f"{comparison.combined}, and trained on the product itself")
+    columns = {comparison.combined: combined.learned, "on the product": direct.learned}
+    _add_figures(table, combined, columns)
+    table.add_row("trajectories drawn, by all runs", f"{alone:,}", f"{drawn[DIRECT]:,}")
+    if comparison.predicted is not None and comparison.direct_bound is not None:
+        bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
+        table.add_row("largest TV that the residuals allow (N6, N5)", *bounds)
+    else:
+        table.caption = "too many trajectories to bound TV by the residuals of all"
+    return table
+
+
+def parts_table(comparison: Comparison) -> Table:
+    """The runs that the combined sampler is made of, each against its own target."""
+    table = Table(title="The runs, each against its own target")
+    for name in ("", "TV", "untrained", "trajectories", "oscillation of residuals, nats"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, report in comparison.reports.items():
+        found = comparison.oscillations
+        table.add_row(
+            name,
+            _summary([figures.tv for figures in report.learned], 4),
+            _summary([report.uniform.tv], 4),
+            f"{comparison.trajectories[name]:,}",
+            "-" if found is None else _summary(found[name], 4),
+        )
+    return table
+
+
+def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Figures]]) -> None:
+    """Columns of learned samplers, the untrained one and exact sampling; a row per figure."""
+    columns: list[Sequence[Figures]] = [*learned.values(), [report.uniform]]
+    names = [
+        name if len(column) == 1 else f"{name}, mean ± sd of {len(column)}"
+        for name, column in learned.items()
+    ]
+    names.append("untrained (uniform)")
     if report.exact is not None:
         names.append("exact sampling")
         columns.append([report.exact])
@@ -43,9 +91,6 @@ def report_table(report: Report) -> Table:
     row(f"mean log reward of the best {MEAN_BEST} in {TOP_SAMPLES:,} samples", lambda f: f.best)
     if report.top_count is not None:
         row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
-    true = [] if report.log_z is None else [f"true log Z = {report.log_z:.4f}"]
-    table.caption = "; ".join([*true, *report.notes])
-    return table
 
 
 def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:

@@ -18,6 +18,8 @@ from fast.environments import AbstractEnvironment
 from fast.losses import log_ratio
 from fast.models import make_policy
 from fast.objectives import (
+    NONE_GIVEN,
+    Given,
     Sampler,
     TrainState,
     draw_batch,
@@ -57,14 +59,22 @@ class Trainer(NamedTuple):
     advance: Callable[[TrainState, int], tuple[TrainState, TrainInfo]]
 
 
-def make_trainer(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
-    """The trainer of a configuration; several seeds are trained side by side."""
+def make_trainer(
+    config: TrainConfig, environment: AbstractEnvironment[Any], given: Given = NONE_GIVEN
+) -> Trainer:
+    """The trainer of a configuration; several seeds are trained side by side.
+
+    Args:
+        config: what is asked for.
+        environment: the state graph, with the reward of the factors that no given sampler is for.
+        given: samplers that stand for factors of the reward, each with as many seeds.
+    """
     # Another seed or folder asks for no other program, so a process traces and compiles it once.
     initialise, advance = _programs(dataclasses.replace(config, seed=0, out=None))
     seeds = jnp.arange(config.seed, config.seed + config.seeds)
     return Trainer(
-        lambda: initialise(environment, seeds),
-        lambda state, steps: advance(environment, seeds, state, steps),
+        lambda: initialise(environment, seeds, given.policies),
+        lambda state, steps: advance(environment, given, seeds, state, steps),
     )
 
 
@@ -73,8 +83,13 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
     """What starts and what advances runs that differ in their seeds."""
     optimizer = make_optimizer(config)
 
-    def init_one(environment: AbstractEnvironment[Any], seed: Int[Array, ""]) -> TrainState:
-        policy = make_policy(config, environment, key=_key(seed, "policy"))
+    def init_one(
+        environment: AbstractEnvironment[Any], seed: Int[Array, ""], policies: tuple[Policy, ...]
+    ) -> TrainState:
+        if config.warm:
+            (policy,) = policies
+        else:
+            policy = make_policy(config, environment, key=_key(seed, "policy"))
         log_z = jnp.zeros(())
         if config.loss == "tb":
             log_z = _first_log_z(uniform_policy(policy), environment, _key(seed, "log_z"))
@@ -86,31 +101,40 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
         return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
 
     def advance_one(
-        environment: AbstractEnvironment[Any], steps: int, state: TrainState, seed: Int[Array, ""]
+        environment: AbstractEnvironment[Any],
+        given: Given,
+        steps: int,
+        state: TrainState,
+        seed: Int[Array, ""],
+        policies: tuple[Policy, ...],
     ) -> tuple[TrainState, TrainInfo]:
-        step = partial(train_step, config, optimizer, environment, _key(seed, "samples"))
+        own = Given(policies, given.environments, given.rewarded)
+        step = partial(train_step, config, optimizer, environment, own, _key(seed, "samples"))
         result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
         return result
 
     def advance(
         environment: AbstractEnvironment[Any],
+        given: Given,
         seeds: Int[Array, " seeds"],
         state: TrainState,
         steps: int,
     ) -> tuple[TrainState, TrainInfo]:
-        one = partial(advance_one, environment, steps)
+        one = partial(advance_one, environment, given, steps)
+        each = (state, seeds, given.policies)
         if config.seeds > 1:
-            both: tuple[TrainState, TrainInfo] = jax.vmap(one)(state, seeds)
+            both: tuple[TrainState, TrainInfo] = jax.vmap(one)(*each)
             return both
         # Without the axis, matrix products need no batching.
-        state, info = one(jax.tree.map(lambda leaf: leaf[0], state), seeds[0])
+        state, info = one(*jax.tree.map(lambda leaf: leaf[0], each))
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
-    # The environment is an argument: as a constant, its reward table would slow compilation.
+    # The environment is an argument: as a constant, its reward table would slow compilation. So are
+    # the given samplers.
     return (
-        jax.jit(jax.vmap(init_one, (None, 0))),
-        jax.jit(advance, static_argnums=3, donate_argnums=2),
+        jax.jit(jax.vmap(init_one, (None, 0, 0))),
+        jax.jit(advance, static_argnums=4, donate_argnums=3),
     )
 
 
@@ -118,6 +142,7 @@ def train_step(
     config: TrainConfig,
     optimizer: optax.GradientTransformation,
     environment: AbstractEnvironment[Any],
+    given: Given,
     key: PRNGKeyArray,
     state: TrainState,
     _: None = None,
@@ -128,10 +153,14 @@ def train_step(
     )
     if config.devices == 1:
         batch, buffer = draw_batch(config, environment, state, draws)
-        loss, log_z, gradient = loss_and_gradient(config, environment, state.sampler, batch)
+        loss, log_z, gradient = loss_and_gradient(
+            config, environment, state.sampler, batch, given=given
+        )
     else:
         buffer = None
-        loss, log_z, gradient = loss_and_gradient_on_devices(config, environment, state, draws)
+        loss, log_z, gradient = loss_and_gradient_on_devices(
+            config, environment, state, draws, given
+        )
     updates, optimizer_state = optimizer.update(gradient, state.optimizer, state.sampler)
     sampler = optax.apply_updates(state.sampler, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(loss, log_z)

@@ -23,7 +23,7 @@ PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # a problem that its user names. The test vectors are made by `verify`, which nothing in `fast` is
 # built on: the command that writes them loads it by name when it runs.
 COMMANDS = {
-    "cli": {"reference.drawing", "reference.inspection"},
+    "look": {"reference.drawing", "reference.inspection"},
     "custom": {"reference.inspection"},
 }
 
@@ -79,7 +79,7 @@ def test_imports_flow_one_way(package: str) -> None:
 
 def test_only_the_command_line_loads_a_module_of_ours_by_name() -> None:
     loaded = {path.stem: loaded_by_name(path) for package in MAY_IMPORT for path in files(package)}
-    assert {stem: names for stem, names in loaded.items() if names} == {"cli": {"verify.vectors"}}
+    assert {stem: names for stem, names in loaded.items() if names} == {"verify": {"verify.vectors"}}
 
 
 def test_control_forbidden_imports_are_seen() -> None:

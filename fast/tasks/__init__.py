@@ -16,6 +16,9 @@ from reference.errors import InputError
 
 FORMAT = 2
 
+# Written only where they say something: a run without them is as it was before there were factors.
+OPTIONAL = ("parts", "factors", "given", "warm")
+
 TASKS: dict[str, type[TrainConfig]] = {
     task.problem_name: task
     for task in (
@@ -27,11 +30,15 @@ TASKS: dict[str, type[TrainConfig]] = {
 
 def to_json(config: TrainConfig) -> dict[str, Any]:
     """A configuration as plain data, without the folder it is stored in."""
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
     fields = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in dataclasses.asdict(config).items()
+        if name not in OPTIONAL or value != defaults[name]
     }
     del fields["out"]
+    if "given" in fields:
+        fields["given"] = [str(path) for path in config.given]
     return {"format": FORMAT, "problem": config.problem_name, **fields}
 
 
@@ -52,13 +59,17 @@ def from_json(data: dict[str, Any], source: str) -> TrainConfig:
         raise InputError(f"{source} has the problem {name!r}, but known are {sorted(TASKS)}")
     kind = TASKS[name]
     known = {field.name for field in dataclasses.fields(kind)} - {"out"}
-    if set(values) != known:
+    missing = known - set(values) - set(OPTIONAL)
+    if missing or not set(values) <= known:
         raise InputError(
-            f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
+            f"{source} has the wrong fields: missing {sorted(missing)}, unknown "
             f"{sorted(set(values) - known)}; use the version that wrote it, or train again"
         )
-    if "peaks" in values:
-        values["peaks"] = tuple(values["peaks"])
+    for name in ("peaks", "factors"):
+        if name in values:
+            values[name] = tuple(values[name])
+    if "given" in values:
+        values["given"] = tuple(map(Path, values["given"]))
     if "table" in values:
         values["table"] = Path(values["table"])
     return kind(**values)

@@ -1,0 +1,1 @@
+"""The commands of `pdai`, by what they do. None imports JAX before it runs."""

@@ -1,0 +1,1 @@
+"""Distributed and streaming inference: several runs whose samplers multiply (appendix D)."""

@@ -1,0 +1,98 @@
+"""What an experiment ends with: the combined sampler beside one trained on the product itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from fast.bridge import Enumeration, enumerate_environment
+from fast.config import TrainConfig
+from fast.distributed.certificates import all_trajectories, oscillations, path_ratios
+from fast.distributed.plan import DIRECT, Plan
+from fast.evaluation import Report
+from fast.given import build_environment, load_policy
+from fast.policies import Policy
+from reference.bounds import combined_tv_bound, tv_bound
+from reference.errors import TooLargeError
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The figures of all runs, and what their residuals predict.
+
+    Attributes:
+        combined: the name of the run whose law is to be the product.
+        reports: of every run, in the order in which they were begun; the direct one is the last.
+        trajectories: how many each drew in training.
+        oscillations: `Delta` of each run for every seed, the largest minus the least log residual
+            over all trajectories, in nats; None if there are too many to go through.
+        predicted: the bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6).
+        direct_bound: the same of the direct run alone (N5).
+    """
+
+    combined: str
+    reports: dict[str, Report]
+    trajectories: dict[str, int]
+    oscillations: dict[str, list[float]] | None = None
+    predicted: list[float] | None = None
+    direct_bound: list[float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        reports = {name: report.to_json() for name, report in self.reports.items()}
+        return {**vars(self), "reports": reports}
+
+
+def compare(plan: Plan[Any], reports: Mapping[str, Report]) -> Comparison:
+    """The comparison of an experiment whose runs are finished."""
+    runs = plan.runs()
+    drawn = {name: run.steps * run.batch * run.seeds for name, run in runs.items()}
+    ordered = {name: reports[name] for name in runs}
+    config = plan.config
+    if config.states() > config.max_states:
+        return Comparison(plan.combined, ordered, drawn)
+    problem = config.problem()
+    environment = build_environment(config, problem)
+    enumeration = enumerate_environment(problem, environment, config.max_states)
+    try:
+        found = _oscillations(runs, enumeration)
+    except TooLargeError:
+        return Comparison(plan.combined, ordered, drawn)
+    pieces = [values for name, values in found.items() if name != DIRECT]
+    return Comparison(
+        plan.combined,
+        ordered,
+        drawn,
+        found,
+        [combined_tv_bound(of_seed) for of_seed in zip(*pieces, strict=True)],
+        [tv_bound(value) for value in found[DIRECT]],
+    )
+
+
+def _oscillations(
+    runs: Mapping[str, TrainConfig], enumeration: Enumeration
+) -> dict[str, list[float]]:
+    """Those of every run, for every seed."""
+    trajectories = all_trajectories(enumeration)
+    names = {run.folder(): name for name, run in runs.items()}
+    given = {name: tuple(names[path] for path in run.given) for name, run in runs.items()}
+    ratios = []
+    for name, run in runs.items():
+        policies = load_policy(run.folder(), run)
+        environment = build_environment(run, run.restricted())
+        ratios += [
+            (name, path_ratios(_one(policies, seed), environment, enumeration, trajectories))
+            for seed in range(run.seeds)
+        ]
+    seeds = next(iter(runs.values())).seeds
+    each = [
+        oscillations(runs, given, dict(ratios[seed::seeds]), enumeration, trajectories)
+        for seed in range(seeds)
+    ]
+    return {name: [of_seed[name] for of_seed in each] for name in runs}
+
+
+def _one(policies: Policy, seed: int) -> Policy:
+    policy: Policy = jax.tree.map(lambda leaf: leaf[seed], policies)
+    return policy
