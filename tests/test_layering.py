@@ -15,8 +15,8 @@ MAY_IMPORT = {"reference": {"reference"}, "fast": {"fast", "reference"}}
 # environment made of a problem's enumerated DAG; the others may take from the reference the
 # parameters and labels of problems (and their errors), but no semantics.
 BRIDGES = {
-    "audit", "bridge", "checking", "estimates", "evaluation", "laws", "meter", "probes", "tables",
-    "tabular",
+    "audit", "bridge", "certificates", "checking", "comparison", "estimates", "evaluation", "laws",
+    "meter", "probes", "tables", "tabular",
 }  # fmt: skip
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network, and a task may be

@@ -7,6 +7,7 @@ ROLLOUTS = "verify/crosscheck/test_rollouts.py"
 GRADIENTS = "verify/crosscheck/test_gradients.py"
 BACKWARD = "verify/crosscheck/test_backward.py"
 DYNAMICS = "verify/crosscheck/test_dynamics.py"
+COMBINED = "verify/crosscheck/test_combined.py"
 LAWS = "verify/crosscheck/test_laws.py"
 GRAPHS = "verify/crosscheck/test_graph_networks.py"
 METRICS = "verify/crosscheck/test_metrics.py"
@@ -75,6 +76,38 @@ FAULTS = (
         "total[:, None, :] - before[:, :, None]",
         "total[:, None, :] - total[:, :, None]",
         f"{LOSSES}::test_every_loss_is_the_one_written_by_hand[subtb-float64]",
+    ),
+    Fault(
+        "aggregate-with-a-reward",
+        "The aggregate's loss counts a reward beside those that its clients stand for.",
+        "fast/objectives.py",
+        "    return aggregated_ratio(steps, given)",
+        "    return aggregated_ratio(steps, given) - steps.log_reward",
+        f"{COMBINED}::test_the_loss_of_given_samplers_is_the_one_written_by_hand[aggregate]",
+    ),
+    Fault(
+        "stream-without-its-reward",
+        "A step of a stream forgets the reward of its own chunk.",
+        "fast/objectives.py",
+        "        return streaming_ratio(steps, previous)",
+        "        return aggregated_ratio(steps, [previous])",
+        f"{COMBINED}::test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do[sets]",
+    ),
+    Fault(
+        "oscillation-without-the-clients",
+        "The residual of an aggregate leaves out what its clients say.",
+        "fast/distributed/certificates.py",
+        "residual = ratios[name] - sum(ratios[other] for other in given[name])",
+        "residual = ratios[name]",
+        f"{COMBINED}::test_oscillations_are_the_spreads_of_exact_residuals",
+    ),
+    Fault(
+        "seeds-paired-with-the-first-client-only",
+        "Every seed of an aggregate is given the samplers of the first one.",
+        "fast/training.py",
+        "each = (state, seeds, given.policies)",
+        "each = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), given.policies))",
+        "tests/test_distribute.py::test_seeds_are_paired_with_those_of_the_given_samplers",
     ),
     Fault(
         "huber-with-a-jump",

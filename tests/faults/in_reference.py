@@ -189,6 +189,15 @@ FAULTS = (
     ),
     # --- samplers combined
     Fault(
+        "chunks-that-overlap",
+        "Each part of a split reward also has the first factor of the next.",
+        "reference/problems/factors.py",
+        "(part + 1) * count // parts)",
+        "(part + 1) * count // parts + 1)",
+        "tests/test_factors.py::test_the_rewards_of_the_parts_multiply_to_the_whole_exactly"
+        "[2-sets]",
+    ),
+    Fault(
         "clients-upside-down",
         "p_F and p_B of the clients are exchanged in aggregating balance.",
         "reference/combination.py",

@@ -27,11 +27,13 @@ COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment)
 ELSEWHERE = {
     "bridge": "is the comparison itself, with controls in test_environments and test_laws",
     "checking": "likewise",
+    "distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "dynamics.recurrence": "draws initial weights",
     "environments.interface": "part of checking",
     "experiments.correlation": "statistics: tests/test_experiments.py",
     "experiments.figures": "draws pictures",
     "experiments.results": "statistics and files: tests/test_experiments.py",
+    "given": "loads trained samplers: tests/test_distribute.py",
     "job": "starts and resumes runs: tests/test_runs.py",
     "meter": "chooses among figures that are compared: tests/test_runs.py",
     "models": "builds what is compared from a configuration: tests/test_matrix.py",

@@ -1,0 +1,441 @@
+"""Distributed and streaming inference: experiments, workers that die, and bad input."""
+
+import json
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from fast.config import TrainConfig
+from fast.distributed.certificates import all_trajectories
+from fast.distributed.comparison import Comparison
+from fast.distributed.engine import LocalProcesses, RunsFailedError, dask_executor, run_all
+from fast.distributed.experiment import begin, proceed
+from fast.distributed.plan import Distributed, Plan, Streamed, plan_from_json
+from fast.environments import make_environment
+from fast.evaluation import Report
+from fast.given import factors_left
+from fast.job import complete, train
+from fast.objectives import Given
+from fast.runs import load_config, read_metrics
+from fast.tasks import GridConfig, PreferenceConfig, SetsConfig
+from fast.training import make_trainer
+from reference import InputError, TooLargeError
+
+ROOT = Path(__file__).parent.parent
+
+TINY = SetsConfig(
+    items=5,
+    size=2,
+    dynamics="gru",
+    latent_size=8,
+    parameters=2_000,
+    batch=16,
+    steps=600,
+    learning_rate=3e-3,
+    checkpoint_every=100,
+    evaluations=1,
+)
+
+
+def quietly(line: str) -> None:
+    """Says nothing."""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan[Any], Comparison]:
+    """Two clients with other dynamics and backward policies, their aggregate, and a direct run."""
+    out = tmp_path_factory.mktemp("distribute") / "all"
+    plan = Distributed(
+        replace(TINY, out=out), 2, client_dynamics=("gru", "markov"), client_p_b=("learned",)
+    )
+    with ThreadPoolExecutor(1) as executor:
+        return plan, begin(plan, executor)[1]
+
+
+def payload(folder: Path) -> bytes:
+    """The parameters and the state of training, without the time they took."""
+    return (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
+
+
+def test_the_aggregate_learns_the_product_within_what_n6_allows(
+    finished: tuple[Plan[Any], Comparison],
+) -> None:
+    plan, found = finished
+    (aggregate,), (direct,) = (found.reports[n].learned for n in ("aggregate", "direct"))
+    assert aggregate.tv is not None
+    assert direct.tv is not None
+    untrained = found.reports["aggregate"].uniform.tv
+    assert untrained is not None
+    assert untrained.mean > 0.2
+    assert aggregate.tv.mean < 0.1
+    assert found.predicted is not None
+    assert found.direct_bound is not None
+    assert aggregate.tv.mean <= found.predicted[0] < 1
+    assert direct.tv.mean <= found.direct_bound[0] < 1
+    # Equal trajectories: those of all clients and of the aggregate.
+    drawn = dict(found.trajectories)
+    assert drawn.pop("direct") == sum(drawn.values()) == 3 * 600 * 16
+    data = json.loads((plan.folder() / "report.json").read_text())
+    assert data["predicted"] == found.predicted
+    assert data["reports"]["aggregate"]["learned"][0]["tv"]["mean"] == aggregate.tv.mean
+
+
+def test_every_run_is_an_ordinary_one_that_depends_on_no_other_folder(
+    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+) -> None:
+    folder = finished[0].folder()
+    alone = tmp_path / "alone"
+    shutil.copytree(folder / "aggregate", alone)
+    config = load_config(alone)
+    assert [path.parent for path in config.given] == [alone / "given"] * 2
+    assert [load_config(path).dynamics for path in config.given] == ["gru", "markov"]
+    assert [load_config(path).factors for path in config.given] == [(0,), (1,)]
+    # Where it was stopped, it goes on to the same bits.
+    (alone / "report.json").unlink()
+    report = Report.from_json(json.loads((folder / "aggregate" / "report.json").read_text()))
+    assert complete(replace(config, given=config.given)) == report
+    assert payload(alone) == payload(folder / "aggregate")
+
+
+def test_a_finished_experiment_is_read_and_not_done_again(
+    finished: tuple[Plan[Any], Comparison],
+) -> None:
+    plan, found = finished
+    before = {name: payload(config.folder()) for name, config in plan.runs().items()}
+    with ThreadPoolExecutor(1) as executor:
+        again = proceed(plan.folder(), executor)[1]
+        with pytest.raises(InputError, match="exists, and nothing is overwritten: continue it"):
+            begin(plan, executor)
+    assert again == found
+    assert before == {name: payload(config.folder()) for name, config in plan.runs().items()}
+
+
+def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
+    config = replace(TINY, dynamics="markov", seeds=2, out=tmp_path / "stream")
+    plan = Streamed(config, 2)
+    runs = plan.runs()
+    assert [runs[f"chunk-{t}"].covered for t in range(2)] == [(0,), (0, 1)]
+    assert runs["chunk-1"].warm
+    assert not Streamed(plan.config, 2, ("markov", "gru")).runs()["chunk-1"].warm
+    assert not replace(plan, anew=True).runs()["chunk-1"].warm
+    with ThreadPoolExecutor(1) as executor:
+        _, found = begin(plan, executor)
+    tv = [figures.tv.mean for figures in found.reports["chunk-1"].learned if figures.tv]
+    assert found.predicted is not None
+    # Each of the two seeds within the bound of its own residuals.
+    assert len(tv) == len(found.predicted) == 2
+    assert all(np.array(tv) <= np.array(found.predicted))
+    assert max(tv) < 0.05
+    assert found.trajectories["direct"] == 2 * 600 * 16 * 2
+    # The second starts where the first ended, which knew half of the target.
+    before = read_metrics(runs["chunk-1"].folder())[0]
+    untrained = found.reports["chunk-1"].uniform.tv
+    assert untrained is not None
+    assert before["step"] == 0
+    assert max(before["tv"]) < untrained.mean - 0.05
+
+
+def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:
+    config = replace(TINY, dynamics="markov", seeds=2)
+    environment = make_environment(config.problem())
+    # Far from uniform, so that one is not the other.
+    start = make_trainer(replace(config, seed=10), environment).init().sampler.policy
+    policies = jax.tree.map(lambda leaf: 4 * leaf, start)
+
+    def losses(config: TrainConfig, policies: Any) -> Any:
+        trainer = make_trainer(config, environment, Given((policies,), (environment,), False))
+        return np.asarray(trainer.advance(trainer.init(), 3)[1].loss)
+
+    together = losses(config, policies)
+    for seed in range(2):
+        of_seed = jax.tree.map(lambda leaf, at=seed: leaf[at : at + 1], policies)
+        alone = losses(replace(config, seeds=1, seed=seed), of_seed)
+        assert together[seed] == pytest.approx(alone[0], rel=1e-3)
+    # Control: given the other's, it is another.
+    swapped = losses(config, jax.tree.map(lambda leaf: leaf[::-1], policies))
+    assert not np.allclose(together, swapped, rtol=1e-2)
+
+
+def clients_to_kill(plan: Plan[Any], out: Path) -> dict[str, Any]:
+    """The clients of a finished experiment, elsewhere."""
+    runs = plan.runs()
+    return {n: replace(runs[n], out=out / n) for n in ("client-0", "client-1")}
+
+
+def check_killed(
+    plan: Plan[Any], out: Path, executor: Executor, pids: Callable[[], list[int]]
+) -> list[str]:
+    """Kills a worker in the middle, and finds the same bits as without; what was said."""
+    runs, said = clients_to_kill(plan, out), list[str]()
+
+    def kill() -> None:
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline:
+            steps = [
+                (read_metrics(run.folder()) or [{"step": 0}])[-1]["step"] for run in runs.values()
+            ]
+            if any(100 <= step < 600 for step in steps) and pids():
+                os.kill(pids()[0], signal.SIGKILL)
+                said.append(f"killed at {steps}")
+                return
+            time.sleep(0.002)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    reports = run_all(runs, executor, said.append)
+    killer.join()
+    assert said[0].startswith("killed at")
+    for name, run in runs.items():
+        assert payload(run.folder()) == payload(plan.runs()[name].folder())
+        steps = [record["step"] for record in read_metrics(run.folder()) if "loss" in record]
+        assert steps == [100, 200, 300, 400, 500, 600]
+        assert reports[name].learned[0].tv is not None
+    return said
+
+
+def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
+    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+) -> None:
+    def pids() -> list[int]:
+        return [process.pid for process in multiprocessing.active_children() if process.pid]
+
+    with LocalProcesses(1) as executor:
+        said = check_killed(finished[0], tmp_path, executor, pids)
+    assert sum("its worker died" in line for line in said) == 1
+
+
+def test_dask_starts_a_killed_workers_client_again(
+    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        dask_executor(cluster.scheduler_address) as executor,
+    ):
+
+        def pids() -> list[int]:
+            return [worker.pid for worker in cluster.workers.values()]
+
+        check_killed(finished[0], tmp_path, executor, pids)
+
+
+def test_a_scheduler_that_does_not_answer_is_said_to() -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with pytest.raises(InputError, match="does not answer"), dask_executor("nowhere.json"):
+        pass
+
+
+def test_runs_that_fail_are_named_and_the_others_are_kept(
+    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+) -> None:
+    done = finished[0].runs()["client-1"]
+    foreign = tmp_path / "foreign"
+    shutil.copytree(done.folder(), foreign)
+    bad = replace(TINY, loss="tb", log_z_learning_rate=1e38, dynamics="markov")
+    runs = {
+        "diverging": replace(bad, out=tmp_path / "diverging"),
+        "foreign": replace(done, seed=77, out=foreign),
+        "kept": done,
+        "waiting": replace(
+            TINY, loss="log_variance", given=(tmp_path / "diverging",), out=tmp_path / "waiting"
+        ),
+    }
+    with ThreadPoolExecutor(1) as executor, pytest.raises(RunsFailedError) as failure:
+        run_all(runs, executor, quietly)
+    told = str(failure.value)
+    assert "2 of 4 runs failed" in told
+    assert "not begun, as they wait for these: waiting" in told
+    assert re.search(r"diverging in '.*': the loss of seed 0 became (nan|inf) at step", told)
+    assert re.search(r"foreign in '.*' has seed = \d+, but 77 is asked for: it is another", told)
+    assert "kept" not in told.partition("\n")[2]
+    assert (tmp_path / "diverging" / "checkpoint.eqx").is_file()
+    assert not (tmp_path / "waiting").exists()
+
+
+def test_a_process_that_dies_takes_no_other_along() -> None:
+    with LocalProcesses(2) as executor:
+        other = executor.submit(time.sleep, 1)
+        assert isinstance(executor.submit(os._exit, 1).exception(), BrokenExecutor)
+        assert other.exception() is None
+
+
+def test_a_run_whose_worker_dies_every_time_is_given_up(tmp_path: Path) -> None:
+    class Dying(Executor):
+        def submit(self, task: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            future = Future[Any]()
+            future.set_exception(BrokenExecutor("a process died"))
+            return future
+
+    with pytest.raises(RunsFailedError, match=r"its worker died 4 times .*: a process died"):
+        run_all({"client-0": replace(TINY, out=tmp_path / "x")}, Dying(), quietly)
+
+
+def test_given_runs_must_be_finished_whole_and_the_same(
+    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+) -> None:
+    plan = finished[0]
+    aggregate = plan.runs()["aggregate"]
+    clients = [tmp_path / f"client-{k}" for k in range(2)]
+    for path, original in zip(clients, aggregate.given, strict=True):
+        shutil.copytree(original, path)
+    config = replace(aggregate, given=tuple(clients), out=tmp_path / "aggregate")
+    (clients[0] / "report.json").unlink()
+    with pytest.raises(InputError, match=r"client-0' is not finished: continue it"):
+        train(config)
+    assert not config.folder().exists()
+    # Other parameters than those that the aggregate was given.
+    shutil.copytree(aggregate.folder(), config.folder())
+    header, _, body = (clients[1] / "checkpoint.eqx").read_bytes().partition(b"\n")
+    (clients[1] / "checkpoint.eqx").write_bytes(header + b"\n" + body[:-8] + bytes(8))
+    with pytest.raises(InputError, match="was given other samplers than"):
+        complete(config)
+    with pytest.raises(InputError, match="is damaged"):
+        train(replace(config, out=tmp_path / "new"))
+    with pytest.raises(InputError, match="warm, but the network of the given run"):
+        train(replace(config, given=(clients[1],), warm=True, out=tmp_path / "new"))
+
+
+PARTS = replace(TINY, parts=3)
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "message"),
+    [
+        (PARTS, [replace(PARTS, factors=(k,)) for k in (0, 1, 1)], "factor 1 is in the given runs"),
+        (replace(PARTS, factors=(0, 1)), [replace(PARTS, factors=(2,))], "has factor 2, but"),
+        (PARTS, [replace(PARTS, factors=(k,)) for k in (0, 1)], r"leave the factors \[2\] over"),
+        (PARTS, [GridConfig()], "is on grid, and this one on sets"),
+        (PARTS, [replace(PARTS, items=6)], "has items = 6, and this run 5"),
+        (PARTS, [replace(PARTS, utility_seed=9)], "has utility_seed = 9, and this run 0"),
+        (PARTS, [replace(TINY, parts=2)], "has parts = 2, and this run 3"),
+        (PARTS, [replace(PARTS, seeds=2)], "has seeds = 2, and this run 1"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_samplers_that_do_not_multiply_to_the_target_are_refused(
+    config: Any, given: list[Any], message: str
+) -> None:
+    names = tuple(Path(f"run-{k}") for k in range(len(given)))
+    with pytest.raises(InputError, match=message):
+        factors_left(replace(config, loss="log_variance", given=names), given)
+
+
+def test_control_samplers_that_multiply_to_the_target_are_accepted() -> None:
+    each = [replace(PARTS, factors=(k,)) for k in range(3)]
+    assert factors_left(replace(PARTS, given=(Path("a"), Path("b"), Path("c"))), each) == ()
+    assert factors_left(replace(PARTS, given=(Path("a"),)), each[1:2]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: replace(TINY, parts=6), "in 6 parts: its reward is a product of 5 factors"),
+        (lambda: replace(TINY, parts=2, factors=(2,)), "must be different numbers from 0 to 1"),
+        (lambda: replace(TINY, parts=2, factors=(0, 0)), "must be different numbers"),
+        (lambda: replace(TINY, parts=0), "parts is 0, but must be at least 1"),
+        (lambda: GridConfig(parts=2), "Grid does not split into factors"),
+        (lambda: replace(TINY, form="sum", parts=2), "with form='sum' the reward is no product"),
+        (lambda: replace(TINY, loss="tb", given=(Path("a"),)), "loss tb with given runs"),
+        (lambda: replace(TINY, p_b="lifted", given=(Path("a"),)), "p_b lifted with given runs"),
+        (lambda: replace(TINY, replay="reward", given=(Path("a"),)), "replay reward with given"),
+        (lambda: replace(TINY, warm=True), "warm with 0 given runs"),
+        (lambda: Distributed(TINY, 1), "the number of factors is 1, but must be"),
+        (lambda: Distributed(TINY, 6), "in 6 parts"),
+        (lambda: Distributed(replace(TINY, parts=2)), "distribute with parts = 2"),
+        (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
+        (lambda: Streamed(PreferenceConfig(comparisons=2), 3), "a product of 2 factors"),
+        (lambda: Streamed(TINY, 0), "the number of factors is 0"),
+    ],
+)
+def test_plans_without_a_meaning_are_refused(change: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        change()
+
+
+def test_plans_survive_json(tmp_path: Path) -> None:
+    for plan in (
+        Distributed(replace(TINY, out=tmp_path), 2, ("gru", "markov"), ("learned", "uniform")),
+        Streamed(replace(TINY, out=tmp_path), 3, ("markov",), anew=True),
+    ):
+        data = json.loads(json.dumps(plan.to_json()))
+        assert plan_from_json(data, tmp_path) == plan
+        for change, message in (({"format": 9}, "has format 9"), ({"kind": "x"}, "kind 'x'")):
+            with pytest.raises(InputError, match=message):
+                plan_from_json({**data, **change}, tmp_path)
+        with pytest.raises(InputError, match=r"unknown \['colour'\]"):
+            plan_from_json({**data, "colour": "red"}, tmp_path)
+
+
+def test_too_many_trajectories_to_go_through_are_refused() -> None:
+    large: Any = SimpleNamespace(dag=SimpleNamespace(trajectory_count=10**7))
+    with pytest.raises(TooLargeError, match=r"1e\+07 trajectories"):
+        all_trajectories(large)
+
+
+def pdai(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "fast", *arguments],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: Path) -> None:
+    options = ["--items", "5", "--size", "2", "--dynamics", "markov", "--steps", "400"]
+    options += ["--parameters", "2000", "--batch", "16", "--checkpoint-every", "100"]
+    run = pdai("distribute", "--workers", "1", "sets", "--clients", "2", *options, cwd=tmp_path)
+    metrics = tmp_path / "runs" / "sets-distribute-0" / "client-0" / "metrics.jsonl"
+    deadline = time.monotonic() + 300
+    while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate()
+    assert run.returncode == 130, errors
+    assert "Traceback" not in errors
+    again = re.search(r"stopped; continue with: pdai (.*)", errors)
+    assert again is not None
+    resumed = pdai(*again[1].split(), cwd=tmp_path)
+    output, errors = resumed.communicate()
+    assert resumed.returncode == 0, errors
+    assert "largest TV that the residuals allow (N6, N5)" in output
+    assert "trajectories drawn, by all runs" in output
+    assert re.search(r"client-1 +│ +0\.\d{4}", output)
+    assert (tmp_path / "runs" / "sets-distribute-0" / "plot.png").is_file()
+
+
+def test_problems_that_do_not_split_are_refused_on_the_command_line(tmp_path: Path) -> None:
+    for arguments, message in (
+        (["distribute", "grid"], "sets, preference, syn, custom"),
+        (["distribute", "custom"], "Grid does not split into factors"),
+        (["stream", "--workers", "0"], "workers is 0"),
+        (["stream", "--resume", "nowhere"], "'nowhere' has no plan.json"),
+    ):
+        run = pdai(*arguments, cwd=tmp_path)
+        output, errors = run.communicate()
+        assert run.returncode == 2
+        assert message in " ".join((output + errors).split())
+        assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

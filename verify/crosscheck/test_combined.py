@@ -1,0 +1,252 @@
+"""Samplers combined into one, against the reference's residuals, on every base trajectory."""
+
+import functools
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.bridge import exact_policy, to_float64
+from fast.distributed.certificates import all_trajectories, oscillations, path_ratios
+from fast.losses import aggregated_ratio, streaming_ratio
+from fast.objectives import (
+    Batch,
+    Given,
+    Sampler,
+    TrainState,
+    combined_ratio,
+    loss_and_gradient,
+    loss_and_gradient_on_devices,
+)
+from fast.policies import Policy
+from fast.rollout import sample_trajectories, uniforms
+from fast.steps import Steps, evaluate
+from fast.tasks import SetsConfig
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    aggregated_residuals,
+    check_clients,
+    enumerate_rewards,
+    streaming_residuals,
+)
+from reference import Sampler as ExactSampler
+from reference.bounds import residual_spread
+from reference.problems import split
+from verify.crosscheck import by_hand
+from verify.crosscheck.compare import TOLERANCE, Compiled, tree_distance
+from verify.crosscheck.instances import Instance, make_instance, random_policy
+
+# Float64 logarithms of products of a few probabilities, against rationals.
+CLOSE = 1e-11
+
+# The combined sampler, and two clients: another dynamics each.
+DYNAMICS = ("srwm", "gru", "markov")
+
+
+class Case(NamedTuple):
+    """Samplers on one instance, in `fast` and in the reference, along all base trajectories."""
+
+    instance: Instance
+    policies: list[Policy]
+    exact: list[ExactSampler[Fraction]]
+    edges: list[tuple[int, ...]]
+    ratios: list[Any]
+
+
+@functools.cache
+def case(name: str) -> Case:
+    instance = make_instance(name)
+    enumeration = instance.enumeration
+    policies = [
+        random_policy(instance.environment, seed, dynamics=dynamics)
+        for seed, dynamics in enumerate(DYNAMICS)
+    ]
+    backward = BackwardPolicy.uniform(enumeration.dag, RATIONAL)
+    exact = []
+    for policy in policies:
+        lifted, forward = exact_policy(policy, enumeration, 100_000)
+        exact.append(ExactSampler(lifted, forward, backward.on(lifted)))
+    paths = all_trajectories(enumeration)
+    edges = [
+        tuple(enumeration.edge[nodes[:length], actions[:length]].tolist())
+        for nodes, actions, length in zip(*paths, strict=True)
+    ]
+    ratios = [path_ratios(p, instance.environment, enumeration, paths) for p in policies]
+    return Case(instance, policies, exact, edges, ratios)
+
+
+NAMES = ["sets", "lines"]
+
+
+@pytest.mark.crosscheck(
+    "distributed.certificates.all_trajectories", "distributed.certificates.path_ratios"
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(name: str) -> None:
+    found = case(name)
+    dag = found.instance.enumeration.dag
+    assert sorted(found.edges) == sorted(dag.trajectories())
+    for ratios, exact in zip(found.ratios, found.exact, strict=True):
+        for edges, ratio in zip(found.edges, ratios, strict=True):
+            p_f, p_b = exact.along(edges)
+            assert ratio == pytest.approx(math.log(p_f / p_b), abs=CLOSE)
+    # Control: the samplers differ.
+    assert np.abs(found.ratios[0] - found.ratios[1]).max() > 0.1
+
+
+@pytest.mark.crosscheck("objectives.combined_ratio", "losses.aggregated_ratio")
+@pytest.mark.parametrize("name", NAMES)
+def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str) -> None:
+    found = case(name)
+    rewards = found.instance.enumeration.rewards
+    dag = found.instance.enumeration.dag
+    at_end = dict(zip(dag.terminals, rewards, strict=True))
+    first, *others = found.exact
+    check_clients(others)
+    terms = [
+        _as_steps(ratios, [at_end[dag.end(e)] for e in found.edges]) for ratios in found.ratios
+    ]
+    with jax.enable_x64(True):
+        both = jax.jit(combined_ratio, static_argnames="rewarded")
+        aggregated = np.asarray(both(terms[0], terms[1:], rewarded=False))
+        streamed = np.asarray(both(terms[0], terms[1:2], rewarded=True))
+    place = {edges: row for row, edges in enumerate(found.edges)}
+    along = {edges: [sampler.along(edges) for sampler in found.exact] for edges in found.edges}
+    for tau, other, residual in aggregated_residuals(first, others):
+        # The residual is left minus right side, and the contrast of ratios the log of their ratio.
+        right = _side(along[other][:1], along[other][1:]) * _side(along[tau][1:], along[tau][:1])
+        contrast = aggregated[place[tau]] - aggregated[place[other]]
+        assert math.expm1(contrast) == pytest.approx(float(residual / right), rel=1e-9, abs=1e-9)
+    for tau, other, residual in streaming_residuals(first, others[0], rewards):
+        right = _side(along[other][:1], along[other][1:2]) * _side(along[tau][1:2], along[tau][:1])
+        right *= at_end[dag.end(tau)]
+        contrast = streamed[place[tau]] - streamed[place[other]]
+        assert math.expm1(contrast) == pytest.approx(float(residual / right), rel=1e-9, abs=1e-9)
+    # Control: one is not the other.
+    assert np.ptp(aggregated - streamed) > 0.1
+
+
+def _as_steps(ratios: Any, rewards: list[Fraction]) -> Any:
+    """Steps of one step each, in float64."""
+    with jax.enable_x64(True):
+        log_p, zero = jnp.asarray(ratios)[:, None], jnp.zeros((len(ratios), 1))
+        log_reward = jnp.log(jnp.asarray([float(r) for r in rewards]))
+        return Steps(log_p, zero, zero, zero == 0, log_reward)
+
+
+def _side(above: list[Any], below: list[Any]) -> Fraction:
+    """`prod p_F` of some samplers times `prod p_B` of others."""
+    return math.prod((p_f for p_f, _ in above), start=Fraction(1)) * math.prod(
+        (p_b for _, p_b in below), start=Fraction(1)
+    )
+
+
+@pytest.mark.crosscheck("distributed.certificates.oscillations")
+def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
+    found = case("sets")
+    problem, enumeration = found.instance.problem, found.instance.enumeration
+    dag = enumeration.dag
+    whole = SetsConfig(items=5, size=3, utility_seed=1, parts=2)
+    assert whole.problem() == problem
+    runs = {
+        "aggregate": whole,
+        "client-0": replace(whole, factors=(0,)),
+        "client-1": replace(whole, factors=(1,)),
+        "chunk-1": whole,
+    }
+    given = {
+        "aggregate": ("client-0", "client-1"),
+        "client-0": (),
+        "client-1": (),
+        "chunk-1": ("client-0",),
+    }
+    ratios = dict(zip(runs, [*found.ratios, found.ratios[0]], strict=True))
+    spread = oscillations(runs, given, ratios, enumeration, all_trajectories(enumeration))
+    factors = [enumerate_rewards(part, dag) for part in split(problem, 2)]
+    for client, exact, rewards in zip(
+        ("client-0", "client-1"), found.exact[1:], factors, strict=True
+    ):
+        bounds = residual_spread(exact.forward, exact.backward, rewards)
+        assert spread[client] == pytest.approx(bounds.oscillation, abs=1e-9)
+    second = dict(zip(dag.terminals, factors[1], strict=True))
+    aggregated, streamed = [], []
+    for edges in found.edges:
+        own, first, other = (p_f / p_b for p_f, p_b in (s.along(edges) for s in found.exact))
+        aggregated.append(own / first / other)
+        streamed.append(own / first / second[dag.end(edges)])
+    for name, residuals in (("aggregate", aggregated), ("chunk-1", streamed)):
+        expected = math.log(max(residuals) / min(residuals))
+        assert spread[name] == pytest.approx(expected, abs=1e-9)
+    assert len({round(value, 3) for value in spread.values()}) == 4
+
+
+@pytest.mark.crosscheck("objectives.Given.evaluate", "objectives.loss_and_gradient")
+@pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
+def test_the_loss_of_given_samplers_is_the_one_written_by_hand(rewarded: bool) -> None:
+    found = case("sets")
+    environment = found.instance.environment
+    config = SetsConfig(items=5, size=3, utility_seed=1, batch=12)
+    with jax.enable_x64(True):
+        own, *others = map(to_float64, found.policies)
+        others = others[:1] if rewarded else others
+        given = Given(tuple(others), (environment,) * len(others), rewarded)
+        sampler = Sampler(own, jnp.zeros(()))
+        draws = uniforms(jax.random.key(1), environment, 12)
+        drawn, log_p_f = eqx.filter_jit(sample_trajectories)(own, environment, draws)
+        batch = Batch(drawn, log_p_f)
+
+        def direct(policy: Policy, drawn: Any) -> Any:
+            terms = evaluate(policy, environment, drawn)
+            said = [evaluate(other, environment, drawn) for other in others]
+            ratios = streaming_ratio(terms, *said) if rewarded else aggregated_ratio(terms, said)
+            return 2 * jnp.var(ratios, ddof=1), (terms, said)
+
+        compiled = Compiled(loss_and_gradient)
+        loss, log_z, gradient = compiled(config, environment, sampler, batch, None, given)
+        slope, (terms, said) = eqx.filter_jit(eqx.filter_grad(direct, has_aux=True))(own, drawn)
+        evaluated = eqx.filter_jit(lambda given, drawn: given.evaluate(drawn))(given, drawn)
+        shared = eqx.filter_jit(loss_and_gradient_on_devices)(
+            replace(config, epsilon=0.0),
+            environment,
+            TrainState(sampler, None, None, jnp.int32(0)),
+            jnp.concatenate([draws[:1], draws]),
+            given,
+        )
+    steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *said))
+    ratios = (
+        by_hand.streaming_ratio(steps, *rest) if rewarded else by_hand.aggregated_ratio(steps, rest)
+    )
+    assert float(loss) == pytest.approx(by_hand.log_variance(ratios), rel=TOLERANCE["float64"])
+    assert float(log_z) == pytest.approx(-np.mean(ratios), rel=TOLERANCE["float64"])
+    assert tree_distance(gradient.policy, slope) <= TOLERANCE["float64"]
+    assert tree_distance(shared, (loss, log_z, gradient)) <= TOLERANCE["float64"]
+    for each, alone in zip(evaluated, said, strict=True):
+        assert tree_distance(each, alone) <= TOLERANCE["float64"]
+
+
+def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
+    found = case("sets")
+    environment = found.instance.environment
+    blind = eqx.tree_at(lambda e: e.log_weights, environment, jnp.full(5, jnp.nan))
+    config = SetsConfig(items=5, size=3, utility_seed=1, batch=12)
+    sampler = Sampler(found.policies[0], jnp.zeros(()))
+    draws = uniforms(jax.random.key(1), environment, 12)
+    compiled, sample = eqx.filter_jit(loss_and_gradient), eqx.filter_jit(sample_trajectories)
+
+    def loss_in(environment: Any, rewarded: bool) -> Any:
+        drawn, log_p_f = sample(sampler.policy, environment, draws)
+        given = Given((found.policies[1],), (environment,), rewarded)
+        return compiled(config, environment, sampler, Batch(drawn, log_p_f), None, given)
+
+    seen, unseen = loss_in(environment, False), loss_in(blind, False)
+    assert np.isnan(sample(sampler.policy, blind, draws)[0].log_reward).all()
+    assert all(map(np.array_equal, jax.tree.leaves(seen), jax.tree.leaves(unseen)))
+    # Control: where a reward counts, the same environment ruins everything.
+    assert not np.isfinite(loss_in(blind, True)[0])
