@@ -93,24 +93,28 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
         return folder, _continue(folder, setup, state, seconds, probe)
 
 
-def complete(config: TrainConfig) -> Report:
+def complete(config: TrainConfig, probe: Probe | None = None) -> Report:
     """Brings the run of a configuration to its end, wherever it stands, and reads its report.
 
     To do it again is to do nothing: a task of this kind can be given to another worker at any time.
+
+    Args:
+        config: what to train.
+        probe: what to record besides.
 
     Raises:
         InputError: if its folder holds another run, or training diverges.
     """
     folder = config.folder()
     if not folder.exists():
-        return train(config)[1]
+        return train(config, probe)[1]
     check_same_run(folder, config)
     if (folder / "report.json").is_file():
         return Report.from_json(read_json(folder / "report.json"))
     if not (folder / "checkpoint.eqx").is_file():
         with arithmetic(config):
             save_checkpoint(folder, set_up(load_config(folder)).initial, 0.0)
-    return resume(folder)[1]
+    return resume(folder, probe)[1]
 
 
 class Sample(NamedTuple):

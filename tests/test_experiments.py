@@ -202,7 +202,7 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     config = json.loads((there / "config.json").read_text())
     (there / "config.json").write_text(json.dumps({**config, "batch": 17}))
     (tmp_path / "whole/tab_tiny.json").unlink()
-    with pytest.raises(InputError, match="holds a run with other options"):
+    with pytest.raises(InputError, match="has batch = 17, but 16 is asked for"):
         reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
 
 

@@ -79,7 +79,9 @@ def test_imports_flow_one_way(package: str) -> None:
 
 def test_only_the_command_line_loads_a_module_of_ours_by_name() -> None:
     loaded = {path.stem: loaded_by_name(path) for package in MAY_IMPORT for path in files(package)}
-    assert {stem: names for stem, names in loaded.items() if names} == {"verify": {"verify.vectors"}}
+    assert {stem: names for stem, names in loaded.items() if names} == {
+        "verify": {"verify.vectors"}
+    }
 
 
 def test_control_forbidden_imports_are_seen() -> None:

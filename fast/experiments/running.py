@@ -6,7 +6,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -128,28 +127,16 @@ def run_one(config: TrainConfig, probe: ProbeName | None) -> dict[str, Any]:
     """
     # Imported here: the process that only distributes runs needs no JAX.
     from fast.experiments.probes import PROBES
-    from fast.job import resume, train
-    from fast.runs import load_config, load_law, read_json, read_metrics
+    from fast.job import complete
+    from fast.runs import load_law, read_json, read_metrics
 
     folder = config.folder()
-    how = None if probe is None else PROBES[probe]
-    # A run that was killed before its first checkpoint has nothing to lose.
-    if folder.is_dir() and not (folder / "checkpoint.eqx").is_file():
-        shutil.rmtree(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (
         folder.with_name(folder.name + ".log").open("a") as log,
         contextlib.redirect_stderr(log),
     ):
-        if not folder.is_dir():
-            train(config, how)
-        elif dataclasses.replace(load_config(folder), out=folder) != config:
-            raise InputError(
-                f"{str(folder)!r} holds a run with other options: move it away, or choose another "
-                "folder with --out"
-            )
-        elif not (folder / "report.json").is_file():
-            resume(folder, how)
+        complete(config, None if probe is None else PROBES[probe])
     report = read_json(folder / "report.json")
     records = read_metrics(folder)
     learned, target = load_law(folder)
