@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
     metric="tv",
     cells=tuple(
         cell
-        for thousands in (6, 12, 24)
+        for thousands in (8, 16, 32)
         for cell in cells(f"{thousands},000", replace(COMMON, parameters=1_000 * thousands), MODELS)
     ),
     finding="",

@@ -13,6 +13,8 @@ GRU_PLUS: Options = {
     "dynamics": "gru",
     "skip": True,
     "hidden_layers": 3,
+    # Of 32 numbers, the gates alone would take the parameters of long sequences.
+    "latent_size": 16,
     "learning_rate": 3e-3,
 }
 

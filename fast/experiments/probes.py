@@ -1,10 +1,12 @@
 """What experiments measure while training, beyond the distance to the target."""
 
-from collections.abc import Hashable
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from fast.bridge import exact_policy
 from fast.estimates import forward_paths
@@ -14,22 +16,46 @@ from fast.meter import Probe
 from fast.objectives import TrainState
 from fast.policies import Policy, uniform_policy
 from fast.run_setup import Setup
-from reference.memory import aliasing_kl, memory_kl
+from reference.memory import memory_kl
+from reference.metrics import kl_divergence
 
 MAX_LIFTED = 200_000
 
 
 def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """Eq:max_kl between `p_3` and `p_2` of Lines, in nats, of the first seed."""
-    assert setup.enumeration is not None
-    lifted, forward = exact_policy(setup.policies(state)[0], setup.enumeration, MAX_LIFTED)
-    actions: dict[tuple[Hashable, Hashable], Hashable] = {
-        (f"p{i}", child): int(child[1:]) - i if child[0] == "p" else "stop"
-        for i in (2, 3)
-        for child in lifted.base.labels
-        if child == f"q{i}" or child in {f"p{i + j}" for j in range(1, setup.environment.actions)}
+    """Eq:max_kl between `p_3` and `p_2` of Lines, in nats, of the first seed.
+
+    `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks there, of laws over actions.
+    Not by `exact_policy`, as the walks to `p_N` are too many.
+    """
+    environment = setup.environment
+    walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
+    # Padding repeats the last place; unroll is causal, so it does not matter.
+    padded = [walk + walk[-1:] * (4 - len(walk)) for walk in walks]
+    states = [[environment.encode(f"p{i}") for i in walk] for walk in padded]
+    features = jnp.stack([jnp.stack([environment.observe(s) for s in row]) for row in states])
+    masks = jnp.stack([environment.mask(row[-1]) for row in states])
+    table = np.asarray(_log_p_f(setup.policies(state)[0], features, masks), np.float64)
+    laws = {
+        place: [
+            np.exp(table[i, len(walk) - 1]) for i, walk in enumerate(walks) if walk[-1] == place
+        ]
+        for place in (2, 3)
     }
-    return {"kl": aliasing_kl(lifted, forward, "p2", "p3", actions)}
+    return {"kl": max(kl_divergence(q.tolist(), p.tolist()) for q in laws[3] for p in laws[2])}
+
+
+def _walks(place: int, longest: int) -> list[list[int]]:
+    """All walks from `p_0` to a place, in steps of at most `longest`."""
+    if place == 0:
+        return [[0]]
+    starts = range(max(0, place - longest), place)
+    return [[*walk, place] for start in starts for walk in _walks(start, longest)]
+
+
+@eqx.filter_jit
+def _log_p_f(policy: Policy, features: Array, masks: Array) -> Array:
+    return policy.log_p_f(policy.network.unroll(features), masks[:, None])
 
 
 def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:

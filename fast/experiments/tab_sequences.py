@@ -18,7 +18,7 @@ PAPER = {
 def _synthetic() -> tuple[Cell, ...]:
     found: list[Cell] = []
     for length, paper in PAPER.items():
-        config = replace(LITERAL, length=length)
+        config = replace(LITERAL, length=length, parameters=20_000 if length == 32 else 10_000)
         found += cells(f"Syn-{length}, literal", config, MODELS, paper)
     shortest = replace(LITERAL, length=8)
     integers = replace(shortest, encoding="natural")

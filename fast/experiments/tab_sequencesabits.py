@@ -17,7 +17,7 @@ PAPER = {
 def _cells() -> tuple[Cell, ...]:
     found: list[Cell] = []
     for length, paper in PAPER.items():
-        config = replace(COMMON, length=length)
+        config = replace(COMMON, length=length, parameters=20_000 if length == 64 else 10_000)
         found += cells(f"{length} bits, c = 3", config, MODELS, paper)
         found += cells(f"{length} bits, c = 20", replace(config, exponent=20), MODELS)
     return tuple(found)

@@ -6,7 +6,7 @@ from fast.experiments.base import Experiment, cells
 from fast.experiments.models import MODELS, WITH_RESET
 from fast.tasks import RandomWalkConfig
 
-RINGS = RandomWalkConfig(parameters=10_000, steps=1_500, evaluations=5, law_samples=2**16)
+RINGS = RandomWalkConfig(parameters=20_000, steps=1_500, evaluations=5, law_samples=2**16)
 
 EXPERIMENT = Experiment(
     label="fig:apx:lra",

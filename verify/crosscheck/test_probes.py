@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.bridge import exact_policy
 from fast.environments import make_environment
 from fast.experiments.probes import aliasing, best, memory
 from fast.run_setup import Setup, set_up
 from fast.tasks import LinesConfig, SynConfig
+from reference.memory import aliasing_kl
 from reference.problems import enumerate_rewards
 from verify.crosscheck.instances import random_policy
 
@@ -61,24 +63,24 @@ def kl(p: Any, q: Any) -> float:
 
 @pytest.mark.crosscheck("experiments.probes.aliasing")
 @pytest.mark.parametrize("dynamics", ["markov", "gru"])
-def test_aliasing_is_the_largest_divergence_between_two_places(dynamics: Any) -> None:
+def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: Any) -> None:
     # At p_3 of N = 4 there is no step of two: of N = 5 there is.
     config = LinesConfig(length=5, step=2, dynamics=dynamics, parameters=4_000, latent_size=8)
     setup = with_policy(set_up(config), seed=3)
-    policy, environment = setup.policies(setup.initial)[0], setup.environment
-
-    def law(*walk: int) -> Any:
-        observed = [environment.observe(environment.encode(f"p{i}")) for i in walk]
-        outputs = policy.network.unroll(jnp.stack(observed))[-1]
-        return np.exp(np.asarray(policy.log_p_f(outputs, jnp.ones(3, bool)), np.float64))
-
-    at_2 = [law(0, 2), law(0, 1, 2)]
-    at_3 = [law(0, 1, 3), law(0, 2, 3), law(0, 1, 2, 3)]
-    expected = max(kl(q, p) for q in at_3 for p in at_2)
+    assert setup.enumeration is not None
+    lifted, forward = exact_policy(setup.policies(setup.initial)[0], setup.enumeration, 1_000)
+    actions: dict[Any, Any] = {
+        (f"p{i}", child): name
+        for i in (2, 3)
+        for child, name in ((f"q{i}", "stop"), (f"p{i + 1}", "one"), (f"p{i + 2}", "two"))
+    }
     found = aliasing(setup, setup.initial, 0)["kl"]
-    # The probe evaluates in float64, the walks here in float32.
-    assert found == pytest.approx(expected, rel=1e-4)
+    # The reference has the network in float64, the probe in float32.
+    assert found == pytest.approx(aliasing_kl(lifted, forward, "p2", "p3", actions), rel=1e-4)
     assert found > 1e-3
+    # Control: between the places the other way round it is another number.
+    backwards = aliasing_kl(lifted, forward, "p3", "p2", actions)
+    assert found != pytest.approx(backwards, rel=1e-3)
 
 
 @pytest.mark.crosscheck("experiments.probes.memory")
