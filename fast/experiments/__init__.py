@@ -15,6 +15,7 @@ from fast.experiments import (
     fig_setsa,
     grids,
     sparse_lines,
+    srwm_study,
     tab_isingsa,
     tab_preferencesa,
     tab_sequences,
@@ -46,6 +47,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ablations.GATES,
         ablations.WIDTHS,
         tab_isingsa.EXPERIMENT,
+        srwm_study.EXPERIMENT,
     )
 }
 

@@ -66,7 +66,7 @@ def section(experiment: Experiment, runs: Sequence[Run]) -> str:
         experiment.setting,
         f"{metric_name(experiment, runs)}, {better} is better:",
         markdown(header(experiment), rows(experiment, runs)),
-        f"Verdict: {verdict(experiment, runs)}.",
+        f"Verdict: {verdict(experiment, runs)}." if experiment.claim else "",
         experiment.finding,
     ]
     return "\n\n".join(part for part in parts if part)
@@ -82,7 +82,7 @@ def report(experiments: Sequence[Experiment], results: Path = RESULTS) -> str:
         [
             f"[{experiment.label}](#{anchor(experiment)})",
             experiment.title,
-            verdict(experiment, runs),
+            verdict(experiment, runs) if experiment.claim else "no claim of the paper",
         ]
         for experiment, runs in stored
     ]

@@ -1,0 +1,40 @@
+"""What makes the SRWM find the modes of a grid: one change of the printed form at a time."""
+
+from dataclasses import replace
+from typing import Any
+
+from fast.experiments.base import Experiment, cells
+from fast.experiments.grids import ONE_HOT
+from fast.experiments.models import GRU_PLUS, MARKOV, PRINTED
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "Markovian": MARKOV,
+    "SRWM": PRINTED,
+    "learning rate 0.001": {**PRINTED, "learning_rate": 1e-3},
+    "W_o a tenth": {**PRINTED, "latent_scale": 0.1},
+    "slow weights double": {**PRINTED, "slow_scale": 2.0},
+    "written at k, erased after": {**PRINTED, "write_key": "k", "erase": "after"},
+    "normalised read-out": {**PRINTED, "normalize": True},
+    "three layers": {**PRINTED, "hidden_layers": 3},
+    "skip": {**PRINTED, "skip": True},
+    "skip, three layers": {**PRINTED, "skip": True, "hidden_layers": 3},
+    "GRU+": GRU_PLUS,
+}
+
+EXPLORATION = {"5 % random at first": {"epsilon": 0.05}, "50 % random at first": {"epsilon": 0.5}}
+
+EXPERIMENT = Experiment(
+    label="study:srwm",
+    title="TV of the SRWM on the 16 x 16 grid, changed in one way",
+    claim="",
+    setting="Which of the changes helps, at two levels of exploration; not in the paper.",
+    metric="tv",
+    cells=tuple(
+        cell
+        for name, options in CHANGES.items()
+        for cell in cells(name, replace(ONE_HOT, **options), EXPLORATION)
+    ),
+    finding="",
+    draw="none",
+    compared=("5 % random at first", "50 % random at first"),
+)
