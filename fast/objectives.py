@@ -153,8 +153,7 @@ def loss_and_gradient(
         log_p_f, log_p_b, log_flow = terms
         whole = Steps(log_p_f, log_p_b, log_flow, everyone.active, everyone.log_reward)
         if others:
-            ratios = combined_ratio(whole, others, rewarded=given.rewarded)
-            return log_variance(ratios), -jnp.mean(ratios)
+            return _contrast(combined_ratio(whole, others, rewarded=given.rewarded))
         return _loss(config, whole, log_z)
 
     (loss, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
@@ -183,12 +182,16 @@ def _loss(config: TrainConfig, steps: Steps, log_z: Array) -> tuple[Array, Array
     if config.loss == "tb":
         return tb(steps, log_z, penalty), log_z
     if config.loss == "log_variance":
-        ratios = log_ratio(steps)
-        return log_variance(ratios), -jnp.mean(ratios)
+        return _contrast(log_ratio(steps))
     flow_at_start = steps.log_flow[0, 0]
     if config.loss == "db":
         return db(steps, penalty), flow_at_start
     return subtb(steps, config.subtb_lambda, penalty), flow_at_start
+
+
+def _contrast(ratios: Float[Array, " batch"]) -> tuple[Array, Array]:
+    """The variance loss, and the `log Z` that is best for the batch."""
+    return log_variance(ratios), -jnp.mean(ratios)
 
 
 def _flow_matching(
