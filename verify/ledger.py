@@ -80,7 +80,8 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 claim.verdict,
                 scopes.get(claim.id, ""),
                 claim.control,
-                ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files),
+                ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files)
+                or f"[experiments](../fast/experiments/README.md): {claim.experiment}",
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
             )
         )

@@ -20,16 +20,17 @@ SEEDS = (0, 1, 2, 3, 4)
 
 
 class Measure(NamedTuple):
-    """How a metric is called, and whether more of it is better."""
+    """How a metric is called, whether more of it is better, and digits after the point."""
 
     name: str
     higher_is_better: bool = False
+    digits: int = 4
 
 
 MEASURES: dict[Metric, Measure] = {
     "fcs": Measure("FCS"),
     "tv": Measure("TV"),
-    "separation": Measure("steps until told apart"),
+    "separation": Measure("steps until told apart", digits=0),
     "memory": Measure("KL(s), nats"),
     "best": Measure("mean log R of the 20 best", higher_is_better=True),
 }

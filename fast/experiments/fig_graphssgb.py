@@ -18,7 +18,12 @@ EXPERIMENT = Experiment(
             f"{tenths / 10}", GraphsConfig(alpha=tenths / 10, steps=1_000, evaluations=4), MODELS
         )
     ),
-    finding="",
+    finding=(
+        "As claimed, for every alpha and seed: the Markovian TV is |alpha - 1/2| to four "
+        "digits, that with memory below 0.0015. At alpha = 0.5 there is nothing to gain. That "
+        "memory can do this is proved (prop:temporal_gnns); here it is seen that gradient "
+        "descent finds it."
+    ),
     draw="rows",
     compared=("GCN", "temporal GCN"),
 )

@@ -31,7 +31,8 @@ How to read the tables: "paper" is the number that the paper prints; ours is mea
 deviation (number of seeds). "Uniform policy" is the untrained sampler that chooses uniformly among
 the legal actions, "exact sampling" what as many exact samples would reach (0 where nothing is
 sampled). No number means anything without these two. The last column is the paired difference over
-seeds, with a bootstrap interval of 95 %: of training seeds on one instance, not of instances.
+seeds, with a bootstrap interval of 95 %: of training seeds on one instance, not of instances. It
+decides if the interval excludes zero and the difference is at least 0.001.
 Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row;
 seconds are of one core of a shared machine, and say little beyond a factor of two. The models:
 

@@ -20,6 +20,8 @@ from reference.errors import InputError
 FORMAT = 1
 RESAMPLES = 10_000
 TOP = 20
+# Differences of TV or FCS below this are none: some models agree to five digits.
+NEGLIGIBLE = 0.001
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,11 @@ class Summary:
     spread: float
     count: int
 
-    def __str__(self) -> str:
+    def text(self, digits: int) -> str:
+        """Mean ± standard deviation (number of seeds)."""
         if self.count == 1:
-            return f"{self.mean:.4f} (1)"
-        return f"{self.mean:.4f} ± {self.spread:.4f} ({self.count})"
+            return f"{self.mean:.{digits}f} (1)"
+        return f"{self.mean:.{digits}f} ± {self.spread:.{digits}f} ({self.count})"
 
 
 def summary(runs: list[Run], metric: Metric, of: str = "learned") -> Summary | None:
@@ -177,7 +180,10 @@ def summary(runs: list[Run], metric: Metric, of: str = "learned") -> Summary | N
 
 @dataclass(frozen=True)
 class Difference:
-    """The second column minus the first, paired by seed: mean, and bootstrap interval of 95 %."""
+    """The second column minus the first, paired by seed: mean, and bootstrap interval of 95 %.
+
+    A difference decides if its interval excludes zero, and if it is not negligible.
+    """
 
     mean: float
     low: float
@@ -186,11 +192,12 @@ class Difference:
 
     @property
     def decides(self) -> bool:
-        """Whether the interval excludes zero."""
-        return self.low > 0 or self.high < 0
+        """Whether one column is better."""
+        return abs(self.mean) >= NEGLIGIBLE and (self.low > 0 or self.high < 0)
 
-    def __str__(self) -> str:
-        return f"{self.mean:+.4f} [{self.low:+.4f}, {self.high:+.4f}]"
+    def text(self, digits: int) -> str:
+        """The mean and its interval."""
+        return f"{self.mean:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
 
 
 def difference(first: list[Run], second: list[Run], metric: Metric) -> Difference | None:

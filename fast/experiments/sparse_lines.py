@@ -43,7 +43,14 @@ SEPARATION = Experiment(
     ),
     metric="separation",
     cells=CELLS,
-    finding="",
+    finding=(
+        "Reproduced for integers, not for one-hot states. With psi(p_i) = i and one hidden "
+        "layer the Markovian KL stays near 0 to the end, as the paper says, and the recurrence "
+        "is apart within 200 steps. A Markovian network of three layers is apart after several "
+        "hundred: the factor is about 3, and not 100. One-hot, every model is apart at the "
+        "first look: the aliasing is of the embedding, which memory is one cure of, and another "
+        "embedding a cheaper one."
+    ),
     draw="probe",
     compared=("Markovian", "recurrence"),
 )
@@ -55,7 +62,11 @@ CONVERGENCE = Experiment(
     setting=SETTING,
     metric="tv",
     cells=CELLS,
-    finding="",
+    finding=(
+        "Reproduced for integers: the Markovian network of the paper misses a mode (TV 0.5), "
+        "the recurrence does not. One-hot, both fit, the Markovian networks to more digits. The "
+        "best on integers is GRU+, ahead of an equally deep Markovian network."
+    ),
     draw="curves",
     compared=("Markovian", "recurrence"),
 )

@@ -34,6 +34,7 @@ def header(experiment: Experiment) -> list[str]:
 def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
     """One row per instance: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
     metric, found = experiment.metric, []
+    digits = MEASURES[metric].digits
     for row in experiment.rows:
         of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
         quoted = [
@@ -52,9 +53,9 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
             [
                 row,
                 *quoted,
-                *("not run" if cell is None else str(cell) for cell in ours),
-                *("-" if cell is None else f"{cell.mean:.4f}" for cell in others),
-                "-" if gap is None else str(gap),
+                *("not run" if cell is None else cell.text(digits) for cell in ours),
+                *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
+                "-" if gap is None else gap.text(digits),
             ]
         )
     return found
@@ -90,7 +91,8 @@ def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
     known = [gap for gap in gaps if gap is not None]
     if not known:
         return "not run yet"
-    lower, higher = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
+    lower = sum(gap.decides and gap.mean < 0 for gap in known)
+    higher = sum(gap.decides and gap.mean > 0 for gap in known)
     upwards = MEASURES[experiment.metric].higher_is_better
     better, worse = (higher, lower) if upwards else (lower, higher)
     rest = len(known) - better - worse
