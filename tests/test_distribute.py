@@ -47,7 +47,6 @@ TINY = SetsConfig(
     parameters=2_000,
     batch=16,
     steps=600,
-    learning_rate=3e-3,
     checkpoint_every=100,
     evaluations=1,
 )
@@ -82,8 +81,8 @@ def test_the_aggregate_learns_the_product_within_what_n6_allows(
     assert direct.tv is not None
     untrained = found.reports["aggregate"].uniform.tv
     assert untrained is not None
-    assert untrained.mean > 0.2
-    assert aggregate.tv.mean < 0.1
+    assert untrained.mean > 0.15
+    assert aggregate.tv.mean < 0.05
     assert found.predicted is not None
     assert found.direct_bound is not None
     assert aggregate.tv.mean <= found.predicted[0] < 1
@@ -127,7 +126,7 @@ def test_a_finished_experiment_is_read_and_not_done_again(
 
 
 def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
-    config = replace(TINY, dynamics="markov", seeds=2, out=tmp_path / "stream")
+    config = replace(TINY, dynamics="markov", utility_seed=3, seeds=2, out=tmp_path / "stream")
     plan = Streamed(config, 2)
     runs = plan.runs()
     assert [runs[f"chunk-{t}"].covered for t in range(2)] == [(0,), (0, 1)]
@@ -148,7 +147,7 @@ def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
     untrained = found.reports["chunk-1"].uniform.tv
     assert untrained is not None
     assert before["step"] == 0
-    assert max(before["tv"]) < untrained.mean - 0.05
+    assert max(before["tv"]) < untrained.mean - 0.2
 
 
 def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:

@@ -18,6 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from types import TracebackType
 from typing import Any
 
 from fast.config import TrainConfig
@@ -50,6 +51,18 @@ class LocalProcesses(ThreadPoolExecutor):
     def submit(self, task: Any, /, *args: Any, **options: Any) -> Future[Any]:
         """Schedules a task, which has to be importable by name."""
         return super().submit(_in_a_process, task, *args, **options)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        # After Ctrl-C nobody waits for the runs: they go on from their checkpoints when resumed.
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            for process in multiprocessing.active_children():
+                process.terminate()
+        return super().__exit__(kind, error, trace)
 
 
 def _in_a_process(task: Any, /, *args: Any, **options: Any) -> Any:
@@ -153,9 +166,8 @@ def run_all(
             if not ended:
                 say("  ".join(f"{name} {_done(runs[name])}" for name in going.values()))
     except KeyboardInterrupt:
-        executor.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        for future in going:
+            future.cancel()
         raise
     if failed:
         raise RunsFailedError(_told(runs, failed, waiting, lost))
