@@ -136,17 +136,11 @@ class TrainConfig(ABC):
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
     def __post_init__(self) -> None:
+        counts: tuple[str, ...]
         counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
-        for name in (
-            *counts,
-            "heads",
-            "seeds",
-            "devices",
-            "replay_capacity",
-            "max_states",
-            "law_samples",
-            "parts",
-        ):
+        counts += ("heads", "seeds", "devices", "replay_capacity", "max_states", "law_samples")
+        counts += ("parts",)
+        for name in counts:
             self._require(name, getattr(self, name) >= 1, "be at least 1")
         self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
         scales = ("latent_scale", "slow_scale")

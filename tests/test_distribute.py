@@ -33,7 +33,7 @@ from fast.given import factors_left
 from fast.job import complete, train
 from fast.objectives import Given
 from fast.runs import load_config, read_metrics
-from fast.tasks import GridConfig, PreferenceConfig, SetsConfig
+from fast.tasks import GridConfig, PreferenceConfig, SetsConfig, from_json, to_json
 from fast.training import make_trainer
 from reference import InputError, TooLargeError
 
@@ -177,6 +177,12 @@ def clients_to_kill(plan: Plan[Any], out: Path) -> dict[str, Any]:
     return {n: replace(runs[n], out=out / n) for n in ("client-0", "client-1")}
 
 
+@pytest.fixture
+def programs_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a process that is started again find what the first one compiled."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "programs"))
+
+
 def check_killed(
     plan: Plan[Any], out: Path, executor: Executor, pids: Callable[[], list[int]]
 ) -> list[str]:
@@ -208,6 +214,7 @@ def check_killed(
     return said
 
 
+@pytest.mark.usefixtures("programs_kept")
 def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
     finished: tuple[Plan[Any], Comparison], tmp_path: Path
 ) -> None:
@@ -219,6 +226,7 @@ def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
     assert sum("its worker died" in line for line in said) == 1
 
 
+@pytest.mark.usefixtures("programs_kept")
 def test_dask_starts_a_killed_workers_client_again(
     finished: tuple[Plan[Any], Comparison], tmp_path: Path
 ) -> None:
@@ -236,9 +244,15 @@ def test_dask_starts_a_killed_workers_client_again(
         check_killed(finished[0], tmp_path, executor, pids)
 
 
-def test_a_scheduler_that_does_not_answer_is_said_to() -> None:
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("nowhere.json", "there is no scheduler file"), ("nope://x", "'nope://x' does not answer")],
+)
+def test_a_dask_scheduler_that_is_not_there_is_said_to_be_missing(
+    address: str, message: str
+) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
-    with pytest.raises(InputError, match="does not answer"), dask_executor("nowhere.json"):
+    with pytest.raises(InputError, match=message), dask_executor(address):
         pass
 
 
@@ -309,7 +323,7 @@ def test_given_runs_must_be_finished_whole_and_the_same(
     with pytest.raises(InputError, match="is damaged"):
         train(replace(config, out=tmp_path / "new"))
     with pytest.raises(InputError, match="warm, but the network of the given run"):
-        train(replace(config, given=(clients[1],), warm=True, out=tmp_path / "new"))
+        train(replace(config, given=(clients[0],), warm=True, out=tmp_path / "new"))
 
 
 PARTS = replace(TINY, parts=3)
@@ -383,6 +397,12 @@ def test_plans_survive_json(tmp_path: Path) -> None:
             plan_from_json({**data, "colour": "red"}, tmp_path)
 
 
+def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:
+    assert not set(to_json(TINY)) & {"parts", "factors", "given", "warm"}
+    config = replace(TINY, parts=2, factors=(0, 1), given=(Path("a"),), warm=True)
+    assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
+
+
 def test_too_many_trajectories_to_go_through_are_refused() -> None:
     large: Any = SimpleNamespace(dag=SimpleNamespace(trajectory_count=10**7))
     with pytest.raises(TooLargeError, match=r"1e\+07 trajectories"):
@@ -401,6 +421,7 @@ def pdai(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.usefixtures("programs_kept")
 def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: Path) -> None:
     options = ["--items", "5", "--size", "2", "--dynamics", "markov", "--steps", "400"]
     options += ["--parameters", "2000", "--batch", "16", "--checkpoint-every", "100"]

@@ -18,6 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -92,6 +93,11 @@ def dask_executor(address: str) -> Iterator[Executor]:
             "--scheduler needs dask.distributed: install the extra, pip install -e '.[dask]'"
         ) from None
     kind = "scheduler_file" if address.endswith(".json") else "address"
+    if kind == "scheduler_file" and not Path(address).is_file():
+        raise InputError(
+            f"there is no scheduler file {address!r}: start `dask scheduler --scheduler-file "
+            f"{address}`, and wait until it has written the file"
+        )
     try:
         client = Client(**{kind: address}, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
