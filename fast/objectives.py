@@ -152,9 +152,7 @@ def loss_and_gradient(
     def loss_of(terms: Array, log_z: Array) -> tuple[Array, Array]:
         log_p_f, log_p_b, log_flow = terms
         whole = Steps(log_p_f, log_p_b, log_flow, everyone.active, everyone.log_reward)
-        if others:
-            return _contrast(combined_ratio(whole, others, rewarded=given.rewarded))
-        return _loss(config, whole, log_z)
+        return _loss(config, whole, log_z, others, given.rewarded)
 
     (loss, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
         jnp.stack(everyone[:3]), sampler.log_z
@@ -169,29 +167,29 @@ def loss_and_gradient(
 def combined_ratio(
     steps: Steps, given: Sequence[Steps], *, rewarded: bool
 ) -> Float[Array, " batch"]:
-    """The log ratio of a step of a stream, whose own reward counts, or of an aggregate."""
+    """The log ratio of a run that is given nothing, of a step of a stream, or of an aggregate."""
+    if not given:
+        return log_ratio(steps)
     if rewarded:
         (previous,) = given
         return streaming_ratio(steps, previous)
     return aggregated_ratio(steps, given)
 
 
-def _loss(config: TrainConfig, steps: Steps, log_z: Array) -> tuple[Array, Array]:
+def _loss(
+    config: TrainConfig, steps: Steps, log_z: Array, given: Sequence[Steps], rewarded: bool
+) -> tuple[Array, Array]:
     """The loss, and an estimate of `log Z`."""
     penalty = PENALTIES[config.penalty]
     if config.loss == "tb":
         return tb(steps, log_z, penalty), log_z
     if config.loss == "log_variance":
-        return _contrast(log_ratio(steps))
+        ratios = combined_ratio(steps, given, rewarded=rewarded)
+        return log_variance(ratios), -jnp.mean(ratios)
     flow_at_start = steps.log_flow[0, 0]
     if config.loss == "db":
         return db(steps, penalty), flow_at_start
     return subtb(steps, config.subtb_lambda, penalty), flow_at_start
-
-
-def _contrast(ratios: Float[Array, " batch"]) -> tuple[Array, Array]:
-    """The variance loss, and the `log Z` that is best for the batch."""
-    return log_variance(ratios), -jnp.mean(ratios)
 
 
 def _flow_matching(

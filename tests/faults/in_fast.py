@@ -86,7 +86,7 @@ FAULTS = (
         f"{COMBINED}::test_the_loss_of_given_samplers_is_the_one_written_by_hand[aggregate]",
     ),
     Fault(
-        "chunk-without-its-reward",
+        "stream-forgets-its-chunk",
         "A step of a stream forgets the reward of its own chunk.",
         "fast/objectives.py",
         "        return streaming_ratio(steps, previous)",
