@@ -35,10 +35,10 @@ def comparison_table(comparison: Comparison) -> Table:
     table = Table(title=f"{comparison.combined}, and trained on the product itself")
     columns = {comparison.combined: combined.learned, "on the product": direct.learned}
     _add_figures(table, combined, columns)
-    table.add_row("trajectories drawn, by all runs", f"{alone:,}", f"{drawn[DIRECT]:,}")
+    table.add_row("trajectories drawn in all", f"{alone:,}", f"{drawn[DIRECT]:,}")
     if comparison.predicted is not None and comparison.direct_bound is not None:
         bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
-        table.add_row("largest TV that the residuals allow (N6, N5)", *bounds)
+        table.add_row("TV that residuals allow (N6, N5)", *bounds)
     else:
         table.caption = "too many trajectories to bound TV by the residuals of all"
     return table
