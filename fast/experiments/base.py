@@ -31,7 +31,7 @@ MEASURES: dict[Metric, Measure] = {
     "fcs": Measure("FCS"),
     "tv": Measure("TV"),
     "separation": Measure("steps until told apart", digits=0),
-    "memory": Measure("KL(s), nats"),
+    "memory": Measure("KL(s), nats", digits=6),
     "best": Measure("mean log R of the 20 best", higher_is_better=True),
 }
 # Half of the KL between the action laws at p_3 and p_2 of the optimal policy on sparse Lines.
