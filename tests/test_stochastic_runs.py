@@ -24,6 +24,7 @@ from fast.stochastic.config import (
     to_json,
 )
 from fast.stochastic.densities import Normal
+from fast.stochastic.job import train_stochastic
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.training import make_stochastic_trainer
 from reference import InputError
@@ -105,6 +106,14 @@ def test_every_problem_trains_and_its_options_survive(config: Any) -> None:
     # Of a deterministic latent, the densities are not trained, but for the decay of weights.
     assert all(moved) if config.is_stochastic else any(moved)
     assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    config = StochasticLines(length=2, width=4, batch=4, steps=100, learning_rate=1e30, out=out)
+    with pytest.raises(InputError, match=r"the loss of seed 0 became \w+ at step"):
+        train_stochastic(config)
+    assert (out / "checkpoint.eqx").is_file()
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])
