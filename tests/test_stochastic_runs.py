@@ -14,6 +14,7 @@ import jax
 import numpy as np
 import pytest
 
+from fast import tasks
 from fast.environments import make_environment
 from fast.stochastic.config import (
     TASKS,
@@ -175,3 +176,8 @@ def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
         with pytest.raises(InputError, match=message):
             from_json(wrong, "config.json")
     assert set(TASKS) == {"lines", "grid", "rings"}
+
+
+def test_commands_for_other_runs_say_what_this_one_is() -> None:
+    with pytest.raises(InputError, match="a run with a random latent, which `pdai stochastic`"):
+        tasks.from_json(to_json(StochasticLines()), "config.json")

@@ -49,6 +49,11 @@ def from_json(data: dict[str, Any], source: str) -> TrainConfig:
         InputError: if it is of another format, or its fields are not those of its problem.
     """
     values = dict(data)
+    if "stochastic_format" in values:
+        raise InputError(
+            f"{source} is of a run with a random latent, which `pdai stochastic` continues and "
+            "reports, and no other command reads"
+        )
     version, name = values.pop("format", None), values.pop("problem", None)
     if version != FORMAT:
         raise InputError(
