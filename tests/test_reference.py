@@ -181,6 +181,11 @@ def test_fcs_batches_of_empty_cells_count_as_disjoint() -> None:
     assert fcs_estimate(p, q, np.array([[0, 1], [0, 2]])).mean == 1.0
 
 
+def test_fcs_batches_that_are_empty_under_both_laws_count_as_agreement() -> None:
+    p, q = np.array([0.0, 0.0, 1.0, 3.0]), np.array([0.0, 0.0, 3.0, 1.0])
+    assert fcs_estimate(p, q, np.array([[0, 1], [2, 3]])).mean == 0.25
+
+
 def test_uniform_batches_hold_distinct_terminals() -> None:
     batches = uniform_batches(50, 20, 30, seed=0)
     assert batches.shape == (30, 20)
