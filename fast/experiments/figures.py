@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fast.experiments.base import Experiment
 from fast.experiments.results import Run, summary
-from fast.experiments.tables import at, metric_name
+from fast.experiments.tables import at, floor, metric_name, untrained
 from fast.plotting import MARKOVIAN, PATH_DEPENDENT, TARGET
 
 # Okabe and Ito's colours; the two families have theirs everywhere.
@@ -74,10 +74,10 @@ def _curves(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) ->
             steps = [step for step, _ in of_cell[0].curve]
             values = np.array([[value for _, value in run.curve] for run in of_cell])
             _band(axis, steps, values, color=colour, label=model)
-    floor = summary(list(runs), "tv", "exact")
-    if floor is not None and floor.mean > 0:
-        axis.axhline(floor.mean, color=TARGET, ls="--", lw=1, label="exact sampling")
-    axis.set(xlabel="step", ylabel=f"TV ({runs[0].tv_kind})", ylim=(0, None))
+    reached = floor(runs, row, "tv")
+    if reached is not None and reached.mean > 0:
+        axis.axhline(reached.mean, color=TARGET, ls="--", lw=1, label="exact sampling")
+    axis.set(xlabel="step", ylabel=metric_name(experiment, runs), ylim=(0, None))
 
 
 def _probe(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> None:
@@ -122,14 +122,10 @@ def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
             capsize=3,
             label=model,
         )
-    for of, style in (("uniform", ":"), ("exact", "--")):
-        line = [
-            summary([r for r in runs if r.row == row], experiment.metric, of)
-            for row in experiment.rows
-        ]
+    for name, style, of in (("uniform policy", ":", untrained), ("exact sampling", "--", floor)):
+        line = [of(runs, row, experiment.metric) for row in experiment.rows]
         if any(s is not None and s.mean > 0 for s in line):
             heights = [np.nan if s is None else s.mean for s in line]
-            name = {"uniform": "uniform policy", "exact": "exact sampling"}[of]
             axis.plot(places, heights, style, color=TARGET, lw=1.2, label=name)
     axis.set_xticks(places, experiment.rows)
     axis.set(ylabel=metric_name(experiment, runs), ylim=(0, None))

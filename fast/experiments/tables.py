@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from fast.experiments.base import MEASURES, Cell, Experiment
-from fast.experiments.results import Difference, Run, difference, summary
+from fast.experiments.base import MEASURES, Cell, Experiment, Metric
+from fast.experiments.results import Difference, Run, Summary, difference, summary
 
 
 def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
@@ -45,9 +45,8 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
             if any(cell.paper for cell in experiment.cells if cell.model == model)
         ]
         ours = [summary(at(runs, row, model), metric) for model in experiment.models]
-        any_runs = [run for run in runs if run.row == row]
         # Without spread: it is a single sampler, measured again with other samples.
-        others = [summary(any_runs, metric, of) for of in ("uniform", "exact")]
+        others = [untrained(runs, row, metric), floor(runs, row, metric)]
         gap = compared(experiment, runs, row)
         found.append(
             [
@@ -59,6 +58,18 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
             ]
         )
     return found
+
+
+def untrained(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
+    """What the uniform policy has."""
+    return summary([run for run in runs if run.row == row], metric, "uniform")
+
+
+def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
+    """What exact sampling has, where a law is sampled; else 0."""
+    of_row = [run for run in runs if run.row == row]
+    sampled = [run for run in of_row if run.tv_kind == "sampled"]
+    return summary(sampled or of_row, metric, "exact")
 
 
 def compared(experiment: Experiment, runs: Sequence[Run], row: str) -> Difference | None:
