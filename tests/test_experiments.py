@@ -131,7 +131,7 @@ def test_the_verdict_follows_the_intervals() -> None:
     assert judged(-0.1, 0.0) == "reproduced"
     assert judged(+0.1, 0.0) == "not reproduced"
     assert judged(+0.1, 0.05) == "not reproduced"
-    assert verdict(experiment, []) == "not run yet"
+    assert verdict(experiment, []) == "open: not run yet"
     best = dataclasses.replace(experiment, metric="best")
     probes = [{"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["a", 2.0]]}]
     better = [{"step": 1, "learned": [["a", 2.0], ["c", 1.5]], "uniform": [["a", 2.0]]}]

@@ -101,7 +101,7 @@ def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
     gaps = [compared(experiment, runs, row) for row in experiment.rows]
     known = [gap for gap in gaps if gap is not None]
     if not known:
-        return "not run yet"
+        return "open: fewer than three seeds so far" if runs else "open: not run yet"
     lower = sum(gap.decides and gap.mean < 0 for gap in known)
     higher = sum(gap.decides and gap.mean > 0 for gap in known)
     upwards = MEASURES[experiment.metric].higher_is_better
