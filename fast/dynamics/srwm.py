@@ -99,10 +99,11 @@ class SRWM(AbstractDynamics[SRWMLatent]):
             be absorbed by the head's first layer.
 
     On the 16 x 16 grid with little exploration (`tests/benchmarks/modes.py`: 2,000 steps, epsilon
-    0.05, seeds 0, 1, 2) the printed form found 1, 1, 1 of the four modes, with the skip 1, 2, 1,
-    with three hidden layers in the head 1, 1, 1, with the stable read (write_key "k", erase
-    "after") 1, 1, 1; a GRU found 4, 4, 1 and the Markovian policy 2, 4, 2. What helps it there is
-    exploration: the task's default is epsilon 0.5, with the skip.
+    0.05, learning rate 1e-3, seeds 0, 1, 2) the printed form found 1, 1, 1 of the four modes, with
+    a skip connection (of the embedded state, then) 1, 2, 1, with three hidden layers in the head 1,
+    1, 1, with the stable read (write_key "k", erase "after") 1, 1, 1; a GRU found 4, 4, 1 and the
+    Markovian policy 2, 4, 2. What helps it there is exploration: the task's default is epsilon 0.5,
+    with the skip. `pdai reproduce study:srwm` asks again, with more changes and seeds.
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
