@@ -409,17 +409,23 @@ def test_too_many_trajectories_to_go_through_are_refused() -> None:
         all_trajectories(large)
 
 
+# A shell that runs the tests in the background lets its children ignore Ctrl-C.
+COMMAND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("fast", run_name="__main__")
+"""
+
+
 def pdai(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "fast", *arguments],
+        [sys.executable, "-c", COMMAND, *arguments],
         cwd=cwd,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs the tests in the background lets its children ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -275,8 +275,8 @@ def test_results_survive_being_written(tmp_path: Path) -> None:
     assert found[0].value("tv") == 0.3141593
     (line,) = rows(experiment, found)
     assert len(line) == len(header(experiment))
-    assert line[:4] == ["N = 3", "0.5 ± 0.1", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
-    assert compared(experiment, found, "N = 3") is not None
+    assert line[:4] == ["N = 3", "0.500 ± 0.100", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
+    assert compared(experiment, found, "N = 3", experiment.compared) is not None
 
 
 def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:

@@ -15,7 +15,7 @@ Metric = Literal["fcs", "tv", "separation", "memory", "best"]
 Drawing = Literal["curves", "rows", "laws", "probe", "none"]
 ProbeName = Literal["aliasing", "memory", "best"]
 
-MARKOVIAN, PRINTED = "Markovian", "SRWM"
+MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 SEEDS = (0, 1, 2, 3, 4)
 
 
@@ -109,6 +109,12 @@ class Experiment:
     def rows(self) -> tuple[str, ...]:
         """The rows, in order."""
         return tuple(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def comparisons(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of columns whose differences are shown: the paper's, and what memory brings."""
+        pairs = (self.compared, (MARKOVIAN, BEST), (RESET, BEST))
+        return tuple(dict.fromkeys(p for p in pairs if set(p) <= set(self.models)))
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ Chosen on the seeds and instances of `tuning.py`, none of which is reported.
 
 from typing import Any
 
+from fast.experiments import base
+
 Options = dict[str, Any]
 
 MARKOV: Options = {"dynamics": "markov", "skip": False, "learning_rate": 3e-3}
@@ -18,6 +20,6 @@ GRU_PLUS: Options = {
     "learning_rate": 3e-3,
 }
 
-MODELS: dict[str, Options] = {"Markovian": MARKOV, "SRWM": PRINTED, "GRU+": GRU_PLUS}
+MODELS: dict[str, Options] = {base.MARKOVIAN: MARKOV, base.PRINTED: PRINTED, base.BEST: GRU_PLUS}
 # Resetting tells what memory brings, where the state graph is no tree.
-WITH_RESET: dict[str, Options] = {**MODELS, "GRU+ reset": {**GRU_PLUS, "reset": True}}
+WITH_RESET: dict[str, Options] = {**MODELS, base.RESET: {**GRU_PLUS, "reset": True}}

@@ -30,9 +30,11 @@ table or figure, with every seed. `pdai reproduce LABEL` makes one anew, and `pd
 How to read the tables: "paper" is the number that the paper prints; ours is mean ± standard
 deviation (number of seeds). "Uniform policy" is the untrained sampler that chooses uniformly among
 the legal actions, "exact sampling" what as many exact samples would reach (0 where nothing is
-sampled). No number means anything without these two. The last column is the paired difference over
-seeds, with a bootstrap interval of 95 %: of training seeds on one instance, not of instances. It
-decides if the interval excludes zero and the difference is at least 0.001.
+sampled, as for the Markovian models of a table whose other laws are sampled). No number means
+anything without these two. Differences are paired over seeds, with a bootstrap interval of 95 %: of
+training seeds on one instance, not of instances. They decide if the interval excludes zero and the
+difference is at least 0.001; the first is the paper's claim, the others say what our best model and
+its memory bring.
 Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row;
 seconds are of one core of a shared machine, and say little beyond a factor of two. The models:
 
@@ -100,7 +102,7 @@ def report(experiments: Sequence[Experiment], results: Path = RESULTS) -> str:
     parts = [
         INTRODUCTION.strip(),
         "## Overview",
-        markdown(["", "what", "the paper's claim, by the last column"], overview),
+        markdown(["", "what", "the paper's claim, by paired differences"], overview),
         guide,
         *sections,
         correlation.section([runs for _, runs in stored]),

@@ -15,7 +15,6 @@ def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
 
 def header(experiment: Experiment) -> list[str]:
     """The names of the columns."""
-    first, second = experiment.compared
     quoted = [
         f"paper: {model}"
         for model in experiment.models
@@ -27,7 +26,7 @@ def header(experiment: Experiment) -> list[str]:
         *experiment.models,
         "uniform policy",
         "exact sampling",
-        f"{second} - {first} [95 %]",
+        *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
     ]
 
 
@@ -38,23 +37,21 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
     for row in experiment.rows:
         of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
         quoted = [
-            f"{of_row[model].paper.mean} ± {of_row[model].paper.spread}"  # type: ignore[union-attr]
-            if model in of_row and of_row[model].paper
-            else "-"
+            _quoted(of_row.get(model))
             for model in experiment.models
             if any(cell.paper for cell in experiment.cells if cell.model == model)
         ]
         ours = [summary(at(runs, row, model), metric) for model in experiment.models]
         # Without spread: it is a single sampler, measured again with other samples.
         others = [untrained(runs, row, metric), floor(runs, row, metric)]
-        gap = compared(experiment, runs, row)
+        gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
         found.append(
             [
                 row,
                 *quoted,
                 *("not run" if cell is None else cell.text(digits) for cell in ours),
                 *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
-                "-" if gap is None else gap.text(digits),
+                *("-" if gap is None else gap.text(digits) for gap in gaps),
             ]
         )
     return found
@@ -72,9 +69,18 @@ def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
     return summary(sampled or of_row, metric, "exact")
 
 
-def compared(experiment: Experiment, runs: Sequence[Run], row: str) -> Difference | None:
-    """The paired difference that decides, of one row."""
-    first, second = (at(runs, row, model) for model in experiment.compared)
+def _quoted(cell: Cell | None) -> str:
+    """The paper's number."""
+    if cell is None or cell.paper is None:
+        return "-"
+    return f"{cell.paper.mean:.3f} ± {cell.paper.spread:.3f}"
+
+
+def compared(
+    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
+) -> Difference | None:
+    """The paired difference of two columns, of one row."""
+    first, second = (at(runs, row, model) for model in pair)
     return difference(first, second, experiment.metric)
 
 
@@ -98,7 +104,7 @@ COSTS = ["", "model", "parameters", "steps of 128", "seconds"]
 
 def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
     """What the paired differences say of the paper's claim, that the second column is better."""
-    gaps = [compared(experiment, runs, row) for row in experiment.rows]
+    gaps = [compared(experiment, runs, row, experiment.compared) for row in experiment.rows]
     known = [gap for gap in gaps if gap is not None]
     if not known:
         return "open: fewer than three seeds so far" if runs else "open: not run yet"

@@ -21,6 +21,10 @@ from fast.policies import Policy
 from fast.replay import Buffer, add, empty_buffer
 from fast.rollout import Exploration, Trajectories, sample_trajectories
 from fast.steps import rows_of
+from fast.stochastic.densities import Normal
+from fast.stochastic.policy import StochasticPolicy, features_of
+from fast.stochastic.training import StochasticSampler
+from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_latent_trajectories
 from reference.problems import EdgeAddition, Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
 from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance, random_policy
@@ -33,6 +37,12 @@ ELSEWHERE = {
     "laws": "likewise",
     "losses": "with their derivatives: test_losses",
     "gradients": "compared with plain derivatives: test_gradients",
+    "distributed.certificates": "called from Python, on a whole problem: test_combined",
+    "experiments.probes": "likewise: test_probes",
+    "stochastic.evaluation": "likewise: test_stochastic",
+    "stochastic.moments": "NumPy",
+    "stochastic.policy.make_stochastic_policy": "makes what is compared here",
+    "stochastic.training.make_stochastic_trainer": "likewise: test_stochastic",
     "objectives": "made of parts that are compared here: test_gradients",
     "dynamics.rotations": "NumPy",
     "environments.graphs": "NumPy",
@@ -49,7 +59,7 @@ def kernel(part: str) -> Any:
 KERNELS = sorted(
     part
     for part in parts(modules())
-    if not any(part.startswith(module + ".") for module in ELSEWHERE)
+    if not any(f"{part}.".startswith(f"{module}.") for module in ELSEWHERE)
     and not inspect.isclass(kernel(part))
 )
 # These take another way if the policy is path-dependent.
@@ -69,6 +79,7 @@ class World(NamedTuple):
     trajectories: Trajectories
     buffer: Buffer
     scorer: EdgeScorer
+    latent: "Latents"
     rng: np.random.Generator
 
     @property
@@ -85,13 +96,51 @@ class World(NamedTuple):
         return jnp.asarray(self.rng.uniform(size=shape), jnp.float32)
 
 
+class Latents(NamedTuple):
+    """What a random latent adds."""
+
+    policy: StochasticPolicy
+    noise: Noise
+    trajectories: LatentTrajectories
+
+
 GRID = make_environment(Grid(2, 2))
+SIZE = 2
+TARGET = Normal.of((0.1, -0.2), (1.0, 0.3, 0.3, 2.0), SIZE)
 
 
 @eqx.filter_jit
 def beginning(policy: Policy, draws: Any) -> tuple[Trajectories, Buffer]:
     drawn, _ = sample_trajectories(policy, GRID, draws)
     return drawn, add(empty_buffer(GRID, 8), drawn.final, drawn.log_reward)
+
+
+@eqx.filter_jit
+def begun(policy: StochasticPolicy, noise: Noise) -> LatentTrajectories:
+    return sample_latent_trajectories(policy, GRID, noise)
+
+
+def latents(rng: np.random.Generator) -> Latents:
+    """A random policy, far from balance, and what it draws."""
+    features = jax.eval_shape(lambda: features_of(GRID, GRID.initial())).size
+    shapes = eqx.filter_eval_shape(
+        lambda key: StochasticPolicy(features, GRID.actions, SIZE, sigma=0.5, width=4, key=key),
+        jax.random.key(0),
+    )
+    policy = jax.tree.map(
+        lambda leaf: (
+            jnp.asarray(rng.normal(size=leaf.shape), jnp.float32)
+            if isinstance(leaf, jax.ShapeDtypeStruct)
+            else leaf
+        ),
+        shapes,
+    )
+    times = GRID.horizon + 1
+    noise = Noise(
+        jnp.asarray(rng.uniform(size=(times, BATCH)), jnp.float32),
+        jnp.asarray(rng.normal(size=(times, BATCH, SIZE)), jnp.float32),
+    )
+    return Latents(policy, noise, begun(policy, noise))
 
 
 @functools.cache
@@ -112,7 +161,7 @@ def world(dynamics: Any, seed: int) -> World:
     draws = jnp.asarray(rng.uniform(size=(GRID.horizon, BATCH)), jnp.float32)
     drawn, buffer = beginning(policy, draws)
     scorer = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), scorers())
-    return World(GRID, policy, draws, drawn, buffer, scorer, rng)
+    return World(GRID, policy, draws, drawn, buffer, scorer, latents(rng), rng)
 
 
 # By the name of a parameter, or of a parameter of one function or class.
@@ -154,6 +203,26 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "values": lambda w: w.normal(2, 3, 4),
     "writes": lambda w: w.normal(2, 3, 4),
     "x": lambda w: w.uniform(BATCH, w.features),
+    "component": lambda w: jnp.asarray(w.rng.integers(4, size=BATCH)),
+    "following": lambda w: w.uniform(BATCH, w.features + 1),
+    "gradient": lambda w: "reparameterised",
+    "latent": lambda w: w.normal(BATCH, SIZE),
+    "latents": lambda w: w.latent.trajectories.latents,
+    "log_scale": lambda w: w.normal(BATCH, SIZE),
+    "mean": lambda w: w.normal(BATCH, SIZE),
+    "noise": lambda w: w.latent.noise,
+    "stochastic.densities.Mixture.noise": lambda w: w.normal(BATCH, SIZE),
+    "stochastic.densities.Mixture.self": lambda w: w.latent.policy.start,
+    "stochastic.densities.Normal.self": lambda w: TARGET,
+    "stochastic.policy.StochasticPolicy.self": lambda w: w.latent.policy,
+    "stochastic.trajectories.policy": lambda w: w.latent.policy,
+    "stochastic.trajectories.trajectories": lambda w: w.latent.trajectories,
+    "stochastic.training.trajectories": lambda w: w.latent.trajectories,
+    "sampler": lambda w: StochasticSampler(w.latent.policy, w.uniform()),
+    "seen": lambda w: w.uniform(BATCH, w.features + 1),
+    "size": lambda w: SIZE,
+    "state": lambda w: jax.tree.map(lambda leaf: leaf[0], w.trajectories.final),
+    "target": lambda w: TARGET,
 }
 
 
