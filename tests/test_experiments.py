@@ -240,7 +240,7 @@ def test_quick_and_all_are_every_experiment_shortened() -> None:
     quick = chosen("all", None, None, quick=True)
     assert [experiment.label for experiment in quick] == [*EXPERIMENTS]
     for experiment in quick:
-        assert len(experiment.seeds) == 2
+        assert len(experiment.seeds) == 1
         assert all(cell.config and cell.config.steps <= 200 for cell in experiment.cells)
     assert "PHO4" not in quick[[*EXPERIMENTS].index("tab:sequences")].rows
     assert "PHO4" in EXPERIMENTS["tab:sequences"].rows

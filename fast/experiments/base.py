@@ -122,18 +122,21 @@ class Experiment:
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
     def quick(self) -> "Experiment":
-        """The same with 200 steps and two seeds: that it runs, not what comes out."""
+        """The same with 200 steps and one seed: that it runs, not what comes out."""
         shorter = [
             dataclasses.replace(
                 cell,
                 config=dataclasses.replace(
-                    cell.config, steps=min(200, cell.config.steps), evaluations=2
+                    cell.config,
+                    steps=min(200, cell.config.steps),
+                    evaluations=2,
+                    law_samples=2**12,
                 ),
             )
             for cell in self.runnable
             if cell.config is not None
         ]
-        return dataclasses.replace(self, cells=tuple(shorter), seeds=self.seeds[:2])
+        return dataclasses.replace(self, cells=tuple(shorter), seeds=self.seeds[:1])
 
     @property
     def runnable(self) -> tuple[Cell, ...]:

@@ -70,7 +70,6 @@ def section(experiment: Experiment, runs: Sequence[Run]) -> str:
         f"{metric_name(experiment, runs)}, {better} is better:",
         markdown(header(experiment), rows(experiment, runs)),
         f"Verdict: {verdict(experiment, runs)}." if experiment.claim else "",
-        experiment.finding,
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -91,7 +90,8 @@ def report(experiments: Sequence[Experiment], results: Path = RESULTS) -> str:
     ]
     sections = []
     for experiment, runs in stored:
-        text = section(experiment, runs)
+        # What was found is of the stored results: it is not said of those that somebody else makes.
+        text = f"{section(experiment, runs)}\n\n{experiment.finding}".rstrip()
         if experiment.draw != "none" and runs:
             text += f"\n\n![{experiment.title}](results/{experiment.slug}.png)"
         if runs:
