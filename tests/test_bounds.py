@@ -76,3 +76,8 @@ def test_floats_stay_within_the_roundings_of_the_graph() -> None:
 def test_bounds_refuse_what_they_cannot_bound(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_no_bound_on_total_variation_is_above_one() -> None:
+    assert tv_bound_from_loss(1e6, 0.5) == 1.0
+    assert tv_bound_from_loss(0.01, 1.0) < 0.05

@@ -108,3 +108,20 @@ def test_memory_of_a_policy_on_another_lift_is_refused() -> None:
     lifted = lift(DIAMOND, History())
     with pytest.raises(InputError, match="not live on this lift"):
         memory_kl(lifted, ForwardPolicy.uniform(DIAMOND, FLOAT64))
+
+
+def test_laws_of_batches_in_floats_may_miss_one_by_their_rounding() -> None:
+    p, q = [0.5, 0.25, 0.25], [0.25, 0.25, 0.5]
+    # Ten times 0.1 is 1 - 1e-16; more than that is a mistake.
+    batches = {(i % 3,): 0.1 for i in range(3)} | {(i % 3, (i + 1) % 3): 0.7 / 3 for i in range(3)}
+    assert sum(batches.values()) == pytest.approx(1.0, abs=3e-16)
+    assert 0 < fcs_under(p, q, batches) < 1
+    with pytest.raises(InputError, match="sums to"):
+        fcs_under(p, q, {(0,): 0.5, (1, 2): 0.5 + 1e-12})
+
+
+def test_a_state_that_neither_law_has_adds_nothing() -> None:
+    assert kl_divergence([0.0, 1.0], [0.0, 1.0]) == 0
+    assert kl_divergence([Fraction(0), Fraction(1)], [Fraction(0), Fraction(1)]) == 0
+    # Control: one that the first law has alone.
+    assert kl_divergence([0.5, 0.5], [0.0, 1.0]) == math.inf

@@ -252,3 +252,12 @@ def test_children_may_be_given_as_a_set_or_by_an_iterator() -> None:
     assert pointed_dag({"o": {"x"}, "x": set()}, terminals=["x"]).children == expected.children  # type: ignore[dict-item]
     with pytest.raises(InputError, match="terminal 'o' has the child 'x'"):
         pointed_dag({"o": {"x"}, "x": set()}, terminals=["o"])  # type: ignore[dict-item]
+
+
+def test_a_lift_may_have_exactly_as_many_states_as_allowed() -> None:
+    base = enumerate_dag(Grid(3))
+    whole = lift(base, History())
+    states = len(whole.dag.labels)
+    assert len(lift(base, History(), states).dag.labels) == states
+    with pytest.raises(TooLargeError, match=f"more than {states - 1} states"):
+        lift(base, History(), states - 1)
