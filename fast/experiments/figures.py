@@ -104,32 +104,45 @@ def _laws(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> N
 
 
 def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
-    """The metric of each column over the rows; dotted: the untrained policy."""
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    """The metric of each column over the rows: lines over numbers, else points on a log scale.
+
+    Crosses are the paper's numbers; dotted is the untrained policy, dashed exact sampling.
+    """
+    numeric = all(row.replace(",", "").replace(".", "").isdigit() for row in experiment.rows)
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
     places = np.arange(len(experiment.rows))
-    for model, colour in colours(experiment).items():
+    for number, (model, colour) in enumerate(colours(experiment).items()):
+        x = places if numeric else places + 0.12 * (number - (len(experiment.models) - 1) / 2)
         found = [summary(at(runs, row, model), experiment.metric) for row in experiment.rows]
-        known = [(x, s) for x, s in zip(places, found, strict=True) if s is not None]
         axis.errorbar(
-            [x for x, _ in known],
-            [s.mean for _, s in known],
-            [s.spread for _, s in known],
+            x,
+            [np.nan if s is None else s.mean for s in found],
+            [np.nan if s is None else s.spread for s in found],
             color=colour,
             marker="o",
             ms=4,
             lw=1.2,
+            ls="-" if numeric else "",
             capsize=3,
             label=model,
         )
+        quoted = {cell.row: cell.paper for cell in experiment.cells if cell.model == model}
+        heights = [np.nan if (q := quoted.get(row)) is None else q.mean for row in experiment.rows]
+        if not np.isnan(heights).all():
+            axis.plot(x, heights, "x", color=colour, ms=6, label=f"{model}, paper")
     for name, style, of in (("uniform policy", ":", untrained), ("exact sampling", "--", floor)):
         line = [of(runs, row, experiment.metric) for row in experiment.rows]
         if any(s is not None and s.mean > 0 for s in line):
             heights = [np.nan if s is None else s.mean for s in line]
             axis.plot(places, heights, style, color=TARGET, lw=1.2, label=name)
-    axis.set_xticks(places, experiment.rows)
-    axis.set(ylabel=metric_name(experiment, runs), ylim=(0, None))
+    axis.set_xticks(places, experiment.rows, rotation=0 if numeric else 30)
+    if not numeric:
+        for label in axis.get_xticklabels():
+            label.set_horizontalalignment("right")
+        axis.set_yscale("log")
+    axis.set(ylabel=metric_name(experiment, runs))
     axis.set_title(f"{experiment.label}: mean ± sd", fontsize=10)
     axis.grid(alpha=0.3)
-    axis.legend(frameon=False, fontsize=8)
+    figure.legend(frameon=False, fontsize=8, ncols=3, loc="outside lower center")
     return figure
