@@ -177,7 +177,8 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "environment": lambda w: w.environment,
     "exploration": lambda w: Exploration(w.uniform(), w.uniform()),
     "final": lambda w: w.trajectories.final,
-    "key": lambda w: jax.random.key(int(w.rng.integers(9))),
+    # Another in each world, whatever was drawn before.
+    "key": lambda w: jax.random.key(int(1e6 * float(w.draws[0, 0]))),
     "keys": lambda w: w.normal(2, 3, 4),
     "kind": lambda w: "reward",
     "later": lambda w: None,
