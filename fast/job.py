@@ -187,7 +187,7 @@ def _continue(
                 except jax.errors.JaxRuntimeError as error:
                     raise out_of_memory(error, config, folder) from error
                 seconds += time.perf_counter() - started
-                _check_finite(losses, config, step, folder)
+                check_finite(losses, config.seed, step, folder)
                 step += size
                 loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
                 append_metrics(
@@ -221,12 +221,17 @@ def _continue(
     return report
 
 
-def _check_finite(losses: Floats, config: TrainConfig, step: int, folder: Path) -> None:
+def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> None:
+    """Checks the losses of the steps after `step`, one row per seed.
+
+    Raises:
+        DivergedError: if one is no finite number; the message names its seed, step and the run.
+    """
     seed, bad = np.nonzero(~np.isfinite(losses))
     if bad.size:
         first = int(bad.argmin())
         raise DivergedError(
-            f"the loss of seed {config.seed + int(seed[first])} became "
+            f"the loss of seed {first_seed + int(seed[first])} became "
             f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
             f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
         )

@@ -171,6 +171,13 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     assert len(reproduce(tiny(), tmp_path, 1, told.append)) == 2
     assert len(told) == 2
     assert wanted(tiny((1,)), stored) == []
+    # Another seed: those that are there stay.
+    reproduce(tiny((1,)), tmp_path, 1, told.append)
+    everything = load(tmp_path / "tab_tiny.json")
+    assert sorted((r.model, r.seed) for r in everything) == [
+        (model, seed) for model in sorted(MODELS) for seed in (0, 1)
+    ]
+    assert wanted(tiny(), everything) == stored
     longer = dataclasses.replace(
         tiny(), cells=cells("N = 3", dataclasses.replace(TINY, steps=300), MODELS)
     )

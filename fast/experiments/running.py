@@ -52,7 +52,11 @@ def reproduce(
     """
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{experiment.slug}.json"
-    runs = wanted(experiment, load(path))
+    stored = load(path)
+    runs = wanted(experiment, stored)
+    # Seeds that are not asked for now are kept.
+    every = dataclasses.replace(experiment, seeds=tuple({run.seed for run in stored}))
+    others = [run for run in wanted(every, stored) if run.seed not in experiment.seeds]
     there = {(run.row, run.model, run.seed) for run in runs}
     missing = [
         Job(cell, dataclasses.replace(cell.config, seed=seed, out=_folder(out, cell, seed)))
@@ -68,7 +72,7 @@ def reproduce(
             cell, seed = job.cell, job.config.seed
             run = Run(cell.row, cell.model, seed, description(job.config, seed), **facts)
             runs.append(run)
-            save(path, experiment, runs)
+            save(path, experiment, [*runs, *others])
             value = run.value(experiment.metric)
             shown = "" if value is None else f": {experiment.metric} {value:.4f}"
             of = len(experiment.runnable) * len(experiment.seeds)

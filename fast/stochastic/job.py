@@ -13,6 +13,7 @@ from rich.table import Table
 from fast.bridge import Enumeration, enumerate_environment
 from fast.environments import AbstractEnvironment, make_environment
 from fast.interrupts import deferred_interrupts
+from fast.job import check_finite
 from fast.progress import Progress
 from fast.runs import (
     append_metrics,
@@ -153,7 +154,7 @@ def _continue(
             state, info = setup.trainer.advance(state, size)
             losses = np.asarray(info.loss, np.float64)
             seconds += time.perf_counter() - started
-            _check_finite(losses, config, step, folder)
+            check_finite(losses, config.seed, step, folder)
             step += size
             loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
             record = {"step": step, "loss": loss.tolist(), "log_z": log_z.tolist()}
@@ -201,17 +202,6 @@ def final_report(setup: StochasticSetup, state: StochasticState) -> StochasticRe
 def _parameters(setup: StochasticSetup, state: StochasticState) -> int:
     leaves = jax.tree.leaves(eqx.filter(state.sampler.policy, eqx.is_array))
     return int(sum(leaf.size for leaf in leaves)) // setup.config.seeds
-
-
-def _check_finite(losses: Any, config: StochasticConfig, step: int, folder: Path) -> None:
-    seed, bad = np.nonzero(~np.isfinite(losses))
-    if bad.size:
-        first = int(bad.argmin())
-        raise InputError(
-            f"the loss of seed {config.seed + int(seed[first])} became "
-            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
-            f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
-        )
 
 
 def _spread(values: tuple[float, ...]) -> str:

@@ -41,10 +41,7 @@ from fast.stochastic.trajectories import (
     sample_latent_trajectories,
     trace,
 )
-from fast.training import TrainInfo, make_optimizer
-
-# Trajectories that the first `log Z` is estimated from.
-FIRST_BATCH = 256
+from fast.training import FIRST_BATCH, TrainInfo, make_optimizer
 
 
 class StochasticSampler(eqx.Module):
