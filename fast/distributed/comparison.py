@@ -49,31 +49,52 @@ def compare(plan: Plan[Any], reports: Mapping[str, Report]) -> Comparison:
     runs = plan.runs()
     drawn = {name: run.steps * run.batch * run.seeds for name, run in runs.items()}
     ordered = {name: reports[name] for name in runs}
-    config = plan.config
-    if config.states() > config.max_states:
+    found = _oscillations(plan.config, runs)
+    if found is None:
         return Comparison(plan.combined, ordered, drawn)
-    problem = config.problem()
-    environment = build_environment(config, problem)
-    enumeration = enumerate_environment(problem, environment, config.max_states)
-    try:
-        found = _oscillations(runs, enumeration)
-    except TooLargeError:
-        return Comparison(plan.combined, ordered, drawn)
-    pieces = [values for name, values in found.items() if name != DIRECT]
     return Comparison(
         plan.combined,
         ordered,
         drawn,
         found,
-        [combined_tv_bound(of_seed) for of_seed in zip(*pieces, strict=True)],
+        _allowed({name: values for name, values in found.items() if name != DIRECT}),
         [tv_bound(value) for value in found[DIRECT]],
     )
 
 
+def allowed(config: TrainConfig, pieces: Mapping[str, TrainConfig]) -> list[float] | None:
+    """The bound on a combined sampler's TV, per seed (N6); None if it is too much to compute.
+
+    Args:
+        config: whose problem the combined sampler is for.
+        pieces: all runs that it is made of, its own included, finished.
+    """
+    found = _oscillations(config, pieces)
+    return None if found is None else _allowed(found)
+
+
+def _allowed(oscillations: Mapping[str, list[float]]) -> list[float]:
+    return [combined_tv_bound(of_seed) for of_seed in zip(*oscillations.values(), strict=True)]
+
+
 def _oscillations(
+    config: TrainConfig, runs: Mapping[str, TrainConfig]
+) -> dict[str, list[float]] | None:
+    """Those of every run, for every seed; None if there are too many trajectories."""
+    if config.states() > config.max_states:
+        return None
+    problem = config.problem()
+    environment = build_environment(config, problem)
+    enumeration = enumerate_environment(problem, environment, config.max_states)
+    try:
+        return _oscillations_of(runs, enumeration)
+    except TooLargeError:
+        return None
+
+
+def _oscillations_of(
     runs: Mapping[str, TrainConfig], enumeration: Enumeration
 ) -> dict[str, list[float]]:
-    """Those of every run, for every seed."""
     trajectories = all_trajectories(enumeration)
     names = {run.folder(): name for name, run in runs.items()}
     given = {name: tuple(names[path] for path in run.given) for name, run in runs.items()}

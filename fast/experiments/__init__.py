@@ -8,12 +8,14 @@ from pathlib import Path
 
 from fast.experiments import (
     ablations,
+    combined,
     fig_ap,
     fig_apx_m,
     fig_graphssgb,
     fig_linestraining,
     fig_setsa,
     grids,
+    random_latent,
     sparse_lines,
     srwm_study,
     tab_isingsa,
@@ -48,6 +50,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         ablations.WIDTHS,
         tab_isingsa.EXPERIMENT,
         srwm_study.EXPERIMENT,
+        combined.DISTRIBUTED,
+        combined.STREAMED,
+        random_latent.EXPERIMENT,
     )
 }
 

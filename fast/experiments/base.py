@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from fast.config import TrainConfig
+from fast.distributed.plan import Plan
+from fast.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best"]
@@ -17,6 +19,7 @@ ProbeName = Literal["aliasing", "memory", "best"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 SEEDS = (0, 1, 2, 3, 4)
+QUICK_STEPS = 200
 
 
 class Measure(NamedTuple):
@@ -53,14 +56,14 @@ class Cell:
         row: the instance, as the paper's table names it.
         model: the column.
         config: what is trained; its seed is replaced. None if a file that is not there is needed:
-            then what is stored is shown, and nothing is made.
+            then what is stored is shown, and nothing is made. A plan's combined sampler is shown.
         paper: the paper's number, if it prints one.
         probe: what else is measured while training.
     """
 
     row: str
     model: str
-    config: TrainConfig | None
+    config: Training | None
     paper: Quoted | None = None
     probe: ProbeName | None = None
 
@@ -81,6 +84,7 @@ class Experiment:
         draw: the figure: curves over steps, the metric over rows, learned laws, what the
             probe found, or none.
         compared: the columns whose paired difference decides, the paper's claim last.
+        also: further pairs whose differences are shown, where both are columns.
         seeds: those reported.
     """
 
@@ -93,6 +97,7 @@ class Experiment:
     setting: str = ""
     draw: Drawing = "curves"
     compared: tuple[str, str] = (MARKOVIAN, PRINTED)
+    also: tuple[tuple[str, str], ...] = ((MARKOVIAN, BEST), (RESET, BEST))
     seeds: tuple[int, ...] = SEEDS
 
     def __post_init__(self) -> None:
@@ -112,9 +117,14 @@ class Experiment:
 
     @property
     def comparisons(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of columns whose differences are shown: the paper's, and what memory brings."""
-        pairs = (self.compared, (MARKOVIAN, BEST), (RESET, BEST))
+        """The pairs of columns whose differences are shown."""
+        pairs = (self.compared, *self.also)
         return tuple(dict.fromkeys(p for p in pairs if set(p) <= set(self.models)))
+
+    @property
+    def is_combined(self) -> bool:
+        """Whether some samplers are combined of others."""
+        return any(isinstance(cell.config, Plan) for cell in self.cells)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -124,15 +134,7 @@ class Experiment:
     def quick(self) -> "Experiment":
         """The same with 200 steps and one seed: that it runs, not what comes out."""
         shorter = [
-            dataclasses.replace(
-                cell,
-                config=dataclasses.replace(
-                    cell.config,
-                    steps=min(200, cell.config.steps),
-                    evaluations=2,
-                    law_samples=2**12,
-                ),
-            )
+            dataclasses.replace(cell, config=shortened(cell.config, QUICK_STEPS))
             for cell in self.runnable
             if cell.config is not None
         ]

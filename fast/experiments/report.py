@@ -35,7 +35,8 @@ anything without these two. Differences are paired over seeds, with a bootstrap 
 training seeds on one instance, not of instances. They decide if the interval excludes zero and the
 difference is at least 0.001; the first is the paper's claim, the others say what our best model and
 its memory bring.
-Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row;
+Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row,
+unless it says otherwise;
 seconds are of one core of a shared machine, and say little beyond a factor of two. The models:
 
 | name | what |

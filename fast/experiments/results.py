@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fast.config import TrainConfig
 from fast.experiments.base import APART, Experiment, Metric
-from fast.tasks import to_json
+from fast.experiments.trainings import Training, defaults, description
 from reference.errors import InputError
 
 FORMAT = 1
@@ -43,6 +42,7 @@ class Run:
         curve: pairs of step and total variation.
         probes: what the probe found, one record per evaluation.
         law: learned and target probabilities, of problems with at most 64 terminals; else None.
+        bound: of a combined sampler, the TV that the residuals of its parts allow (N6); else None.
     """
 
     row: str
@@ -59,6 +59,7 @@ class Run:
     curve: list[list[float]]
     probes: list[dict[str, Any]]
     law: list[list[float]] | None
+    bound: float | None = None
 
     def value(self, metric: Metric, of: str = "learned") -> float | None:
         """A figure of the learned, uniform or exact sampler; None where it cannot be had."""
@@ -83,13 +84,6 @@ class Run:
         """The first step looked at where the KL is large; the number of steps if there is none."""
         apart = (record["step"] for record in self.probes if record["kl"] > APART)
         return float(next(apart, self.config["steps"]))
-
-
-def description(config: TrainConfig, seed: int) -> dict[str, Any]:
-    """The configuration of a run as stored: without paths, which differ between machines."""
-    # As it is read back: tuples are lists there.
-    data = json.loads(json.dumps(to_json(dataclasses.replace(config, seed=seed))))
-    return {name: Path(value).name if name == "table" else value for name, value in data.items()}
 
 
 def load(path: Path) -> list[Run]:
@@ -144,14 +138,12 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
     ]
 
 
-def _is_stored(stored: dict[str, Any], config: TrainConfig, seed: int) -> bool:
-    """Whether a run is of a configuration; an option that is newer must have its default."""
-    expected = description(config, seed)
-    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
+    """Whether a run is of a training; an option that is newer must have its default."""
+    expected, usual = description(training, seed), defaults(training)
     old = {name: value for name, value in expected.items() if name in stored}
     new = {name: value for name, value in expected.items() if name not in stored}
-    plain = json.loads(json.dumps({name: defaults[name] for name in new}))
-    return old == stored and new == plain
+    return old == stored and all(name in usual and usual[name] == new[name] for name in new)
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fast.config import TrainConfig
-from fast.experiments.base import Cell, Experiment, ProbeName
-from fast.experiments.results import Run, description, load, save, wanted
+from fast.experiments.base import Cell, Experiment
+from fast.experiments.results import Run, load, save, wanted
+from fast.experiments.trainings import Training, description, name, placed
 from reference.errors import InputError
-
-# Laws of more terminals are not stored.
-SMALL_LAW = 64
 
 
 def default_jobs() -> int:
@@ -29,10 +26,12 @@ def default_jobs() -> int:
 
 
 class Job(NamedTuple):
-    """A run to make: a cell of a table, and what is trained, with its seed and folder."""
+    """A run to make: a cell of a table, and what is trained for one seed of it."""
 
     cell: Cell
-    config: TrainConfig
+    seed: int
+    training: Training
+    folder: Path
 
 
 def reproduce(
@@ -59,7 +58,7 @@ def reproduce(
     others = [run for run in wanted(every, stored) if run.seed not in experiment.seeds]
     there = {(run.row, run.model, run.seed) for run in runs}
     missing = [
-        Job(cell, dataclasses.replace(cell.config, seed=seed, out=_folder(out, cell, seed)))
+        Job(cell, seed, cell.config, _folder(out, cell, seed))
         for seed in experiment.seeds
         for cell in experiment.runnable
         if cell.config is not None and (cell.row, cell.model, seed) not in there
@@ -67,10 +66,10 @@ def reproduce(
     if not missing:
         return runs
     with _pool(min(jobs, len(missing))) as pool:
-        futures = {pool.submit(run_one, job.config, job.cell.probe): job for job in missing}
+        futures = {pool.submit(run_one, job): job for job in missing}
         for done, (job, facts) in enumerate(_finished(futures), start=len(runs) + 1):
-            cell, seed = job.cell, job.config.seed
-            run = Run(cell.row, cell.model, seed, description(job.config, seed), **facts)
+            cell, seed = job.cell, job.seed
+            run = Run(cell.row, cell.model, seed, description(job.training, seed), **facts)
             runs.append(run)
             save(path, experiment, [*runs, *others])
             value = run.value(experiment.metric)
@@ -86,7 +85,7 @@ def _folder(out: Path, cell: Cell, seed: int) -> Path:
     assert config is not None
     facts = json.dumps([description(config, seed), cell.probe], sort_keys=True)
     digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
-    return out / "runs" / f"{config.problem_name}-{config.dynamics}-{seed}-{digest}"
+    return out / "runs" / f"{name(config)}-{seed}-{digest}"
 
 
 @contextlib.contextmanager
@@ -117,44 +116,24 @@ def _finished(futures: dict[Future[dict[str, Any]], Job]) -> Iterator[tuple[Job,
             yield job, future.result()
         except BrokenProcessPool:
             raise InputError(
-                f"a process that trained {job.cell.row}, {job.cell.model}, seed {job.config.seed} "
+                f"a process that trained {job.cell.row}, {job.cell.model}, seed {job.seed} "
                 "died, perhaps as memory ran out: the same command goes on where it stopped; use "
                 "--jobs 1 if it happens again"
             ) from None
 
 
-def run_one(config: TrainConfig, probe: ProbeName | None) -> dict[str, Any]:
-    """Trains one run, or goes on with it, and returns what is stored of it.
+def run_one(job: Job) -> dict[str, Any]:
+    """Trains what a job asks for, or goes on with it, and returns what is stored of it.
 
     Raises:
-        InputError: if its folder holds another run.
+        InputError: if its folder holds another training.
     """
     # Imported here: the process that only distributes runs needs no JAX.
-    from fast.experiments.probes import PROBES
-    from fast.job import complete
-    from fast.runs import load_law, read_json, read_metrics
+    from fast.experiments.facts import facts
 
-    folder = config.folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    job.folder.parent.mkdir(parents=True, exist_ok=True)
     with (
-        folder.with_name(folder.name + ".log").open("a") as log,
+        job.folder.with_name(job.folder.name + ".log").open("a") as log,
         contextlib.redirect_stderr(log),
     ):
-        complete(config, None if probe is None else PROBES[probe])
-    report = read_json(folder / "report.json")
-    records = read_metrics(folder)
-    learned, target = load_law(folder)
-    return {
-        "parameters": read_json(folder / "meta.json")["parameters"],
-        "seconds": report["seconds"],
-        "learned": report["learned"][0],
-        "uniform": report["uniform"],
-        "exact": report["exact"],
-        "tv_kind": report["tv_kind"],
-        "log_z": report["log_z"],
-        "curve": [[record["step"], record["tv"][0]] for record in records if "tv" in record],
-        "probes": [
-            {"step": record["step"], **record["probe"]} for record in records if "probe" in record
-        ],
-        "law": [learned[0].tolist(), target.tolist()] if len(target) <= SMALL_LAW else None,
-    }
+        return facts(placed(job.training, job.seed, job.folder), job.cell.probe)

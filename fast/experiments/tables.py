@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 from fast.experiments.base import MEASURES, Cell, Experiment, Metric
 from fast.experiments.results import Difference, Run, Summary, difference, summary
+from fast.experiments.trainings import total_steps
+
+# Of combined samplers: what N6 says of the residuals of all parts.
+ALLOWED = "TV that residuals allow (N6)"
 
 
 def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
@@ -26,6 +30,7 @@ def header(experiment: Experiment) -> list[str]:
         *experiment.models,
         "uniform policy",
         "exact sampling",
+        *([ALLOWED] if experiment.is_combined else []),
         *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
     ]
 
@@ -51,6 +56,7 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
                 *quoted,
                 *("not run" if cell is None else cell.text(digits) for cell in ours),
                 *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
+                *([_allowed(runs, row, digits)] if experiment.is_combined else []),
                 *("-" if gap is None else gap.text(digits) for gap in gaps),
             ]
         )
@@ -67,6 +73,12 @@ def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
     of_row = [run for run in runs if run.row == row]
     sampled = [run for run in of_row if run.tv_kind == "sampled"]
     return summary(sampled or of_row, metric, "exact")
+
+
+def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
+    """The bound on the TV of the combined samplers of a row, mean over seeds."""
+    bounds = [run.bound for run in runs if run.row == row and run.bound is not None]
+    return f"{sum(bounds) / len(bounds):.{digits}f}" if bounds else "too many to check"
 
 
 def _quoted(cell: Cell | None) -> str:
@@ -92,10 +104,8 @@ def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
             of_cell = at(runs, row, model)
             if of_cell:
                 seconds = sum(run.seconds for run in of_cell) / len(of_cell)
-                steps = of_cell[0].config["steps"]
-                found.append(
-                    [row, model, f"{of_cell[0].parameters:,}", f"{steps:,}", f"{seconds:.0f}"]
-                )
+                steps = total_steps(of_cell[0].config)
+                found.append([row, model, f"{of_cell[0].parameters:,}", steps, f"{seconds:.0f}"])
     return found
 
 

@@ -1,6 +1,6 @@
 """How far a sampler with a random latent is from its target, by samples."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +14,10 @@ from fast.losses import log_ratio
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import draw_noise, evaluate, sample_latent_trajectories
+from reference.fields import FLOAT64
+from reference.marginals import marginal
 from reference.metrics import Estimate, total_variation
+from reference.policies import ForwardPolicy
 
 BLOCK = 4_096
 SAMPLES, CURVE_SAMPLES = 2**16, 2**13
@@ -48,6 +51,7 @@ class StochasticReport:
         tv: total variation between the sampled marginal and the target, one per seed.
         floor: the same of as many exact samples: mean and standard deviation of one such distance.
         samples: how many.
+        uniform: the same, exact, of the walk that chooses uniformly among the legal actions.
         log_z: the learned one, one per seed, in nats.
         bound: the mean of `-f(tau)`, at most `log Z` on average, one per seed.
         true_log_z: the true one.
@@ -57,6 +61,7 @@ class StochasticReport:
     tv: tuple[float, ...]
     floor: tuple[float, float]
     samples: int
+    uniform: float
     log_z: tuple[float, ...]
     bound: tuple[Estimate, ...]
     true_log_z: float
@@ -65,6 +70,15 @@ class StochasticReport:
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "StochasticReport":
+        """What `to_json` made; what was stored beside it is left out."""
+        values: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
+        for name in ("tv", "floor", "log_z"):
+            values[name] = tuple(values[name])
+        values["bound"] = tuple(Estimate(**estimate) for estimate in values["bound"])
+        return cls(**values)
 
 
 def sampled_marginal(
@@ -104,6 +118,13 @@ def floor_of(enumeration: Enumeration, samples: int) -> tuple[float, float]:
     drawn = np.random.default_rng(0).multinomial(samples, target, size=FLOORS) / samples
     distances = np.abs(drawn - target).sum(1) / 2
     return float(distances.mean()), float(distances.std(ddof=1))
+
+
+def uniform_distance(enumeration: Enumeration) -> float:
+    """The total variation between the uniform walk's terminal law and the target, exact."""
+    walk = marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64))
+    distance: float = total_variation(walk, target_law(enumeration).tolist())
+    return distance
 
 
 @eqx.filter_jit

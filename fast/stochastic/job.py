@@ -34,6 +34,7 @@ from fast.stochastic.evaluation import (
     floor_of,
     sampled_distance,
     sampled_marginal,
+    uniform_distance,
 )
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.training import StochasticState, StochasticTrainer, make_stochastic_trainer
@@ -113,19 +114,42 @@ def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
     return folder, _continue(folder, setup, state, seconds)
 
 
+def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
+    """Brings the run of a configuration to its end, wherever it stands.
+
+    Raises:
+        InputError: if its folder holds another run, or training diverges.
+    """
+    folder = config.folder()
+    if not folder.exists():
+        return train_stochastic(config)
+    found = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    if to_json(found) != to_json(config):
+        raise InputError(
+            f"{str(folder)!r} holds another run than is asked for: move it away, or choose another "
+            "folder with --out"
+        )
+    if (folder / "report.json").is_file():
+        return folder, StochasticReport.from_json(read_json(folder / "report.json"))
+    if not (folder / "checkpoint.eqx").is_file():
+        save_checkpoint(folder, set_up_stochastic(config).trainer.init(), 0.0)
+    return resume_stochastic(folder)
+
+
 def stochastic_table(report: StochasticReport) -> Table:
     """The final figures of a run."""
     runs = len(report.tv)
     name = "learned" if runs == 1 else f"learned, mean ± sd of {runs}"
     table = Table(title=f"marginal over x, from {report.samples:,} trajectories")
-    for column in ("", name, "exact sampling"):
+    for column in ("", name, "uniform walk", "exact sampling"):
         table.add_column(column, justify="right" if column else "left")
     mean, deviation = report.floor
-    table.add_row("TV to the target (sampled)", _spread(report.tv), f"{mean:.4f} ± {deviation:.4f}")
+    floor = f"{mean:.4f} ± {deviation:.4f}"
+    table.add_row("TV to the target", _spread(report.tv), f"{report.uniform:.4f}", floor)
     true = f"{report.true_log_z:.4f}"
-    table.add_row("log Z learned, nats", _spread(report.log_z), true)
+    table.add_row("log Z learned, nats", _spread(report.log_z), "-", true)
     bound = tuple(estimate.mean for estimate in report.bound)
-    table.add_row("log Z, mean of -f, nats", _spread(bound), true)
+    table.add_row("log Z, mean of -f, nats", _spread(bound), "-", true)
     table.caption = f"{report.parameters:,} parameters"
     return table
 
@@ -192,6 +216,7 @@ def final_report(setup: StochasticSetup, state: StochasticState) -> StochasticRe
         tv=tuple(sampled_distance(law, setup.enumeration) for law in laws),
         floor=floor_of(setup.enumeration, SAMPLES),
         samples=SAMPLES,
+        uniform=uniform_distance(setup.enumeration),
         log_z=tuple(float(x) for x in state.sampler.log_z),
         bound=tuple(law.log_z for law in laws),
         true_log_z=setup.enumeration.log_z,

@@ -1,0 +1,70 @@
+"""Samplers combined from others, without the rewards of these (prop:apx:dist, prop:apx:sm)."""
+
+from typing import Any
+
+from fast.distributed.plan import DIRECT, Distributed, Plan, Streamed
+from fast.experiments.base import Cell, Experiment
+from fast.experiments.models import GRU_PLUS
+from fast.tasks import PreferenceConfig, SetsConfig, SynConfig
+
+COMBINED, PRODUCT = "combined", "on the product"
+COMMON: dict[str, Any] = {
+    **GRU_PLUS, "parameters": 10_000, "steps": 1_000, "evaluations": 4, "law_samples": 2**16
+}  # fmt: skip
+DIFFERENT: dict[str, Any] = {"client_dynamics": ("gru", "srwm", "markov")}
+SETTING = (
+    "{parts} have GRU+ and 1,000 steps each; the sampler on the product has as many trajectories "
+    "as all of them together. The TV of the small instances is exact or sampled; of the others, of "
+    "trajectories: a bound of the one between the laws of terminals, estimated without bias."
+)
+
+
+def _row(row: str, plan: Plan[Any]) -> tuple[Cell, Cell]:
+    return Cell(row, COMBINED, plan), Cell(row, PRODUCT, plan.runs()[DIRECT])
+
+
+DISTRIBUTED = Experiment(
+    label="prop:apx:dist",
+    title="TV of samplers aggregated from clients' samplers",
+    claim="",
+    setting=SETTING.format(parts="Clients and aggregate")
+    + " The clients' dynamics are GRU, SRWM and Markovian, in turn.",
+    metric="tv",
+    cells=(
+        *_row(
+            "5 of 14 items, 3 clients",
+            Distributed(SetsConfig(items=14, size=5, **COMMON), clients=3, **DIFFERENT),
+        ),
+        *_row("16 of 64 items, 4 clients", Distributed(SetsConfig(**COMMON), 4, **DIFFERENT)),
+        *_row("Syn-8, 4 clients", Distributed(SynConfig(**COMMON), 4, **DIFFERENT)),
+    ),
+    finding="",
+    draw="rows",
+    compared=(PRODUCT, COMBINED),
+)
+
+STREAMED = Experiment(
+    label="prop:apx:sm",
+    title="TV of samplers updated chunk by chunk",
+    claim="",
+    setting=SETTING.format(parts="The samplers after each chunk")
+    + " Each begins with the parameters of the one before. Chunks are of comparisons or items.",
+    metric="tv",
+    cells=(
+        *_row(
+            "9^4 weights, 50 comparisons, 3 chunks",
+            Streamed(PreferenceConfig(dimension=4, comparisons=50, **COMMON), chunks=3),
+        ),
+        *_row(
+            "9^8 weights, 100 comparisons, 4 chunks",
+            Streamed(PreferenceConfig(comparisons=100, **COMMON), chunks=4),
+        ),
+        *_row(
+            "5 of 14 items, 3 chunks",
+            Streamed(SetsConfig(items=14, size=5, **COMMON), chunks=3),
+        ),
+    ),
+    finding="",
+    draw="rows",
+    compared=(PRODUCT, COMBINED),
+)
