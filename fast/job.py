@@ -63,7 +63,11 @@ def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report
     Args:
         config: what to train.
         probe: what to record besides, whenever the distance to the target is measured.
+
+    Raises:
+        InputError: if the folder exists, or the machine has fewer devices than are asked for.
     """
+    check_devices(config)
     with arithmetic(config):
         setup = set_up(config)
         folder = create_run(config, count_parameters(setup.policies(setup.initial)[0]))
@@ -79,7 +83,8 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
         probe: as it was when the run began.
 
     Raises:
-        InputError: if the folder is not a run, or the run is finished.
+        InputError: if the folder is not a run, or the run is finished, or the machine has fewer
+            devices than it is to use.
     """
     config = load_config(folder)
     if (folder / "report.json").is_file():
@@ -87,6 +92,7 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
             f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
             f"`pdai audit {folder}`, or train another with --steps and --out"
         )
+    check_devices(config)
     with arithmetic(config):
         setup, state, seconds = load_run(folder)
         rewind_metrics(folder, int(state.step[0]))
@@ -219,6 +225,22 @@ def _continue(
     # Last: its presence is what says that the run is finished.
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     return report
+
+
+def check_devices(config: TrainConfig) -> None:
+    """Checks that the machine has as many devices as are asked for.
+
+    Raises:
+        InputError: if it has fewer.
+    """
+    there = jax.devices()
+    if config.devices > len(there):
+        raise InputError(
+            f"devices is {config.devices}, but this machine has {len(there)} "
+            f"({there[0].device_kind}): use as many or fewer; on CPUs, "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={config.devices} makes one look "
+            "like several"
+        )
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> None:

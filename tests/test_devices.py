@@ -1,0 +1,69 @@
+"""Several devices share a batch: the numbers are those of one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fast.job import train
+from fast.tasks import SetsConfig
+from reference import InputError
+
+ROOT = Path(__file__).parent.parent
+# A client, an aggregate of it and another, on one device and on two; the other seed is the control.
+RUNS = """
+from dataclasses import replace
+from pathlib import Path
+from fast.job import complete
+from fast.tasks import SetsConfig
+
+config = SetsConfig(
+    items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=100, evaluations=1,
+    precision="float64", dynamics="gru",
+)
+for name, change in {
+    "a": dict(parts=2, factors=(0,)),
+    "b": dict(parts=2, factors=(1,), dynamics="markov", devices=2),
+    "one": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance"),
+    "two": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance", devices=2),
+    "other": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance", devices=2, seed=1),
+    "plain": dict(loss="tb"),
+    "plain-two": dict(loss="tb", devices=2),
+}.items():
+    complete(replace(config, out=Path(name), **change))
+"""
+
+
+def losses(folder: Path) -> Any:
+    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return np.array([record["loss"] for record in records if "loss" in record])
+
+
+def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "JAX_PLATFORMS": "cpu",
+    }
+    command = [sys.executable, "-c", RUNS]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for one, two in (("one", "two"), ("plain", "plain-two")):
+        # After a hundred steps of float64: rounding, which Adam's division makes larger.
+        assert losses(tmp_path / two) == pytest.approx(losses(tmp_path / one), rel=1e-8)
+    assert losses(tmp_path / "other") != pytest.approx(losses(tmp_path / "two"), rel=1e-2)
+
+
+def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:
+    config = SetsConfig(items=5, size=3, batch=128, devices=64, out=tmp_path / "run")
+    with pytest.raises(InputError, match="devices is 64, but this machine has 1"):
+        train(config)
+    assert not (tmp_path / "run").exists()
