@@ -36,8 +36,8 @@ class TrainConfig(ABC):
 
     problem_name: ClassVar[str]
 
-    dynamics: DynamicsName = "srwm"
-    """Latent dynamics: srwm (eq:ASRWM), gru, lstm, rnn and linear (eq:linear_rec) are
+    dynamics: DynamicsName = "gru"
+    """Latent dynamics: gru, lstm, rnn, srwm (the paper's, eq:ASRWM) and linear (eq:linear_rec) are
     path-dependent, markov has none; linear-markov is linear without its memory (prop:lines); on
     graphs also temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin."""
     loss: LossName = "tb"
@@ -56,7 +56,7 @@ class TrainConfig(ABC):
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
     hidden_layers: int = 0
-    """Hidden layers of the head; 0 for the paper's: three for markov, one otherwise."""
+    """Hidden layers of the head; 0 for three, and for srwm the paper's single one."""
     steps: int = 5_000
     """Gradient steps."""
     batch: int = 128
@@ -101,8 +101,9 @@ class TrainConfig(ABC):
     """Scale of W_o (srwm only)."""
     slow_scale: float = 1.0
     """Scale of the slow weights (srwm only)."""
-    skip: bool = False
-    """Let the head see psi(s_t) beside y_t; not in the paper (nothing to add for markov)."""
+    skip: bool = True
+    """Let the head see psi(s_t) beside y_t; the paper's does not (nothing to add for
+    markov, linear and graph networks)."""
     reset: bool = False
     """Make the latent anew at every state, by one step from W_o: the same network without memory,
     which is Markovian (srwm, gru, lstm and rnn only)."""
@@ -172,7 +173,7 @@ class TrainConfig(ABC):
         if self.dynamics in ON_GRAPHS and self.problem_name != "graphs":
             raise InputError(
                 f"dynamics {self.dynamics} on {self.problem_name}: graph networks read graphs, so "
-                "they go with the problem graphs only; use srwm, gru, lstm, rnn or markov"
+                "they go with the problem graphs only; use gru, lstm, rnn, srwm or markov"
             )
         if self.dynamics in ON_GRAPHS and (self.has_flow or self.p_b == "lifted"):
             raise InputError(
@@ -255,7 +256,7 @@ class TrainConfig(ABC):
     @property
     def layers(self) -> int:
         """Hidden layers of the head."""
-        return self.hidden_layers or (3 if self.dynamics in MARKOVIAN else 1)
+        return self.hidden_layers or (1 if self.dynamics == "srwm" else 3)
 
     @abstractmethod
     def problem(self) -> Any:

@@ -142,6 +142,7 @@ def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:
     if abs(found - config.parameters) > 0.05 * config.parameters:
         raise InputError(
             f"parameters is {config.parameters:,}, but the {config.dynamics} policy nearest to it "
-            f"has {found:,}: ask for a number within 5 % of that, or more"
+            f"has {found:,}: ask for a number within 5 % of that, or more, or for a smaller "
+            "--latent-size"
         )
     return width

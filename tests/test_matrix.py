@@ -120,7 +120,8 @@ def test_graph_networks_refuse_what_they_do_not_give() -> None:
     with pytest.raises(InputError, match="give no flow and no backward policy"):
         GraphsConfig(dynamics="gcn", loss="db")
     trainer = make_trainer(
-        config := GridConfig(latent_size=6, heads=2, side=3), make_environment(config.problem())
+        config := GridConfig(dynamics="srwm", latent_size=6, heads=2, side=3),
+        make_environment(config.problem()),
     )
     with pytest.raises(InputError, match="must be a multiple of"):
         trainer.init()

@@ -41,7 +41,7 @@ def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one finished run, `runs/lines-srwm-0`."""
+    """A folder with one finished run, `runs/lines-gru-0`."""
     folder = tmp_path_factory.mktemp("finished")
     result = pdai("train", *SMALL, cwd=folder)
     assert "TV to the target (exact)" in result.stdout
@@ -51,7 +51,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_leaves_its_folder_complete(finished: Path) -> None:
-    run = finished / "runs" / "lines-srwm-0"
+    run = finished / "runs" / "lines-gru-0"
     names = {path.name for path in run.iterdir()}
     assert names == {
         "checkpoint.eqx", "config.json", "law.npz", "meta.json", "metrics.jsonl", "plot.png",
@@ -66,7 +66,7 @@ def test_a_run_leaves_its_folder_complete(finished: Path) -> None:
 
 
 def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
-    run = finished / "runs" / "lines-srwm-0"
+    run = finished / "runs" / "lines-gru-0"
     output = pdai("audit", str(run), cwd=finished).stdout
     assert "exact rationals" in output
     found = re.search(r"TV\(p_T, target\)\D+([0-9.]+) \(exact\)", output)
@@ -81,7 +81,7 @@ def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
 
 
 def test_samples_are_states_with_their_rewards(finished: Path) -> None:
-    run = str(finished / "runs" / "lines-srwm-0")
+    run = str(finished / "runs" / "lines-gru-0")
     lines = pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines()
     assert len(lines) == 50
     assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in lines)
@@ -89,13 +89,13 @@ def test_samples_are_states_with_their_rewards(finished: Path) -> None:
 
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
-    run = str(finished / "runs" / "lines-srwm-0")
+    run = str(finished / "runs" / "lines-gru-0")
     pdai("plot", run, run, "--out", "both.pdf", cwd=finished)
     assert (finished / "both.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_a_second_run_overwrites_nothing(finished: Path) -> None:
-    run = finished / "runs" / "lines-srwm-0"
+    run = finished / "runs" / "lines-gru-0"
     before = {path: path.read_bytes() for path in run.iterdir()}
     result = pdai("train", *SMALL, cwd=finished, expect=2)
     assert "nothing is overwritten" in result.stderr
@@ -111,7 +111,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
     finished: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = tmp_path / "runs" / "lines-srwm-0"
+    run = tmp_path / "runs" / "lines-gru-0"
     with subprocess.Popen(
         command("train", *SMALL), cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -133,7 +133,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
     def parameters(folder: Path) -> bytes:
         return (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
 
-    uninterrupted = finished / "runs" / "lines-srwm-0"
+    uninterrupted = finished / "runs" / "lines-gru-0"
     assert parameters(run) == parameters(uninterrupted)
 
     def records(folder: Path) -> list[dict[str, object]]:
@@ -145,7 +145,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
 
 
 def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: Path) -> None:
-    original = finished / "runs" / "lines-srwm-0"
+    original = finished / "runs" / "lines-gru-0"
 
     def broken(name: str, content: bytes | None) -> str:
         copy = tmp_path / f"copy-{len(list(tmp_path.iterdir()))}"
@@ -223,14 +223,12 @@ def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path:
         r"the loss of seed 0 became (nan|inf) at step \d+; the last\s+good checkpoint",
         result.stderr,
     )
-    header = (
-        (tmp_path / "runs" / "lines-srwm-0" / "checkpoint.eqx").read_bytes().partition(b"\n")[0]
-    )
+    header = (tmp_path / "runs" / "lines-gru-0" / "checkpoint.eqx").read_bytes().partition(b"\n")[0]
     assert json.loads(header)["step"] == 0
 
 
 def test_a_problem_too_large_to_enumerate_is_measured_by_trajectories(tmp_path: Path) -> None:
-    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "6000"]
+    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
     small = ["--items", "7", "--size", "3", "--max-states", "20", "--dynamics", "gru"]
     result = pdai("train", "sets", *small, *options, cwd=tmp_path)
     assert "TV to the target (of trajectories)" in result.stdout
@@ -264,9 +262,9 @@ def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(
 ) -> None:
     # A quarter of a million samples are worth optimised code.
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
-    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "6000"]
+    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
     result = pdai("train", "grid", *options, cwd=tmp_path)
     assert "TV to the target (sampled)" in result.stdout
     assert "exact sampling is the floor" in result.stdout
-    refused = pdai("audit", "runs/grid-srwm-0", cwd=tmp_path, expect=2)
+    refused = pdai("audit", "runs/grid-gru-0", cwd=tmp_path, expect=2)
     assert "too many to sum" in refused.stderr

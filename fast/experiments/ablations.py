@@ -16,8 +16,8 @@ PARTS: dict[str, dict[str, Any]] = {
 GATED: dict[str, dict[str, Any]] = {
     "SRWM": PRINTED,
     "SRWM without rotation": {**PRINTED, "rotation": "none"},
-    "GRU": {**PRINTED, "dynamics": "gru"},
-    "LSTM": {**PRINTED, "dynamics": "lstm"},
+    "GRU": {**PRINTED, "dynamics": "gru", "hidden_layers": 1},
+    "LSTM": {**PRINTED, "dynamics": "lstm", "hidden_layers": 1},
 }
 SIZES: dict[str, dict[str, Any]] = {f"d = {d}": {**PRINTED, "latent_size": d} for d in (32, 8)}
 

@@ -3,7 +3,10 @@
 from fast.experiments.base import Experiment, cells
 from fast.tasks import GraphsConfig
 
-MODELS = {"GCN": {"dynamics": "gcn"}, "temporal GCN": {"dynamics": "temporal-gcn"}}
+MODELS = {
+    "GCN": {"dynamics": "gcn", "skip": False},
+    "temporal GCN": {"dynamics": "temporal-gcn", "skip": False},
+}
 
 EXPERIMENT = Experiment(
     label="fig:graphssgb",

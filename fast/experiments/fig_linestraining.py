@@ -10,8 +10,8 @@ NATURAL = LinesConfig(
     length=16, step=1, encoding="natural", steps=3_000, learning_rate=1e-2, epsilon=0.0
 )
 MODELS: dict[str, dict[str, Any]] = {
-    "linear Markovian": {"dynamics": "linear-markov"},
-    "linear path-dependent": {"dynamics": "linear"},
+    "linear Markovian": {"dynamics": "linear-markov", "skip": False},
+    "linear path-dependent": {"dynamics": "linear", "skip": False},
 }
 
 EXPERIMENT = Experiment(

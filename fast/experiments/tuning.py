@@ -10,7 +10,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "Markovian": {"dynamics": "markov", "skip": False},
     "SRWM": {"dynamics": "srwm", "skip": False},
     "SRWM+": {"dynamics": "srwm", **PLUS},
-    "GRU": {"dynamics": "gru", "skip": False},
+    "GRU": {"dynamics": "gru", "skip": False, "hidden_layers": 1},
     "GRU+": {"dynamics": "gru", **PLUS},
 }
 MODELS = {

@@ -54,9 +54,6 @@ class GridConfig(TrainConfig):
     """The reward: the usual one, the paper's as printed, or four cells of 1 in a sea of 1/1000."""
     parameters: int = 10_000
     epsilon: float = 0.5
-    skip: bool = True
-    """Let the head see psi(s_t) beside y_t; not in the paper, whose head misses modes here
-    (nothing to add for markov)."""
 
     def problem(self) -> Grid:
         """The grid problem."""
