@@ -38,7 +38,14 @@ DISTRIBUTED = Experiment(
         *_row("16 of 64 items, 4 clients", Distributed(SetsConfig(**COMMON), 4, **DIFFERENT)),
         *_row("Syn-8, 4 clients", Distributed(SynConfig(**COMMON), 4, **DIFFERENT)),
     ),
-    finding="",
+    finding=(
+        "It works, at a price: aggregates of three different dynamics come within 0.002 of the "
+        "product on the small sets and on Syn-8, and within 0.014 on 16 of 64 items, where the "
+        "sampler on the product with as many trajectories is four to six times nearer. Errors "
+        "of the clients add, and the aggregate has a fourth or fifth of the trajectories. What "
+        "N6 allows, from the residuals on all trajectories, holds with room: it is a maximum, "
+        "40 to 200 times what is seen."
+    ),
     draw="rows",
     compared=(PRODUCT, COMBINED),
 )
@@ -64,7 +71,14 @@ STREAMED = Experiment(
             Streamed(SetsConfig(items=14, size=5, **COMMON), chunks=3),
         ),
     ),
-    finding="",
+    finding=(
+        "It works, and here the price is small. On the small instances updating is one and a "
+        "half to two times as far off as training on everything at once; on 9^8 weights, where "
+        "neither is near after 4,000 steps, the two are not told apart. By FCS, which is taken "
+        "over weights drawn uniformly and not from the posterior, the updated sampler is the "
+        "better one on both posteriors. Where a posterior all but excludes most weights, N6 "
+        "allows everything."
+    ),
     draw="rows",
     compared=(PRODUCT, COMBINED),
 )
