@@ -14,7 +14,7 @@ COMMON: dict[str, Any] = {
 DIFFERENT: dict[str, Any] = {"client_dynamics": ("gru", "srwm", "markov")}
 SETTING = (
     "{parts} have GRU+ and 1,000 steps each; the sampler on the product has as many trajectories "
-    "as all of them together. The TV of the small instances is exact or sampled; of the others, of "
+    "as all of them together. The TV of the small instances is exact; of the others, of "
     "trajectories: a bound of the one between the laws of terminals, estimated without bias."
 )
 
@@ -44,7 +44,7 @@ DISTRIBUTED = Experiment(
         "sampler on the product with as many trajectories is four to six times nearer. Errors "
         "of the clients add, and the aggregate has a fourth or fifth of the trajectories. What "
         "N6 allows, from the residuals on all trajectories, holds with room: it is a maximum, "
-        "40 to 200 times what is seen."
+        "40 to 160 times what is seen."
     ),
     draw="rows",
     compared=(PRODUCT, COMBINED),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fast.experiments.base import Cell, Experiment
 from fast.experiments.results import Run, load, save, wanted
-from fast.experiments.trainings import Training, description, name, placed
+from fast.experiments.trainings import Training, description, placed, short_name
 from reference.errors import InputError
 
 
@@ -85,7 +85,7 @@ def _folder(out: Path, cell: Cell, seed: int) -> Path:
     assert config is not None
     facts = json.dumps([description(config, seed), cell.probe], sort_keys=True)
     digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
-    return out / "runs" / f"{name(config)}-{seed}-{digest}"
+    return out / "runs" / f"{short_name(config)}-{seed}-{digest}"
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ def defaults(training: Training) -> dict[str, Any]:
     return found
 
 
-def name(training: Training) -> str:
+def short_name(training: Training) -> str:
     """A short name, for folders."""
     if isinstance(training, Plan):
         return f"{training.config.problem_name}-{training.kind}"
