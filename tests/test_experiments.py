@@ -257,6 +257,7 @@ def test_quick_and_all_are_every_experiment_shortened() -> None:
     assert [experiment.label for experiment in quick] == [*EXPERIMENTS]
     for experiment in quick:
         assert len(experiment.seeds) == 1
+        assert 1 <= len(experiment.rows) <= 2
         for cell in experiment.cells:
             assert cell.config
             assert description(cell.config, 0)["steps"] <= QUICK_STEPS

@@ -21,7 +21,7 @@ class Reproduce:
     label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]
     """LaTeX label of the table or figure, or `all`."""
     quick: bool = False
-    """200 steps and one seed: that it runs, not what comes out."""
+    """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
     seeds: tyro.conf.DisallowNone[int | None] = None
     """How many seeds; five by default."""
     jobs: tyro.conf.DisallowNone[int | None] = None
