@@ -129,6 +129,29 @@ def test_means_and_paired_differences_are_those_of_their_definition() -> None:
     assert difference(first[:2], second[:2], "tv") is None
 
 
+def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() -> None:
+    floor = {"tv": {"mean": 0.0135, "standard_error": 0.0}}
+    exact = [run("Markovian", seed, 0.001 + 0.001 * seed) for seed in range(3)]
+    near = [run("SRWM", s, 0.013 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
+    far = [run("SRWM", s, 0.03 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
+    gap, back = difference(exact, near, "tv"), difference(near, exact, "tv")
+    assert gap is not None
+    assert back is not None
+    assert (gap.low, gap.high) == pytest.approx((0.012 - 0.0135, 0.012))
+    assert (back.low, back.high) == pytest.approx((-0.012, -0.012 + 0.0135))
+    assert not gap.decides
+    assert not back.decides
+    # Controls: further away than the floor; and as if both were exact.
+    for second in (far, [dataclasses.replace(r, tv_kind="exact") for r in near]):
+        found = difference(exact, second, "tv")
+        assert found is not None
+        assert found.decides
+    # Two sampled distances have the same floor.
+    both = difference(near, far, "tv")
+    assert both is not None
+    assert (both.low, both.high) == pytest.approx((0.017, 0.017))
+
+
 def test_the_verdict_follows_the_intervals() -> None:
     experiment = tiny((0, 1, 2))
 

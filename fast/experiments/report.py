@@ -28,16 +28,18 @@ table or figure, with every seed. `pdai reproduce LABEL` makes one anew, and `pd
 --quick` shows in minutes that all of them run.
 
 How to read the tables: "paper" is the number that the paper prints; ours is mean ± standard
-deviation (number of seeds). "Uniform policy" is the untrained sampler that chooses uniformly among
-the legal actions, "exact sampling" what as many exact samples would reach (0 where nothing is
-sampled, as for the Markovian models of a table whose other laws are sampled). No number means
-anything without these two. Differences are paired over seeds, with a bootstrap interval of 95 %: of
-training seeds on one instance, not of instances. They decide if the interval excludes zero and the
-difference is at least 0.001; the first is the paper's claim, the others say what our best model and
-its memory bring.
-Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row,
-unless it says otherwise;
-seconds are of one core of a shared machine, and say little beyond a factor of two. The models:
+deviation (number of seeds). "Uniform policy" is the untrained sampler that chooses uniformly
+among the legal actions, "exact sampling" what as many exact samples would reach (0 where nothing
+is sampled, as for the Markovian models of a table whose other laws are sampled). No number means
+anything without these two. Differences are paired over seeds, with a bootstrap interval of 95 %:
+of training seeds on one instance, not of instances. Where one of two laws is sampled and the
+other exact, the interval is wider by what exact sampling has, as that much of the sampled
+distance can be chance. Differences decide if the interval excludes zero and they are at least
+0.001; the first is the paper's claim, the others say what our best model and its memory bring.
+
+Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a
+row, unless it says otherwise; seconds are of one core of a shared machine, and say little beyond
+a factor of two. The models:
 
 | name | what |
 |---|---|

@@ -193,7 +193,11 @@ class Difference:
 
 
 def difference(first: list[Run], second: list[Run], metric: Metric) -> Difference | None:
-    """The paired difference of two columns; None with fewer than three common seeds."""
+    """The paired difference of two columns; None with fewer than three common seeds.
+
+    A sampled distance is at least the true one on average, and at most the floor of its samples
+    above it. Where one column is sampled and the other exact, the interval is wider by the floor.
+    """
     a = {run.seed: run.value(metric) for run in first}
     b = {run.seed: run.value(metric) for run in second}
     values = np.array(
@@ -208,4 +212,13 @@ def difference(first: list[Run], second: list[Run], metric: Metric) -> Differenc
     rng = np.random.default_rng(0)
     means = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(1)
     low, high = np.quantile(means, [0.025, 0.975])
+    below, above = _floor(second, metric), _floor(first, metric)
+    low, high = low - max(below - above, 0.0), high + max(above - below, 0.0)
     return Difference(float(values.mean()), float(low), float(high), len(values))
+
+
+def _floor(runs: list[Run], metric: Metric) -> float:
+    """How far above the true distance a sampled one can be on average; 0 if it is exact."""
+    sampled = [run for run in runs if run.tv_kind == "sampled"]
+    found = summary(sampled, metric, "exact") if metric in ("tv", "fcs") else None
+    return 0.0 if found is None else found.mean
