@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     title="TV on Syn-8 against the number of parameters",
     claim="the path-dependent model is better at every size.",
     setting=(
-        "The literal reward, one-hot states. The hidden layers grow, the latent keeps d = 32. The "
+        "The literal reward, one-hot states. The hidden layers grow, the latents do not. The "
         "sequence has one trajectory, so that the TV of trajectories is that of sequences."
     ),
     metric="tv",

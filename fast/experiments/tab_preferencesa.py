@@ -20,8 +20,8 @@ EXPERIMENT = Experiment(
     setting=(
         "43,046,721 weight vectors, chosen entry by entry: a tree, so that the TV of "
         "trajectories, estimated without bias, is that of the posterior. True weights and "
-        "comparisons are drawn once. Log variance in place of trajectory balance, whose log Z takes "
-        "thousands of steps to settle here (seen on other comparisons)."
+        "comparisons are drawn once. Log variance in place of trajectory balance, whose log Z "
+        "takes thousands of steps to settle here (seen on other comparisons)."
     ),
     metric="tv",
     cells=tuple(
