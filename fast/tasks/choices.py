@@ -56,6 +56,7 @@ class PreferenceConfig(TrainConfig):
     """Choose the weights one after the other (a tree), or in any order."""
     data_seed: int = 0
     """Seed of the comparisons."""
+    loss: LossName = "log_variance"
 
     def problem(self) -> Preference:
         """The posterior."""
