@@ -20,18 +20,18 @@ from fast.training import make_trainer
 from reference.metrics import total_variation
 
 SAMPLES = 2**16
-PRINTED: dict[str, Any] = {"skip": False}
+PRINTED: dict[str, Any] = {"dynamics": "srwm", "skip": False}
 POLICIES: dict[str, dict[str, Any]] = {
     "markov": {"dynamics": "markov"},
-    "gru": {"dynamics": "gru"},
+    "gru": {"dynamics": "gru", "hidden_layers": 1},
     "srwm as printed": PRINTED,
-    "srwm, skip": {"skip": True},
+    "srwm, skip": {**PRINTED, "skip": True},
     "srwm, write at k, erase after": {**PRINTED, "write_key": "k", "erase": "after"},
     "srwm, normalised read-out": {**PRINTED, "normalize": True},
     "srwm, W_o a tenth": {**PRINTED, "latent_scale": 0.1},
     "srwm, slow weights double": {**PRINTED, "slow_scale": 2.0},
     "srwm, three hidden layers": {**PRINTED, "hidden_layers": 3},
-    "srwm, skip, three hidden layers": {"skip": True, "hidden_layers": 3},
+    "srwm, skip, three hidden layers": {**PRINTED, "skip": True, "hidden_layers": 3},
 }
 
 
