@@ -57,6 +57,7 @@ class PreferenceConfig(TrainConfig):
     data_seed: int = 0
     """Seed of the comparisons."""
     loss: LossName = "log_variance"
+    learning_rate: float = 3e-3
 
     def problem(self) -> Preference:
         """The posterior."""
