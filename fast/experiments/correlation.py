@@ -29,7 +29,9 @@ def section(stored: Sequence[Sequence[Run]]) -> str:
         fcs, tv = run.value("fcs"), run.value("tv")
         if fcs is not None and tv is not None:
             # A set: some runs belong to several figures.
-            place = (str(run.config["problem"]), run.row)
+            # Figures of different landscapes have rows of the same name.
+            task = [run.config["problem"], run.config.get("landscape", "")]
+            place = (" ".join(filter(None, task)), run.row)
             found.setdefault(place, set()).add((tv, fcs))
             kinds[place] = run.tv_kind
     body = []

@@ -37,7 +37,7 @@ def header(experiment: Experiment) -> list[str]:
 
 def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
     """One row per instance: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
-    metric, found = experiment.metric, []
+    metric, lines = experiment.metric, []
     digits = MEASURES[metric].digits
     for row in experiment.rows:
         of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
@@ -46,21 +46,24 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
             for model in experiment.models
             if any(cell.paper for cell in experiment.cells if cell.model == model)
         ]
-        ours = [summary(at(runs, row, model), metric) for model in experiment.models]
+        ours = {model: summary(at(runs, row, model), metric) for model in experiment.models}
         # Without spread: it is a single sampler, measured again with other samples.
         others = [untrained(runs, row, metric), floor(runs, row, metric)]
         gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
-        found.append(
+        lines.append(
             [
                 row,
                 *quoted,
-                *("not run" if cell is None else cell.text(digits) for cell in ours),
+                *(
+                    found.text(digits) if found else "not run" if model in of_row else "-"
+                    for model, found in ours.items()
+                ),
                 *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
                 *([_allowed(runs, row, digits)] if experiment.is_combined else []),
                 *("-" if gap is None else gap.text(digits) for gap in gaps),
             ]
         )
-    return found
+    return lines
 
 
 def untrained(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
