@@ -116,6 +116,11 @@ def target_law(enumeration: Enumeration) -> Floats:
     return weights / math.fsum(weights)
 
 
+def uniform_law(enumeration: Enumeration) -> Floats:
+    """`p_T(x)` of the walk that chooses uniformly among the legal actions, in float64."""
+    return np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
+
+
 def has_exact_law(policy: Policy, enumeration: Enumeration) -> bool:
     """Whether `exact_law` is feasible."""
     return policy.is_markovian or enumeration.dag.trajectory_count <= MAX_HISTORIES
@@ -196,7 +201,7 @@ def enumerated_report(
         )
         for i, (policy, law) in enumerate(zip(policies, laws, strict=True))
     )
-    walk = np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
+    walk = uniform_law(enumeration)
     samples = laws[0].samples
     exact_p = rng.multinomial(samples, target) / samples if samples else target
     drawn = terminals[rng.choice(len(target), TOP_SAMPLES, p=target)]

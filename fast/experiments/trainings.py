@@ -22,23 +22,22 @@ SPACING = 10
 
 def placed(training: Training, seed: int, out: Path | None = None) -> Training:
     """The same with a seed, and a folder for what it makes."""
-    if isinstance(training, Plan):
-        config = dataclasses.replace(training.config, seed=SPACING * seed, out=out)
-        return dataclasses.replace(training, config=config)
-    return dataclasses.replace(training, seed=seed, out=out)
+    spacing = SPACING if isinstance(training, Plan) else 1
+    return _changed(training, seed=spacing * seed, out=out)
 
 
 def shortened(training: Training, steps: int) -> Training:
     """The same with fewer steps, and with less measured."""
+    config = training.config if isinstance(training, Plan) else training
+    samples = {} if isinstance(config, StochasticConfig) else {"law_samples": 2**12}
+    return _changed(training, steps=min(steps, config.steps), evaluations=2, **samples)
+
+
+def _changed(training: Training, **options: Any) -> Training:
     if isinstance(training, Plan):
-        shorter = dataclasses.replace(training.config, **_shorter(training.config, steps))
-        return dataclasses.replace(training, config=shorter)
-    return dataclasses.replace(training, **_shorter(training, steps))
-
-
-def _shorter(config: TrainConfig | StochasticConfig, steps: int) -> dict[str, Any]:
-    samples = {"law_samples": 2**12} if isinstance(config, TrainConfig) else {}
-    return {"steps": min(steps, config.steps), "evaluations": 2, **samples}
+        config = dataclasses.replace(training.config, **options)
+        return dataclasses.replace(training, config=config)
+    return dataclasses.replace(training, **options)
 
 
 def description(training: Training, seed: int) -> dict[str, Any]:

@@ -9,15 +9,12 @@ import numpy as np
 
 from fast.bridge import Enumeration, Floats
 from fast.environments import AbstractEnvironment
-from fast.evaluation import mean_of, target_law
+from fast.evaluation import mean_of, target_law, uniform_law
 from fast.losses import log_ratio
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import draw_noise, evaluate, sample_latent_trajectories
-from reference.fields import FLOAT64
-from reference.marginals import marginal
 from reference.metrics import Estimate, total_variation
-from reference.policies import ForwardPolicy
 
 BLOCK = 4_096
 SAMPLES, CURVE_SAMPLES = 2**16, 2**13
@@ -122,8 +119,8 @@ def floor_of(enumeration: Enumeration, samples: int) -> tuple[float, float]:
 
 def uniform_distance(enumeration: Enumeration) -> float:
     """The total variation between the uniform walk's terminal law and the target, exact."""
-    walk = marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64))
-    distance: float = total_variation(walk, target_law(enumeration).tolist())
+    walk, target = uniform_law(enumeration), target_law(enumeration)
+    distance: float = total_variation(walk.tolist(), target.tolist())
     return distance
 
 
