@@ -249,7 +249,10 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 
 
 @pytest.mark.crosscheck(
-    "evaluation.enumerated_report", "evaluation.target_law", "laws.sample_terminals"
+    "evaluation.enumerated_report",
+    "evaluation.target_law",
+    "evaluation.uniform_law",
+    "laws.sample_terminals",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -263,6 +266,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     law = exact_law(exact.policy, enumeration, float64=True)
     report = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
     walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
+    assert evaluation.uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
     samplers = (
         (report.learned[0], exact.p_t, exact.policy, SEED + 1),
         (report.uniform, walk, uniform_policy(exact.policy), SEED),
