@@ -1,26 +1,23 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
-import math
-import re
-import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
-from fast.bridge import Floats
 from fast.config import TrainConfig
 from fast.estimates import forward_paths
 from fast.evaluation import Report
 from fast.given import arithmetic
-from fast.interrupts import deferred_interrupts
 from fast.laws import sample_terminals
+from fast.loop import CHUNK, advance_to_end
+from fast.memory import compiled_bytes, out_of_memory
 from fast.meter import Meter, Probe
 from fast.objectives import TrainState
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
-from fast.progress import Progress
 from fast.run_setup import Setup, set_up
 from fast.runs import (
     append_metrics,
@@ -29,20 +26,12 @@ from fast.runs import (
     load_checkpoint,
     load_config,
     read_json,
-    read_metrics,
     rewind_metrics,
     save_checkpoint,
     save_law,
     write_json,
 )
 from reference.errors import InputError
-
-# Steps per compiled call: the grain of progress, evaluations and checkpoints.
-CHUNK = 100
-
-
-class DivergedError(InputError):
-    """The loss stopped being a number."""
 
 
 def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
@@ -164,67 +153,37 @@ def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
 def _continue(
     folder: Path, setup: Setup, state: TrainState, seconds: float, probe: Probe | None
 ) -> Report:
-    config = setup.config
     meter = Meter(setup)
-    evaluate_every = _whole_chunks(config.steps / config.evaluations)
-    checkpoint_every = _whole_chunks(config.checkpoint_every)
-    records = read_metrics(folder)
-    tv = next((record["tv"] for record in reversed(records) if "tv" in record), None)
 
     def measure(state: TrainState, step: int) -> list[float] | None:
-        tv = meter.now(state, step)
-        if tv is not None:
-            append_metrics(folder, {"step": step, "tv": tv})
         if probe is not None:
             append_metrics(folder, {"step": step, "probe": probe(setup, state, step)})
-        return tv
+        return meter.now(state, step)
 
-    with Progress(str(folder), config.steps) as progress:
-        step = int(state.step[0])
-        with deferred_interrupts() as interrupted:
-            if not records:
-                tv = measure(state, step)
-            while step < config.steps:
-                started = time.perf_counter()
-                size = min(CHUNK, config.steps - step)
-                try:
-                    state, info = setup.trainer.advance(state, size)
-                    losses = np.asarray(info.loss, np.float64)
-                except jax.errors.JaxRuntimeError as error:
-                    raise out_of_memory(error, config, folder) from error
-                seconds += time.perf_counter() - started
-                check_finite(losses, config.seed, step, folder)
-                step += size
-                loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-                append_metrics(
-                    folder,
-                    {
-                        "step": step,
-                        "loss": loss.tolist(),
-                        "log_z": log_z.tolist(),
-                        "seconds": seconds,
-                    },
-                )
-                if step % evaluate_every == 0 or step == config.steps:
-                    tv = measure(state, step)
-                if step % checkpoint_every == 0 or step == config.steps or interrupted():
-                    save_checkpoint(folder, state, seconds)
-                progress.update(
-                    step,
-                    loss=float(loss.mean()),
-                    log_z=float(log_z.mean()),
-                    tv=math.nan if tv is None else float(np.mean(tv)),
-                )
-                if interrupted():
-                    progress.say(f"stopped; continue with: pdai train --resume {folder}")
-                    raise KeyboardInterrupt
-        progress.say("measuring the trained sampler ...")
-        report, learned, target = meter.final(state)
+    state, seconds = advance_to_end(
+        folder,
+        setup.config,
+        setup.trainer.advance,
+        state,
+        seconds,
+        measure,
+        command="train",
+        explain=partial(_out_of_memory, setup),
+    )
+    report, learned, target = meter.final(state)
     save_law(folder, learned, target)
     plot_runs([folder], folder / "plot.png")
     # Last: its presence is what says that the run is finished.
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     return report
+
+
+def _out_of_memory(setup: Setup, error: jax.errors.JaxRuntimeError) -> str | None:
+    def needed(batch: int) -> int:
+        smaller = set_up(replace(setup.config, batch=batch))
+        return compiled_bytes(lambda state: smaller.trainer.advance(state, CHUNK), smaller.initial)
+
+    return out_of_memory(error, setup.config.batch, setup.config.devices, needed)
 
 
 def check_devices(config: TrainConfig) -> None:
@@ -241,39 +200,3 @@ def check_devices(config: TrainConfig) -> None:
             f"XLA_FLAGS=--xla_force_host_platform_device_count={config.devices} makes one look "
             "like several"
         )
-
-
-def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> None:
-    """Checks the losses of the steps after `step`, one row per seed.
-
-    Raises:
-        DivergedError: if one is no finite number; the message names its seed, step and the run.
-    """
-    seed, bad = np.nonzero(~np.isfinite(losses))
-    if bad.size:
-        first = int(bad.argmin())
-        raise DivergedError(
-            f"the loss of seed {first_seed + int(seed[first])} became "
-            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
-            f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
-        )
-
-
-def out_of_memory(
-    error: jax.errors.JaxRuntimeError, config: TrainConfig, folder: Path
-) -> Exception:
-    """The error to raise for one of JAX: ours if the device's memory ran out, else the same."""
-    if "RESOURCE_EXHAUSTED" not in str(error):
-        other: Exception = error
-        return other
-    wanted = re.search(r"allocat\w+ ([\d.]+ ?\w*)", str(error))
-    amount = f" (asked for {wanted[1]} at once)" if wanted else ""
-    return InputError(
-        f"a batch of {config.batch} trajectories and {config.seeds} seeds does not fit into the "
-        f"device's memory{amount}: train with --batch {max(2, config.batch // 2)}, fewer --seeds, "
-        f"or more --devices; the last checkpoint is in {str(folder)!r}"
-    )
-
-
-def _whole_chunks(steps: float) -> int:
-    return max(1, math.ceil(steps / CHUNK)) * CHUNK

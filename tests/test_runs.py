@@ -10,13 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
 from fast.audit import audit
-from fast.job import out_of_memory
-from fast.tasks import LinesConfig
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
@@ -237,18 +234,6 @@ def test_a_problem_too_large_to_enumerate_is_measured_by_trajectories(tmp_path: 
     assert "more states than --max-states" in refused.stderr
     lines = pdai("sample", "runs/sets-gru-0", "--count", "3", cwd=tmp_path).stdout.splitlines()
     assert len(lines) == 3
-
-
-def test_running_out_of_memory_is_told_from_other_errors(tmp_path: Path) -> None:
-    config = LinesConfig(batch=64)
-    full = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 12345 bytes.")
-    found = out_of_memory(full, config, tmp_path)
-    assert isinstance(found, InputError)
-    assert re.search(
-        r"64 trajectories .* \(asked for 12345 bytes at once\).*--batch 32", str(found)
-    )
-    other = jax.errors.JaxRuntimeError("INTERNAL: something else")
-    assert out_of_memory(other, config, tmp_path) is other
 
 
 def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None:

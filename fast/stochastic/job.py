@@ -1,26 +1,23 @@
 """The job of `pdai stochastic`: train, estimate, checkpoint, report; and resume."""
 
 import statistics
-import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import numpy as np
 from rich.table import Table
 
 from fast.bridge import Enumeration, enumerate_environment
 from fast.environments import AbstractEnvironment, make_environment
-from fast.interrupts import deferred_interrupts
-from fast.job import check_finite
-from fast.progress import Progress
+from fast.loop import CHUNK, advance_to_end
+from fast.memory import compiled_bytes, out_of_memory
 from fast.runs import (
-    append_metrics,
     load_checkpoint,
     make_folder,
     read_json,
-    read_metrics,
     rewind_metrics,
     save_checkpoint,
     write_json,
@@ -39,9 +36,6 @@ from fast.stochastic.evaluation import (
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.training import StochasticState, StochasticTrainer, make_stochastic_trainer
 from reference.errors import InputError
-
-# Steps per compiled call: the grain of progress, evaluations and checkpoints.
-CHUNK = 100
 
 
 class StochasticSetup(NamedTuple):
@@ -157,46 +151,28 @@ def stochastic_table(report: StochasticReport) -> Table:
 def _continue(
     folder: Path, setup: StochasticSetup, state: StochasticState, seconds: float
 ) -> StochasticReport:
-    config = setup.config
-    records = read_metrics(folder)
-    every = max(1, round(config.steps / config.evaluations / CHUNK)) * CHUNK
-    saved = max(1, -(-config.checkpoint_every // CHUNK)) * CHUNK
-    tv = next((record["tv"] for record in reversed(records) if "tv" in record), None)
-
-    def measure(state: StochasticState, step: int) -> list[float]:
-        found = setup.distances(state, step)
-        append_metrics(folder, {"step": step, "tv": found})
-        return found
-
-    with Progress(str(folder), config.steps) as progress, deferred_interrupts() as interrupted:
-        step = int(state.step[0])
-        if tv is None:
-            tv = measure(state, step)
-        while step < config.steps:
-            started = time.perf_counter()
-            size = min(CHUNK, config.steps - step)
-            state, info = setup.trainer.advance(state, size)
-            losses = np.asarray(info.loss, np.float64)
-            seconds += time.perf_counter() - started
-            check_finite(losses, config.seed, step, folder)
-            step += size
-            loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-            record = {"step": step, "loss": loss.tolist(), "log_z": log_z.tolist()}
-            append_metrics(folder, {**record, "seconds": seconds})
-            if step % every == 0 or step == config.steps:
-                tv = measure(state, step)
-            if step % saved == 0 or step == config.steps or interrupted():
-                save_checkpoint(folder, state, seconds)
-            progress.update(
-                step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=float(np.mean(tv))
-            )
-            if interrupted():
-                progress.say(f"stopped; continue with: pdai stochastic --resume {folder}")
-                raise KeyboardInterrupt
+    state, seconds = advance_to_end(
+        folder,
+        setup.config,
+        setup.trainer.advance,
+        state,
+        seconds,
+        setup.distances,
+        command="stochastic",
+        explain=partial(_out_of_memory, setup),
+    )
     report = final_report(setup, state)
     # Last: its presence is what says that the run is finished.
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     return report
+
+
+def _out_of_memory(setup: StochasticSetup, error: jax.errors.JaxRuntimeError) -> str | None:
+    def needed(batch: int) -> int:
+        smaller = make_stochastic_trainer(replace(setup.config, batch=batch), setup.environment)
+        return compiled_bytes(lambda state: smaller.advance(state, CHUNK), smaller.init())
+
+    return out_of_memory(error, setup.config.batch, 1, needed)
 
 
 def final_report(setup: StochasticSetup, state: StochasticState) -> StochasticReport:
