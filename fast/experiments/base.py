@@ -14,7 +14,7 @@ from fast.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best"]
-Drawing = Literal["curves", "rows", "laws", "probe", "none"]
+Drawing = Literal["curves", "rows", "lines", "log lines", "laws", "probe", "none"]
 ProbeName = Literal["aliasing", "memory", "best"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
@@ -81,8 +81,8 @@ class Experiment:
         cells: the trainings.
         finding: what came out, and under which conditions; written from the results.
         setting: what of the definition is ours, as the paper leaves it open.
-        draw: the figure: curves over steps, the metric over rows, learned laws, what the
-            probe found, or none.
+        draw: the figure: curves over steps, the metric over rows (as points on a log scale, or as
+            lines where rows are numbers), learned laws, what the probe found, or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs whose differences are shown, where both are columns.
         seeds: those reported.

@@ -27,5 +27,5 @@ EXPERIMENT = Experiment(
         "8,000 parameters on. GRU+ is level with the Markovian network, as it should be on a "
         "tree: ahead by less than counts."
     ),
-    draw="rows",
+    draw="log lines",
 )

@@ -27,6 +27,6 @@ EXPERIMENT = Experiment(
         "memory can do this is proved (prop:temporal_gnns); here it is seen that gradient "
         "descent finds it."
     ),
-    draw="rows",
+    draw="lines",
     compared=("GCN", "temporal GCN"),
 )

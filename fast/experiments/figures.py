@@ -23,7 +23,7 @@ def draw(experiment: Experiment, runs: Sequence[Run], files: Sequence[Path]) -> 
     kind = experiment.draw
     if kind == "none" or not runs:
         return
-    if kind == "rows":
+    if kind in ("rows", "lines", "log lines"):
         figure = _over_rows(experiment, runs)
     else:
         panels = {"curves": _curves, "laws": _laws, "probe": _probe}[kind]
@@ -104,11 +104,11 @@ def _laws(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str) -> N
 
 
 def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
-    """The metric of each column over the rows: lines over numbers, else points on a log scale.
+    """The metric of each column over the rows, as points, or as lines where rows are numbers.
 
     Crosses are the paper's numbers; dotted is the untrained policy, dashed exact sampling.
     """
-    numeric = all(row.replace(",", "").replace(".", "").isdigit() for row in experiment.rows)
+    numeric = experiment.draw != "rows"
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
     places = np.arange(len(experiment.rows))
@@ -140,6 +140,7 @@ def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
     if not numeric:
         for label in axis.get_xticklabels():
             label.set_horizontalalignment("right")
+    if experiment.draw != "lines":
         axis.set_yscale("log")
     axis.set(ylabel=metric_name(experiment, runs))
     axis.set_title(f"{experiment.label}: mean ± sd", fontsize=10)

@@ -39,7 +39,9 @@ distance can be chance. Differences decide if the interval excludes zero and the
 
 Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a
 row, unless it says otherwise; seconds are of one core of a shared machine, and say little beyond
-a factor of two. The models:
+a factor of two. At equal time: "cost" below each table has the TV of each model when the fastest
+of its row was done, read off its training curve, where the learning rate had not yet come down.
+The models:
 
 | name | what |
 |---|---|

@@ -3,6 +3,9 @@
 import csv
 import io
 from collections.abc import Sequence
+from statistics import mean
+
+import numpy as np
 
 from fast.experiments.base import MEASURES, Cell, Experiment, Metric
 from fast.experiments.results import Difference, Run, Summary, difference, summary
@@ -80,8 +83,11 @@ def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
 
 def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
     """The bound on the TV of the combined samplers of a row, mean over seeds."""
-    bounds = [run.bound for run in runs if run.row == row and run.bound is not None]
-    return f"{sum(bounds) / len(bounds):.{digits}f}" if bounds else "too many to check"
+    of_row = [run for run in runs if run.row == row]
+    bounds = [run.bound for run in of_row if run.bound is not None]
+    if not of_row:
+        return "not run"
+    return f"{mean(bounds):.{digits}f}" if bounds else "too many to check"
 
 
 def _quoted(cell: Cell | None) -> str:
@@ -100,19 +106,31 @@ def compared(
 
 
 def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
-    """Per row and model: parameters, gradient steps, seconds of training, mean over seeds."""
+    """Per row and model, mean over seeds: what it cost, and the TV when the fastest was done."""
     found = []
     for row in experiment.rows:
-        for model in experiment.models:
-            of_cell = at(runs, row, model)
-            if of_cell:
-                seconds = sum(run.seconds for run in of_cell) / len(of_cell)
-                steps = total_steps(of_cell[0].config)
-                found.append([row, model, f"{of_cell[0].parameters:,}", steps, f"{seconds:.0f}"])
+        cells = {model: at(runs, row, model) for model in experiment.models}
+        seconds = {model: mean(run.seconds for run in of) for model, of in cells.items() if of}
+        for model in seconds:
+            first = cells[model][0]
+            share = min(seconds.values()) / seconds[model]
+            early = [tv for run in cells[model] if (tv := after(run, share)) is not None]
+            cost = [f"{first.parameters:,}", total_steps(first.config), f"{seconds[model]:.0f}"]
+            # The curve of a combined sampler is of its last part.
+            known = early and not experiment.is_combined
+            found.append([row, model, *cost, f"{mean(early):.4f}" if known else "-"])
     return found
 
 
-COSTS = ["", "model", "parameters", "steps of 128", "seconds"]
+def after(run: Run, share: float) -> float | None:
+    """The TV of a run after a share of its time, between two looks on the line through them."""
+    if not run.curve:
+        return None
+    steps, values = zip(*run.curve, strict=True)
+    return float(np.interp(share * steps[-1], steps, values))
+
+
+COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
 
 
 def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
