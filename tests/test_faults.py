@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -41,6 +43,23 @@ def rotten(fault: Fault) -> str:
 
 def test_every_fault_can_be_made_and_names_a_test() -> None:
     assert {fault.name: why for fault in FAULTS if (why := rotten(fault))} == {}
+
+
+def complaints(tests: list[str]) -> list[str]:
+    """What pytest says of tests that it does not find; it leaves their parameters out."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+
+
+def test_every_fault_names_parameters_that_its_test_has() -> None:
+    assert complaints(sorted({fault.test for fault in FAULTS if "[" in fault.test})) == []
+
+
+def test_control_parameters_that_a_test_does_not_have_are_seen() -> None:
+    own = "tests/test_faults.py::test_faults_are_spread_over_the_packages"
+    (found,) = complaints([f"{own}[reference]", f"{own}[nowhere]"])
+    assert found.endswith(own)
 
 
 def test_the_names_and_the_edits_of_faults_are_distinct() -> None:

@@ -264,7 +264,7 @@ FAULTS = (
         "fast/gradients.py",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).after)",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).before)",
-        f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[uniform-tb]",
+        f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
     ),
     Fault(
         "last-block-dropped",
@@ -272,7 +272,7 @@ FAULTS = (
         "fast/gradients.py",
         "            lambda carry: carry[0] < count,\n            backward,\n",
         "            lambda carry: carry[0] + size <= count,\n            backward,\n",
-        f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[uniform-tb]",
+        f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
     ),
     Fault(
         "groups-cut-at-their-shortest",
