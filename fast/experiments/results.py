@@ -73,6 +73,13 @@ class Run:
         value: dict[str, float] | None = None if figures is None else figures[metric]
         return None if value is None else float(value["mean"])
 
+    def distance_after(self, share: float) -> float | None:
+        """The TV after a share of the time, on the training curve; None if there is no curve."""
+        if not self.curve:
+            return None
+        steps, values = zip(*self.curve, strict=True)
+        return float(np.interp(share * steps[-1], steps, values))
+
     def _best(self, of: str) -> float | None:
         """The mean log reward of the 20 best distinct states that a sampler met at any time."""
         if of == "exact":

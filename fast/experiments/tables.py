@@ -5,8 +5,6 @@ import io
 from collections.abc import Sequence
 from statistics import mean
 
-import numpy as np
-
 from fast.experiments.base import MEASURES, Cell, Experiment, Metric
 from fast.experiments.results import Difference, Run, Summary, difference, summary
 from fast.experiments.trainings import total_steps
@@ -114,20 +112,12 @@ def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
         for model in seconds:
             first = cells[model][0]
             share = min(seconds.values()) / seconds[model]
-            early = [tv for run in cells[model] if (tv := after(run, share)) is not None]
+            early = [tv for run in cells[model] if (tv := run.distance_after(share)) is not None]
             cost = [f"{first.parameters:,}", total_steps(first.config), f"{seconds[model]:.0f}"]
             # The curve of a combined sampler is of its last part.
             known = early and not experiment.is_combined
             found.append([row, model, *cost, f"{mean(early):.4f}" if known else "-"])
     return found
-
-
-def after(run: Run, share: float) -> float | None:
-    """The TV of a run after a share of its time, between two looks on the line through them."""
-    if not run.curve:
-        return None
-    steps, values = zip(*run.curve, strict=True)
-    return float(np.interp(share * steps[-1], steps, values))
 
 
 COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]

@@ -412,8 +412,7 @@ FAULTS = (
         "fast/laws.py",
         "p_t, mass = np.zeros(nodes), np.zeros(nodes)",
         "p_t, mass = np.zeros(nodes, np.float32), np.zeros(nodes, np.float32)",
-        f"{BACKWARD}"
-        "::test_the_mass_of_a_learned_backward_policy_is_one_unless_it_reads_latents[learned]",
+        f"{LAWS}::test_law_in_floats_equals_the_exact_one",
     ),
     Fault(
         "p-b-looked-up-at-the-parent",

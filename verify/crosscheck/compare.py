@@ -16,7 +16,7 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 TOLERANCE: dict[Precision, float] = {"float32": 1e-4, "float64": 1e-12}
 
 # What float32 may differ by from float64, on kernels of a few dozen operations. Measured: at most
-# 4e-7, over all dynamics and losses; 6e-8 is a unit in the last place.
+# 4e-7, over all dynamics but one and all losses; 6e-8 is a unit in the last place.
 ROUNDED = 2e-6
 
 

@@ -35,6 +35,8 @@ ELSEWHERE = {
     "experiments.results": "statistics and files: tests/test_experiments.py",
     "given": "loads trained samplers: tests/test_distribute.py",
     "job": "starts and resumes runs: tests/test_runs.py",
+    "loop": "advances, records and checkpoints: tests/test_runs.py",
+    "memory": "asks the compiler and the device: tests/test_memory.py",
     "meter": "chooses among figures that are compared: tests/test_runs.py",
     "models": "builds what is compared from a configuration: tests/test_matrix.py",
     "plotting": "draws pictures",

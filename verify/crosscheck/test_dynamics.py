@@ -379,13 +379,18 @@ def test_one_trajectory_alone_and_uncompiled_gives_what_it_gives_in_a_batch(name
         assert distance(read, found.unrolled[1, 2, :few]) <= TOLERANCE["float32"]
 
 
+# Without keys of length one the recurrence is unstable (E13): relative changes of its parameters
+# grow up to 19-fold in the outputs, those of the others up to 5-fold.
+SENSITIVE = {"srwm, identity, no rotation, normalised": 5}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_in_float32_they_are_those_in_float64_rounded(name: str, record_property: Any) -> None:
     double = evaluate(name, "float64")
     single = unroll(double.layer, jnp.asarray(OBSERVATIONS, jnp.float32))
     assert single.dtype == "float32"
     record_property("float32", distance(single, double.unrolled))
-    assert distance(single, double.unrolled) <= ROUNDED
+    assert distance(single, double.unrolled) <= SENSITIVE.get(name, 1) * ROUNDED
 
 
 def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
