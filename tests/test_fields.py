@@ -213,3 +213,9 @@ def test_numbers_of_another_kind_than_the_field_are_refused() -> None:
     p_b = BackwardPolicy.uniform(CHAIN, FLOAT64)
     with pytest.raises(InputError, match=r"reward number 0 .* a float32"):
         forward_from_backward(p_b, np.ones(1, np.float32))  # type: ignore[arg-type]
+
+
+def test_a_ball_that_is_zero_is_not_negative_and_not_positive() -> None:
+    zero = BALL.convert(Fraction(0))
+    assert BALL.nonnegative(zero)
+    assert not BALL.positive(zero)

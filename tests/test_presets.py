@@ -31,6 +31,7 @@ from reference import (
 )
 from reference.balls import enclose
 from reference.problems import closed_form
+from reference.problems.closed_form import Enclosure
 from reference.problems.presets import MINIMAL, PAPER
 
 WITHOUT_CLOSED_FORM = {"bits"}
@@ -164,3 +165,10 @@ def test_closed_forms_work_at_full_size() -> None:
         problem = PAPER[name]()
         assert math.isfinite(problem.log_z().value)
         assert len(problem.sample(10, seed=0)) == 10
+
+
+def test_the_ends_of_an_enclosure_are_inside() -> None:
+    found = Enclosure(1.0, 0.5)
+    assert found.contains(Fraction(3, 2))
+    assert found.contains(0.5)
+    assert not found.contains(Fraction(3, 2) + Fraction(1, 10**30))

@@ -1,9 +1,11 @@
 """The tasks against numbers worked out by hand, published, or computed another way."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,24 @@ def test_elementary_symmetric_polynomials_sum_products_over_subsets() -> None:
     values = fractions(2, 3, "1/2", 7)
     for degree, value in enumerate(elementary_symmetric(values, 4)):
         assert value == sum(math.prod(c) for c in combinations(values, degree))
+
+
+class Fixed(Random):
+    """Draws what it is told, of what it is told first."""
+
+    def __init__(self, *draws: int) -> None:
+        super().__init__(0)
+        self.draws = list(draws)
+
+    def randrange(self, *_: Any) -> int:
+        return self.draws.pop(0)
+
+
+def test_items_are_drawn_by_integers_without_bias() -> None:
+    # Of the four integers below the sum, three stand for the last item, and one leaves the first.
+    problem = Sets(fractions(1, 3), 1)
+    drawn = [problem._by_item(Fixed(last, 0)) for last in range(4)]
+    assert Counter(drawn) == {Items((0,)): 1, Items((1,)): 3}
 
 
 def test_the_full_sets_have_as_many_terminals_as_published() -> None:
@@ -291,6 +311,7 @@ def test_states_print_readably() -> None:
         (lambda: Ising((1.0,), (1.0,)), r"fields\[0\] is 1.0"),  # type: ignore[arg-type]
         (lambda: Ising(fractions(800), fractions(0)), "log R can reach 800"),
         (lambda: Ising.random(0), "number of spins is 0"),
+        (lambda: Ising.random(10_001), "number of spins is 10001"),
         (lambda: Grid(16, 2, "flat"), "landscape is 'flat'"),  # type: ignore[arg-type]
         (lambda: Grid(4, 2, "sparse"), "at least 5"),
         (lambda: Grid(16.0), "the side H is 16.0"),  # type: ignore[arg-type]
@@ -298,6 +319,10 @@ def test_states_print_readably() -> None:
         (
             lambda: SyntheticSequences("ab", 2, "append", (1.0, -1.0), (1.0, 0.5), "sum"),
             "every u.* at least 0",
+        ),
+        (
+            lambda: SyntheticSequences("ab", 2, "append", (1.0, 1.0), (0.0, 0.5), "sum"),
+            r"some u\(i\) v\(a\) > 0",
         ),
     ],
 )
@@ -313,3 +338,11 @@ def test_lines_and_strings_grow_step_by_step() -> None:
             assert len(dag.labels[v]) == len(dag.labels[u]) + 1
         depths = sorted({len(label) for label in dag.labels})
         assert all(b == a + 1 for a, b in pairwise(depths))
+
+
+def test_a_problem_may_have_exactly_as_many_states_as_allowed() -> None:
+    problem = SyntheticSequences.minimal()
+    count = len(enumerate_dag(problem).labels)
+    assert len(enumerate_dag(problem, max_nodes=count).labels) == count
+    with pytest.raises(TooLargeError):
+        enumerate_dag(problem, max_nodes=count - 1)

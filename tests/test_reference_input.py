@@ -67,6 +67,7 @@ def test_a_graph_that_is_no_pointed_dag_is_refused(
     ],
 )
 def test_a_reward_that_is_not_positive_and_finite_is_refused(value: Any, message: str) -> None:
+    assert positive_reward(np.float32(0.25), "x") == Fraction(1, 4)
     with pytest.raises(InputError, match=message):
         positive_reward(value, "x")
 
