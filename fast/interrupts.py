@@ -1,5 +1,7 @@
-"""Ctrl-C, acted on where nothing is lost."""
+"""Ctrl-C, acted on where nothing is lost; and what becomes of a process whose parent is killed."""
 
+import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -34,3 +36,19 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
         yield came.is_set
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def end_with_parent() -> None:
+    """Makes this process end as soon as the one that started it is gone.
+
+    An orphan would go on training, in a folder that the same command, given again, writes to.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -24,6 +24,7 @@ from typing import Any
 
 from fast.config import TrainConfig
 from fast.evaluation import Report
+from fast.interrupts import end_with_parent
 from fast.job import complete
 from fast.runs import read_metrics
 from reference.errors import InputError
@@ -69,7 +70,7 @@ class LocalProcesses(ThreadPoolExecutor):
 def _in_a_process(task: Any, /, *args: Any, **options: Any) -> Any:
     # Not forked: JAX has threads.
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawn) as alone:
+    with ProcessPoolExecutor(1, mp_context=spawn, initializer=end_with_parent) as alone:
         return alone.submit(task, *args, **options).result()
 
 

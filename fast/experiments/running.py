@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from fast.experiments.base import Cell, Experiment
 from fast.experiments.results import Run, load, save, wanted
 from fast.experiments.trainings import Training, description, placed, short_name
+from fast.interrupts import end_with_parent
 from reference.errors import InputError
 
 
@@ -104,6 +105,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _settle(processors: Any) -> None:
     """Gives this process one processor: one per run is faster than all for each in turn."""
+    end_with_parent()
     if hasattr(os, "sched_setaffinity"):
         ours = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {ours[processors.get() % len(ours)]})
