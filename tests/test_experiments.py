@@ -187,7 +187,8 @@ def test_what_was_met_at_any_time_counts_once() -> None:
 
 def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     told: list[str] = []
-    runs = reproduce(tiny(), tmp_path, 1, told.append)
+    runs, failures = reproduce(tiny(), tmp_path, 1, told.append)
+    assert failures == []
     assert len(told) == len(runs) == 2
     assert re.fullmatch(r"1 of 2: N = 3, Markovian, seed 0: tv 0\.\d{4}", told[0])
     stored = wanted(tiny(), load(tmp_path / "tab_tiny.json"))
@@ -200,7 +201,7 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
         assert value == pytest.approx(np.abs(np.subtract(*r.law)).sum() / 2, abs=1e-6)
         assert value == pytest.approx(r.curve[-1][1], abs=1e-5)
     # Again: nothing is missing. With other options: all is.
-    assert len(reproduce(tiny(), tmp_path, 1, told.append)) == 2
+    assert len(reproduce(tiny(), tmp_path, 1, told.append).runs) == 2
     assert len(told) == 2
     assert wanted(tiny((1,)), stored) == []
     # Another seed: those that are there stay.
@@ -231,18 +232,32 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
     experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
-    (whole,) = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    (whole,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     (there,) = [path for path in (tmp_path / "whole/runs").iterdir() if path.is_dir()]
     # As after kill -9: the checkpoint of the last step is there, the report is not.
     (there / "report.json").unlink()
     (tmp_path / "whole/tab_tiny.json").unlink()
-    (again,) = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    (again,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     assert again.learned == whole.learned
     config = json.loads((there / "config.json").read_text())
     (there / "config.json").write_text(json.dumps({**config, "batch": 17}))
     (tmp_path / "whole/tab_tiny.json").unlink()
-    with pytest.raises(InputError, match="has batch = 17, but 16 is asked for"):
-        reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    made = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    assert made.runs == []
+    (failure,) = made.failures
+    assert "has batch = 17, but 16 is asked for" in failure
+
+
+def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path) -> None:
+    models = {"wild": {**MODELS["Markovian"], "learning_rate": 1e30}, **MODELS}
+    experiment = dataclasses.replace(tiny(), cells=cells("N = 3", TINY, models))
+    told: list[str] = []
+    runs, (failure,) = reproduce(experiment, tmp_path, 1, told.append)
+    assert {r.model for r in runs} == set(MODELS)
+    assert re.match("N = 3, wild, seed 0: the loss of seed 0 became", failure)
+    assert any(text == f"not made: {failure}" for text in told)
+    stored = load(tmp_path / "tab_tiny.json")
+    assert {r.model for r in stored} == set(MODELS)
 
 
 def test_damaged_results_are_refused(tmp_path: Path) -> None:

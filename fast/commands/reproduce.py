@@ -41,8 +41,12 @@ class Reproduce:
         jobs = default_jobs() if self.jobs is None else self.jobs
         if jobs < 1:
             raise InputError(f"jobs is {jobs}, but must be at least 1")
+        failures: list[str] = []
         for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
             print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
-            runs = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
-            print(write(experiment, runs, out), end="\n\n", flush=True)
+            made = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
+            print(write(experiment, made.runs, out), end="\n\n", flush=True)
+            failures += [f"{experiment.label}, {failure}" for failure in made.failures]
         print(f"results, tables and figures: {out}")
+        if failures:
+            raise InputError(f"{len(failures)} runs were not made:\n" + "\n".join(failures))

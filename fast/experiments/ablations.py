@@ -25,9 +25,10 @@ SIZES: dict[str, dict[str, Any]] = {f"d = {d}": {**PRINTED, "latent_size": d} fo
 def _cells(models: dict[str, dict[str, Any]]) -> tuple[Cell, ...]:
     """More exploration than elsewhere: with less, every form misses modes of the grid."""
     grid = replace(ONE_HOT, epsilon=0.5)
+    stable = {name: options for name, options in models.items() if "link" not in options}
     return (
         *cells("sparse grid", replace(grid, landscape="sparse"), models),
-        *cells("walk, rings", RINGS, models),
+        *cells("walk, rings", RINGS, stable),
     )
 
 
@@ -40,7 +41,10 @@ ABLATIONS = Experiment(
     label="fig:ablationsa",
     title="TV without the rotation, and without the link function",
     claim="without the rotation training is hindered; without the link it is a little worse.",
-    setting=SETTING,
+    setting=(
+        f"{SETTING} On the walk there is no sampler without a link: its latent overflows within 32 "
+        "steps, so that the loss is infinite from the start (eq:ASRWM.stability)."
+    ),
     metric="tv",
     cells=_cells(PARTS),
     finding="",

@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,10 +35,17 @@ class Job(NamedTuple):
     folder: Path
 
 
-def reproduce(
-    experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]
-) -> list[Run]:
+class Made(NamedTuple):
+    """What there is of an experiment: its runs, and why others could not be brought to an end."""
+
+    runs: list[Run]
+    failures: list[str]
+
+
+def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]) -> Made:
     """Makes every run of an experiment that its file of results lacks.
+
+    A training that diverges keeps no other from being made.
 
     Args:
         experiment: what to make.
@@ -48,7 +55,7 @@ def reproduce(
         say: is told of each run that is done.
 
     Raises:
-        InputError: if a process died, or a folder holds something else.
+        InputError: if a process died.
     """
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{experiment.slug}.json"
@@ -64,20 +71,33 @@ def reproduce(
         for cell in experiment.runnable
         if cell.config is not None and (cell.row, cell.model, seed) not in there
     ]
+    failures: list[str] = []
     if not missing:
-        return runs
+        return Made(runs, failures)
     with _pool(min(jobs, len(missing))) as pool:
         futures = {pool.submit(run_one, job): job for job in missing}
-        for done, (job, facts) in enumerate(_finished(futures), start=len(runs) + 1):
-            cell, seed = job.cell, job.seed
-            run = Run(cell.row, cell.model, seed, description(job.training, seed), **facts)
+        for future in as_completed(futures):
+            cell, seed, training, _ = futures[future]
+            name = f"{cell.row}, {cell.model}, seed {seed}"
+            try:
+                facts = future.result()
+            except BrokenProcessPool:
+                raise InputError(
+                    f"a process that trained {name} died, perhaps as memory ran out: the same "
+                    "command goes on where it stopped; use --jobs 1 if it happens again"
+                ) from None
+            except InputError as error:
+                failures.append(f"{name}: {error}")
+                say(f"not made: {failures[-1]}")
+                continue
+            run = Run(cell.row, cell.model, seed, description(training, seed), **facts)
             runs.append(run)
             save(path, experiment, [*runs, *others])
             value = run.value(experiment.metric)
             shown = "" if value is None else f": {experiment.metric} {value:.4f}"
             of = len(experiment.runnable) * len(experiment.seeds)
-            say(f"{done} of {of}: {cell.row}, {cell.model}, seed {seed}{shown}")
-    return runs
+            say(f"{len(runs)} of {of}: {name}{shown}")
+    return Made(runs, failures)
 
 
 def _folder(out: Path, cell: Cell, seed: int) -> Path:
@@ -109,19 +129,6 @@ def _settle(processors: Any) -> None:
     if hasattr(os, "sched_setaffinity"):
         ours = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {ours[processors.get() % len(ours)]})
-
-
-def _finished(futures: dict[Future[dict[str, Any]], Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
-    for future in as_completed(futures):
-        job = futures[future]
-        try:
-            yield job, future.result()
-        except BrokenProcessPool:
-            raise InputError(
-                f"a process that trained {job.cell.row}, {job.cell.model}, seed {job.seed} "
-                "died, perhaps as memory ran out: the same command goes on where it stopped; use "
-                "--jobs 1 if it happens again"
-            ) from None
 
 
 def run_one(job: Job) -> dict[str, Any]:
