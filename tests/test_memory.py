@@ -22,6 +22,11 @@ def needed(batch: int) -> int:
     return 1_000 + 10 * batch
 
 
+def full(*_: Any) -> Any:
+    """Advances no run."""
+    raise FULL
+
+
 @pytest.mark.parametrize(
     ("there", "fitting"), [(10_000, 700), (2_500, 100), (1_275, 2), (1_262, None), (10**9, 32_768)]
 )
@@ -61,9 +66,6 @@ def test_not_even_a_small_batch_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any) -> Any:
-        raise FULL
-
     made = fast.run_setup.make_trainer
 
     def make_trainer(config: LinesConfig, *rest: Any) -> Any:
@@ -83,9 +85,6 @@ def test_a_random_latent_that_runs_out_of_memory_names_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = fast.stochastic.job.make_stochastic_trainer
-
-    def full(*_: Any) -> Any:
-        raise FULL
 
     def make(config: StochasticLines, environment: Any) -> Any:
         trainer = made(config, environment)

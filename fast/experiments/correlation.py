@@ -28,10 +28,10 @@ def section(stored: Sequence[Sequence[Run]]) -> str:
     for run in itertools.chain.from_iterable(stored):
         fcs, tv = run.value("fcs"), run.value("tv")
         if fcs is not None and tv is not None:
-            # A set: some runs belong to several figures.
             # Figures of different landscapes have rows of the same name.
             task = [run.config["problem"], run.config.get("landscape", "")]
             place = (" ".join(filter(None, task)), run.row)
+            # A set: some runs belong to several figures.
             found.setdefault(place, set()).add((tv, fcs))
             kinds[place] = run.tv_kind
     body = []
