@@ -1,6 +1,11 @@
 """Settings of the tests, not of what they test."""
 
-from verify.compilation import compile_quickly
+import pytest
 
-# Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships.
-compile_quickly()
+from verify.compilation import compile_quickly, keep_programs
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships.
+    compile_quickly()
+    keep_programs(config)

@@ -2,6 +2,7 @@
 
 import os
 from importlib.metadata import version
+from typing import Any
 
 
 def compile_quickly() -> None:
@@ -14,3 +15,15 @@ def compile_quickly() -> None:
     # A version that does not know the flag would stop; only these were tried.
     if version("jaxlib").startswith("0.10."):
         os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+
+
+def keep_programs(config: Any) -> None:
+    """Has JAX keep what it compiles beside pytest's own cache, for other workers and later runs.
+
+    A program is found by all that it is made of, so that changed code is compiled again. Nothing is
+    kept if pytest keeps nothing (`-p no:cacheprovider`), and what a user has set stands.
+    """
+    if hasattr(config, "cache"):
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("programs")))
+        # Nearly all are small: a tenth of a second each, thousands of them.
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

@@ -11,7 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from verify import scopes
-from verify.compilation import compile_quickly
+from verify.compilation import compile_quickly, keep_programs
 from verify.ledger import CLAIMS, markdown
 from verify.report import findings, ledger_json, ledger_table
 
@@ -44,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     scopes.set_exhaustive(exhaustive)
     if not exhaustive:
         compile_quickly()
+    keep_programs(config)
     settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -101,15 +101,21 @@ class Instance(NamedTuple):
     enumeration: Enumeration
 
 
+def environment_of(name: str) -> AbstractEnvironment[Any]:
+    """The environment of the preset of that name."""
+    problem = (PROBLEMS | VARIANTS | TABLES)[name]
+    if name in TABLES and isinstance(problem, Grid):
+        return TabularEnvironment.from_problem(problem, _coordinates)
+    if name in TABLES and isinstance(problem, EdgeAddition):
+        return TabularEnvironment.from_problem(problem)
+    return make_environment(problem)
+
+
 @functools.cache
 def make_instance(name: str) -> Instance:
     """The preset of that name."""
     problem: AnyProblem = (PROBLEMS | VARIANTS | TABLES)[name]
-    environment: AbstractEnvironment[Any] = make_environment(problem)
-    if name in TABLES and isinstance(problem, Grid):
-        environment = TabularEnvironment.from_problem(problem, _coordinates)
-    elif name in TABLES and isinstance(problem, EdgeAddition):
-        environment = TabularEnvironment.from_problem(problem)
+    environment = environment_of(name)
     return Instance(problem, environment, enumerate_environment(problem, environment))
 
 

@@ -27,7 +27,7 @@ from fast.stochastic.training import StochasticSampler
 from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_latent_trajectories
 from reference.problems import EdgeAddition, Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
-from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance, random_policy
+from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, environment_of, random_policy
 from verify.crosscheck.parts import below_fast, concrete, modules, parts
 
 # Where compilations are counted elsewhere.
@@ -259,13 +259,13 @@ def test_a_kernel_is_compiled_once_and_gives_what_it_gives_uncompiled(
 
 # One of each class. What it gives uncompiled is compared by check_environment, on all of them.
 ENVIRONMENTS = {
-    type(make_instance(name).environment).__name__: name for name in (*PROBLEMS, *VARIANTS, *TABLES)
+    type(environment_of(name)).__name__: name for name in (*PROBLEMS, *VARIANTS, *TABLES)
 }
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS.values())
 def test_an_environment_is_compiled_once_for_all_its_states(name: str) -> None:
-    environment = make_instance(name).environment
+    environment, problem = environment_of(name), (PROBLEMS | VARIANTS | TABLES)[name]
 
     def everything(environment: AbstractEnvironment[Any], state: Any, action: Any) -> Any:
         following = environment.step(state, action)
@@ -282,7 +282,7 @@ def test_an_environment_is_compiled_once_for_all_its_states(name: str) -> None:
         )
 
     compiled = Compiled(everything)
-    state = jax.tree.map(jnp.asarray, environment.encode(make_instance(name).problem.initial))
+    state = jax.tree.map(jnp.asarray, environment.encode(problem.initial))
     for _ in range(3):
         mask = compiled(environment, state, jnp.int32(0))[3]
         state, *_ = compiled(environment, state, jnp.asarray(np.argmax(mask), jnp.int32))

@@ -1,5 +1,6 @@
 """Samplers with a Gaussian latent in `fast`, against quadrature and densities written by hand."""
 
+import functools
 from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -63,11 +64,13 @@ class Instance(NamedTuple):
     seen: Floats
 
 
+@functools.cache
 def lines(length: int, step: int) -> Instance:
     problem = Lines.laplaces(length, step)
     environment = make_environment(problem)
     enumeration = enumerate_environment(problem, environment)
-    seen = [features_of(environment, environment.encode(s)) for s in enumeration.dag.labels]
+    of = jax.jit(lambda state: features_of(environment, state))
+    seen = [of(environment.encode(label)) for label in enumeration.dag.labels]
     return Instance(environment, enumeration, np.array(seen, np.float64))
 
 
@@ -75,16 +78,24 @@ def random_policy(
     instance: Instance, seed: int, size: int = 1, spread: float = 0.3, **options: Any
 ) -> StochasticPolicy:
     """Random networks, of which every output depends on the latent."""
-    policy = StochasticPolicy(
-        instance.seen.shape[1],
-        instance.environment.actions,
-        size,
-        **{"sigma": 0.7, "width": 8, "components": 2, "key": jax.random.key(seed), **options},
+    shapes = eqx.filter_eval_shape(
+        lambda key: StochasticPolicy(
+            instance.seen.shape[1],
+            instance.environment.actions,
+            size,
+            **{"sigma": 0.7, "width": 8, "components": 2, "key": key, **options},
+        ),
+        jax.random.key(0),
     )
-    leaves, structure = jax.tree.flatten(policy)
-    keys = jax.random.split(jax.random.key(seed + 100), len(leaves))
-    drawn = [spread * jax.random.normal(k, x.shape) for k, x in zip(keys, leaves, strict=True)]
-    random: StochasticPolicy = jax.tree.unflatten(structure, drawn)
+    rng = np.random.default_rng(seed)
+    random: StochasticPolicy = jax.tree.map(
+        lambda leaf: (
+            jnp.asarray(spread * rng.normal(size=leaf.shape), jnp.float32)
+            if isinstance(leaf, jax.ShapeDtypeStruct)
+            else leaf
+        ),
+        shapes,
+    )
     return random
 
 
@@ -157,13 +168,18 @@ def target_of(instance: Instance) -> tuple[Normal, GaussianTarget]:
     return Normal.of((MEAN,), (VARIANCE,), 1), GaussianTarget(rewards, MEAN, VARIANCE)
 
 
+@eqx.filter_jit
+def _sample(
+    policy: StochasticPolicy, environment: AbstractEnvironment[Any], key: Any, batch: int, eps: Any
+) -> LatentTrajectories:
+    noise = draw_noise(key, environment, batch, policy.start.means.shape[1])
+    return sample_latent_trajectories(policy, environment, noise, Exploration(eps))
+
+
 def sample(
     policy: StochasticPolicy, instance: Instance, seed: int, batch: int, epsilon: float = 0.0
 ) -> LatentTrajectories:
-    size = policy.start.means.shape[1]
-    noise = draw_noise(jax.random.key(seed), instance.environment, batch, size)
-    exploration = Exploration(epsilon) if epsilon else Exploration()
-    return sample_latent_trajectories(policy, instance.environment, noise, exploration)
+    return _sample(policy, instance.environment, jax.random.key(seed), batch, epsilon)
 
 
 def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tuple[int, ...]]:
@@ -233,9 +249,13 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     with jax.enable_x64(True):
         wide = in_float64(policy)
         arguments = [jnp.asarray(x) for x in (seen, following, w)]
-        found = wide.log_p_f(arguments[0], arguments[2], jnp.asarray(mask))
-        forward = wide.forward(arguments[1], arguments[2])
-        backward = wide.backward(*arguments)
+
+        @eqx.filter_jit
+        def kernels(policy: StochasticPolicy, seen: Any, following: Any, w: Any) -> Any:
+            choice = policy.log_p_f(seen, w, jnp.asarray(mask))
+            return choice, policy.forward(following, w), policy.backward(seen, following, w)
+
+        found, forward, backward = kernels(wide, *arguments)
     logits = perceptron(policy.head, np.concatenate([seen, w], -1))
     expected = log_softmax(np.where(mask, logits, -np.inf), axis=-1)
     assert distance(np.asarray(found)[mask], expected[mask]) < TOLERANCE["float64"]
@@ -267,16 +287,22 @@ def test_latents_and_residuals_are_those_of_the_reference() -> None:
         policy = in_float64(random_policy(instance, 1))
         wide_target = in_float64(target)
         drawn = sample(policy, instance, seed=0, batch=64, epsilon=0.5)
-        traced = trace(policy, instance.environment, drawn)
-        steps = evaluate(policy, instance.environment, wide_target, drawn, drawn.latents)
-        residuals = np.asarray(tb_residuals(steps, jnp.float64(LOG_Z)))
-        chosen = np.asarray(log_choices(policy, instance.environment, drawn, drawn.latents))
         sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
         kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
-        losses = [
-            stochastic_loss(sampler, instance.environment, wide_target, drawn, kind)
-            for kind in kinds
-        ]
+
+        @eqx.filter_jit
+        def everything(sampler: StochasticSampler, target: Normal, drawn: Any) -> Any:
+            policy, environment = sampler.policy, instance.environment
+            steps = evaluate(policy, environment, target, drawn, drawn.latents)
+            return (
+                trace(policy, environment, drawn),
+                tb_residuals(steps, sampler.log_z),
+                log_choices(policy, environment, drawn, drawn.latents),
+                [stochastic_loss(sampler, environment, target, drawn, kind) for kind in kinds],
+            )
+
+        found = everything(sampler, wide_target, drawn)
+        traced, residuals, chosen, losses = jax.tree.map(np.asarray, found)
     assert distance(traced, drawn.latents) < TOLERANCE["float64"]
     forward, reverse = as_reference(policy, instance)
     latents, noise = np.asarray(drawn.latents)[..., 0], np.asarray(drawn.normal)[..., 0]
@@ -308,14 +334,18 @@ def test_control_another_target_or_scale_has_other_residuals() -> None:
     target, _ = target_of(instance)
     policy = random_policy(instance, 1)
     drawn = sample(policy, instance, seed=0, batch=64)
-    right = evaluate(policy, instance.environment, target, drawn, drawn.latents)
+
+    @eqx.filter_jit
+    def residuals(policy: StochasticPolicy, target: Normal) -> Any:
+        steps = evaluate(policy, instance.environment, target, drawn, drawn.latents)
+        return tb_residuals(steps, jnp.float32(0))
+
+    right = residuals(policy, target)
     for wrong_policy, wrong_target in (
         (policy, Normal.of((MEAN,), (VARIANCE * 1.1,), 1)),
         (random_policy(instance, 1, sigma=0.6), target),
     ):
-        wrong = evaluate(wrong_policy, instance.environment, wrong_target, drawn, drawn.latents)
-        difference = tb_residuals(wrong, jnp.float32(0)) - tb_residuals(right, jnp.float32(0))
-        assert np.abs(difference).max() > 0.02
+        assert np.abs(residuals(wrong_policy, wrong_target) - right).max() > 0.02
 
 
 def quadrature(policy: StochasticPolicy, instance: Instance) -> Floats:
@@ -463,8 +493,9 @@ def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> N
     dag = instance.enumeration.dag
     gaps = []
     for sigma, points in ((0.4, 501), (0.2, 1_001), (0.1, 2_001)):
-        policy = random_policy(instance, 7, sigma=sigma, components=1)
-        still = random_policy(instance, 7, sigma=sigma, components=1, is_stochastic=False)
+        options: dict[str, Any] = {"spread": 0.4, "sigma": sigma, "components": 1}
+        policy = random_policy(instance, 15, **options)
+        still = random_policy(instance, 15, **options, is_stochastic=False)
         narrow = jnp.full((1, 1), np.log(sigma))
         policy = eqx.tree_at(lambda p: p.start.log_scales, policy, narrow)
         forward, _ = as_reference(policy, instance)
