@@ -56,12 +56,12 @@ class TrainConfig(ABC):
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
     hidden_layers: int = 0
-    """Hidden layers of the head; 0 for three, and for srwm the paper's single one."""
+    """Hidden layers of the head; 0 for three, and for one where it reads a latent alone."""
     steps: int = 5_000
     """Gradient steps."""
     batch: int = 128
     """Trajectories per step."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-2
     """AdamW's learning rate for the policy."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """How the learning rate goes: down to zero along a cosine, or not at all."""
@@ -101,7 +101,7 @@ class TrainConfig(ABC):
     """Scale of W_o (srwm only)."""
     slow_scale: float = 1.0
     """Scale of the slow weights (srwm only)."""
-    skip: bool = True
+    skip: bool = False
     """Let the head see psi(s_t) beside y_t; the paper's does not (nothing to add for
     markov, linear and graph networks)."""
     reset: bool = False
@@ -256,7 +256,7 @@ class TrainConfig(ABC):
     @property
     def layers(self) -> int:
         """Hidden layers of the head."""
-        return self.hidden_layers or (1 if self.dynamics == "srwm" else 3)
+        return self.hidden_layers or (3 if self.skip or self.dynamics in MARKOVIAN else 1)
 
     @abstractmethod
     def problem(self) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from fast.experiments import (
     ablations,
     combined,
+    dags,
     fig_ap,
     fig_apx_m,
     fig_graphssgb,
@@ -23,6 +24,7 @@ from fast.experiments import (
     tab_sequences,
     tab_sequencesabits,
     tab_sets,
+    tuning,
     walks,
 )
 from fast.experiments.base import Experiment
@@ -49,6 +51,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         ablations.GATES,
         ablations.WIDTHS,
         tab_isingsa.EXPERIMENT,
+        dags.EXPERIMENT,
+        tuning.EXPERIMENT,
         srwm_study.EXPERIMENT,
         combined.DISTRIBUTED,
         combined.STREAMED,
@@ -62,7 +66,7 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
 
     Args:
         label: of the paper, or "all".
-        seeds: how many, from 0 on; None for those reported.
+        seeds: how many, from the experiment's first on; None for those reported.
         pho4: the table of PHO4; None leaves its rows out.
         quick: whether only to show that they run.
 
@@ -84,7 +88,8 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
         if quick:
             experiment = experiment.quick()
         if seeds is not None:
-            experiment = dataclasses.replace(experiment, seeds=tuple(range(seeds)))
+            first = experiment.seeds[0]
+            experiment = dataclasses.replace(experiment, seeds=tuple(range(first, first + seeds)))
         found.append(experiment)
     return found
 

@@ -4,8 +4,8 @@ from fast.experiments.base import Experiment, cells
 from fast.tasks import GraphsConfig
 
 MODELS = {
-    "GCN": {"dynamics": "gcn", "skip": False},
-    "temporal GCN": {"dynamics": "temporal-gcn", "skip": False},
+    "GCN": {"dynamics": "gcn", "learning_rate": 1e-3},
+    "temporal GCN": {"dynamics": "temporal-gcn", "learning_rate": 1e-3},
 }
 
 EXPERIMENT = Experiment(

@@ -56,7 +56,8 @@ def _panels(experiment: Experiment, runs: Sequence[Run], panel: Any) -> Figure:
     for axis in axes[len(rows) :]:
         axis.set_visible(False)
     axes[0].legend(frameon=False, fontsize=8)
-    seeds = max(len(at(runs, row, model)) for row in rows for model in experiment.models)
+    counts = {len(at(runs, row, model)) for row in rows for model in experiment.models} - {0}
+    seeds = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
     figure.suptitle(f"{experiment.label}: mean and range of {seeds} seeds", fontsize=10)
     return figure
 
@@ -134,8 +135,14 @@ def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
     for name, style, of in (("uniform policy", ":", untrained), ("exact sampling", "--", floor)):
         line = [of(runs, row, experiment.metric) for row in experiment.rows]
         if any(s is not None and s.mean > 0 for s in line):
-            heights = [np.nan if s is None else s.mean for s in line]
-            axis.plot(places, heights, style, color=TARGET, lw=1.2, label=name)
+            # There is no zero on a logarithmic scale.
+            shown = [s if s and (s.mean > 0 or experiment.draw == "lines") else None for s in line]
+            level = np.array([np.nan if s is None else s.mean for s in shown])
+            looks: dict[str, Any] = {"ls": style, "color": TARGET, "lw": 1.2, "label": name}
+            if numeric:
+                axis.plot(places, level, **looks)
+            else:
+                axis.hlines(level, places - 0.4, places + 0.4, **looks)
     axis.set_xticks(places, experiment.rows, rotation=0 if numeric else 30)
     if not numeric:
         for label in axis.get_xticklabels():

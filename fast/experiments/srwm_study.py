@@ -16,7 +16,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "written at k, erased after": {**PRINTED, "write_key": "k", "erase": "after"},
     "normalised read-out": {**PRINTED, "normalize": True},
     "three layers": {**PRINTED, "hidden_layers": 3},
-    "skip": {**PRINTED, "skip": True},
+    "skip": {**PRINTED, "skip": True, "hidden_layers": 1},
     "skip, three layers": {**PRINTED, "skip": True, "hidden_layers": 3},
     "GRU+": GRU_PLUS,
 }

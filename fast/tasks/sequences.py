@@ -35,6 +35,7 @@ class Six6Config(TrainConfig):
     loss: LossName = "log_variance"
     steps: int = 20_000
     learning_rate: float = 3e-3
+    skip: bool = True
     epsilon: float = 0.0
 
     def problem(self) -> TableSequences:
@@ -60,6 +61,7 @@ class Pho4Config(TrainConfig):
     """The reward is max(10 y^exponent, 1/1000), y the affinity scaled to [0, 1]."""
     loss: LossName = "log_variance"
     learning_rate: float = 3e-3
+    skip: bool = True
 
     def problem(self) -> TableSequences:
         """The table as a problem."""
