@@ -118,7 +118,8 @@ class TrainConfig(ABC):
     evaluations: int = 10
     """How often the distance to the target is measured during training."""
     law_samples: int = 262_144
-    """How many samples the final law of a policy is estimated from, where it cannot be summed."""
+    """How many samples the final law of a policy is estimated from, where it cannot be summed. With
+    fewer than 16,384, states too many to enumerate are measured by fewer trajectories as well."""
     checkpoint_every: int = 500
     """Steps between checkpoints: what a killed run loses at most."""
     max_states: int = 2_000_000

@@ -138,6 +138,7 @@ def estimated_report(
     environment: AbstractEnvironment[Any],
     closed_form: ClosedForm[Hashable] | None,
     seed: int,
+    samples: int = SAMPLES,
 ) -> tuple[Report, Floats, Floats]:
     """Measures samplers by samples alone; also `p_T` and `R` of the FCS states, normalised.
 
@@ -147,19 +148,20 @@ def estimated_report(
         environment: the environment.
         closed_form: the exact answer of the problem, if there is one.
         seed: of all samples.
+        samples: trajectories each way, `SAMPLES` at most; with fewer, as many times fewer backward
+            trajectories for each of the FCS states.
     """
+    count = min(max(samples, 2), SAMPLES)
     final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
     log_rewards = np.asarray(jax.vmap(environment.log_reward)(final), np.float64)
-    backward = 1 if environment.parents == 1 else BACKWARD
-    exact = (
-        None if closed_form is None else exact_terminals(environment, closed_form, SAMPLES, seed)
-    )
+    backward = 1 if environment.parents == 1 else max(2, BACKWARD * count // SAMPLES)
+    exact = None if closed_form is None else exact_terminals(environment, closed_form, count, seed)
     log_z = None if closed_form is None else closed_form.log_z().value
     law: list[Floats] = []
     biases: list[float] = []
 
     def measured(policy: Policy, seed: int, learned: float | None = None) -> Figures:
-        forward = forward_paths(policy, environment, SAMPLES, seed)
+        forward = forward_paths(policy, environment, count, seed)
         fcs, bias, log_p = estimated_fcs(policy, environment, final, log_rewards, backward, seed)
         law.append(np.exp(log_p - log_p.max()))
         biases.append(bias)
@@ -185,7 +187,7 @@ def estimated_report(
         learned=learned,
         uniform=measured(uniform_policy(policies[0]), seed),
         exact=_exact_figures(environment, exact, log_z),
-        method=f"{SAMPLES:,} trajectories each way",
+        method=f"{count:,} trajectories each way",
         tv_kind="unknown" if exact is None else "of trajectories",
         log_z=log_z,
         log_z_is_learned=learned_log_z is not None,

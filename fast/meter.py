@@ -57,7 +57,12 @@ class Meter:
             ]
         if self._setup.enumeration is None:
             return estimated_report(
-                policies, log_z, environment, self._setup.closed_form, config.seed
+                policies,
+                log_z,
+                environment,
+                self._setup.closed_form,
+                config.seed,
+                config.law_samples,
             )
         assert self._target is not None
         laws = [

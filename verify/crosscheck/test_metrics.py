@@ -209,7 +209,9 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
         monkeypatch.setattr(estimates, name, value)
     environment = exact.instance.environment
     form = closed_form(exact.instance.problem)
-    report, law, target = estimated_report([exact.policy], None, environment, form, SEED)
+    # There are no more than SAMPLES.
+    report, law, target = estimated_report([exact.policy], None, environment, form, SEED, 10**6)
+    assert report.method == "4,000 trajectories each way"
     uniform = summed(exact.instance, uniform_policy(exact.policy))
     for figures, what in ((report.learned[0], exact), (report.uniform, uniform)):
         assert figures.tv is not None
@@ -238,6 +240,10 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     rewards = exact.instance.enumeration.log_rewards
     assert report.exact is not None
     assert report.exact.best == pytest.approx(rewards.mean(), rel=1e-5)
+    # Half of the samples: half of the backward trajectories.
+    half, _, _ = estimated_report([exact.policy], None, environment, form, SEED, count // 2)
+    assert half.method == "2,000 trajectories each way"
+    assert half.notes[0].startswith("FCS: p_T from 32 backward trajectories a state")
     # Control: the two policies have different figures.
     first, second = report.learned[0].tv, report.uniform.tv
     assert first is not None
