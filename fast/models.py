@@ -33,9 +33,10 @@ def make_policy(
     """The policy of a configuration, as wide as its parameter budget allows.
 
     The Markovian head has three hidden layers on the features of the state, the path-dependent
-    one a single hidden layer on the read-out `y_t`, as in the paper's appendix; the width of the
-    hidden layers is chosen so that the number of parameters comes nearest to the budget. The
-    linear policies of prop:lines have no head and no width, and ignore the budget.
+    one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
+    skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
+    so that the number of parameters comes nearest to the budget. The linear policies of prop:lines
+    have no head and no width, and ignore the budget.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.

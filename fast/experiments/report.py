@@ -47,7 +47,7 @@ The models:
 |---|---|
 | Markovian | three hidden layers on the features of the state, as in the paper |
 | SRWM | the paper's path-dependent model as printed (eq:ASRWM): one hidden layer on `y_t` |
-| GRU+ | our best: a gated recurrent unit, three hidden layers on `(y_t, psi(s_t))` |
+| GRU+ | a gated recurrent unit, three hidden layers on `(y_t, psi(s_t))`: our best at that time |
 | GRU+ reset | the same network, its latent made anew at every state: without memory |
 
 The learning rate, 0.003 for all, and GRU+, with 16 latent numbers, were chosen on seeds that are
