@@ -138,7 +138,7 @@ def estimated_report(
     environment: AbstractEnvironment[Any],
     closed_form: ClosedForm[Hashable] | None,
     seed: int,
-    samples: int = SAMPLES,
+    samples: int,
 ) -> tuple[Report, Floats, Floats]:
     """Measures samplers by samples alone; also `p_T` and `R` of the FCS states, normalised.
 

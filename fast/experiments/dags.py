@@ -1,25 +1,22 @@
 """Whether memory pays where the state graph is no tree: equally tuned, and with itself reset."""
 
 from dataclasses import replace
-from typing import Any
 
 from fast.experiments.base import Experiment, cells
 from fast.experiments.grids import ONE_HOT
 from fast.experiments.tab_isingsa import ANY
 from fast.experiments.tab_sets import PRODUCT
+from fast.experiments.tuning import MODELS as TRIED
 from fast.experiments.walks import RINGS
 from fast.tasks import Six6Config
 
-# Of `tuning.py`: what was best over its rows.
-MARKOV: dict[str, Any] = {"dynamics": "markov", "skip": False, "learning_rate": 1e-2}
-GRU: dict[str, Any] = {
-    "dynamics": "gru",
-    "skip": False,
-    "hidden_layers": 1,
-    "latent_size": 32,
-    "learning_rate": 1e-2,
+# What was best over the rows of study:tuning.
+GRU = TRIED["GRU, 32, 0.01"]
+MODELS = {
+    "Markovian": TRIED["Markovian, 0.01"],
+    "GRU": GRU,
+    "GRU reset": {**GRU, "reset": True},
 }
-MODELS = {"Markovian": MARKOV, "GRU": GRU, "GRU reset": {**GRU, "reset": True}}
 
 SIX6 = Six6Config(parameters=20_000, steps=4_000, evaluations=4, law_samples=2**16)
 

@@ -134,10 +134,11 @@ def _over_rows(experiment: Experiment, runs: Sequence[Run]) -> Figure:
             axis.plot(x, heights, "x", color=colour, ms=6, label=f"{model}, paper")
     for name, style, of in (("uniform policy", ":", untrained), ("exact sampling", "--", floor)):
         line = [of(runs, row, experiment.metric) for row in experiment.rows]
-        if any(s is not None and s.mean > 0 for s in line):
-            # There is no zero on a logarithmic scale.
-            shown = [s if s and (s.mean > 0 or experiment.draw == "lines") else None for s in line]
-            level = np.array([np.nan if s is None else s.mean for s in shown])
+        level = np.array([np.nan if s is None else s.mean for s in line])
+        if (level > 0).any():
+            if experiment.draw != "lines":
+                # There is no zero on a logarithmic scale.
+                level[level == 0] = np.nan
             looks: dict[str, Any] = {"ls": style, "color": TARGET, "lw": 1.2, "label": name}
             if numeric:
                 axis.plot(places, level, **looks)

@@ -1,6 +1,7 @@
 """Minimal presets of every problem, and untrained networks on them."""
 
 import functools
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -92,6 +93,8 @@ TABLES: dict[str, Grid | EdgeAddition] = {
     "graphs, as tables": UNEVEN,
 }
 
+PRESETS: dict[str, AnyProblem] = PROBLEMS | VARIANTS | TABLES
+
 
 class Instance(NamedTuple):
     """A problem, its environment, and both enumerated."""
@@ -103,7 +106,7 @@ class Instance(NamedTuple):
 
 def environment_of(name: str) -> AbstractEnvironment[Any]:
     """The environment of the preset of that name."""
-    problem = (PROBLEMS | VARIANTS | TABLES)[name]
+    problem = PRESETS[name]
     if name in TABLES and isinstance(problem, Grid):
         return TabularEnvironment.from_problem(problem, _coordinates)
     if name in TABLES and isinstance(problem, EdgeAddition):
@@ -114,7 +117,7 @@ def environment_of(name: str) -> AbstractEnvironment[Any]:
 @functools.cache
 def make_instance(name: str) -> Instance:
     """The preset of that name."""
-    problem: AnyProblem = (PROBLEMS | VARIANTS | TABLES)[name]
+    problem = PRESETS[name]
     environment = environment_of(name)
     return Instance(problem, environment, enumerate_environment(problem, environment))
 
@@ -133,12 +136,17 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     config: TrainConfig = Six6Config(**{"latent_size": 8, **options})
     shapes = eqx.filter_eval_shape(build_policy, config, environment, 32, key=jax.random.key(0))
     rng = np.random.default_rng(seed)
-
-    def draw(leaf: Any) -> Any:
-        scale = (2 / leaf.shape[0]) ** 0.5
-        return jnp.asarray(rng.normal(size=leaf.shape) * scale, leaf.dtype)
-
-    policy: Policy = jax.tree.map(
-        lambda leaf: draw(leaf) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf, shapes
-    )
+    policy: Policy = filled(shapes, lambda shape: rng.normal(size=shape) * (2 / shape[0]) ** 0.5)
     return policy
+
+
+def filled(shapes: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
+    """A tree of shapes, as `eqx.filter_eval_shape` gives it, with each array drawn by its shape."""
+    return jax.tree.map(
+        lambda leaf: (
+            jnp.asarray(draw(leaf.shape), leaf.dtype)
+            if isinstance(leaf, jax.ShapeDtypeStruct)
+            else leaf
+        ),
+        shapes,
+    )

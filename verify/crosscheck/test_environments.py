@@ -32,10 +32,10 @@ from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
 from reference.problems import BitSequences, EdgeAddition, Grid, Sets, TableSequences
 from reference.problems.presets import PAPER
-from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, Instance, make_instance
+from verify.crosscheck.instances import PRESETS, Instance, make_instance
 
 
-@pytest.fixture(params=[*PROBLEMS, *VARIANTS, *TABLES], scope="module")
+@pytest.fixture(params=PRESETS, scope="module")
 def instance(request: pytest.FixtureRequest) -> Instance:
     return make_instance(request.param)
 
@@ -265,7 +265,7 @@ class _ForgetsTheParent(TabularEnvironment):
 
 
 def _broken(name: str, kind: Any) -> tuple[AnyProblem, AbstractEnvironment[Any]]:
-    problem = (PROBLEMS | VARIANTS)[name]
+    problem = PRESETS[name]
     return problem, kind.from_problem(problem)
 
 

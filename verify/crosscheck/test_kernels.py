@@ -27,7 +27,7 @@ from fast.stochastic.training import StochasticSampler
 from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_latent_trajectories
 from reference.problems import EdgeAddition, Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
-from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, environment_of, random_policy
+from verify.crosscheck.instances import PRESETS, environment_of, filled, random_policy
 from verify.crosscheck.parts import below_fast, concrete, modules, parts
 
 # Where compilations are counted elsewhere.
@@ -127,14 +127,7 @@ def latents(rng: np.random.Generator) -> Latents:
         lambda key: StochasticPolicy(features, GRID.actions, SIZE, sigma=0.5, width=4, key=key),
         jax.random.key(0),
     )
-    policy = jax.tree.map(
-        lambda leaf: (
-            jnp.asarray(rng.normal(size=leaf.shape), jnp.float32)
-            if isinstance(leaf, jax.ShapeDtypeStruct)
-            else leaf
-        ),
-        shapes,
-    )
+    policy = filled(shapes, lambda shape: rng.normal(size=shape))
     times = GRID.horizon + 1
     noise = Noise(
         jnp.asarray(rng.uniform(size=(times, BATCH)), jnp.float32),
@@ -258,14 +251,12 @@ def test_a_kernel_is_compiled_once_and_gives_what_it_gives_uncompiled(
 
 
 # One of each class. What it gives uncompiled is compared by check_environment, on all of them.
-ENVIRONMENTS = {
-    type(environment_of(name)).__name__: name for name in (*PROBLEMS, *VARIANTS, *TABLES)
-}
+ENVIRONMENTS = {type(environment_of(name)).__name__: name for name in PRESETS}
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS.values())
 def test_an_environment_is_compiled_once_for_all_its_states(name: str) -> None:
-    environment, problem = environment_of(name), (PROBLEMS | VARIANTS | TABLES)[name]
+    environment, problem = environment_of(name), PRESETS[name]
 
     def everything(environment: AbstractEnvironment[Any], state: Any, action: Any) -> Any:
         following = environment.step(state, action)

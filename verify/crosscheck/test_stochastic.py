@@ -51,6 +51,7 @@ from reference.stochastic_gaussian import (
     terminal_law,
 )
 from verify.crosscheck.compare import TOLERANCE, distance
+from verify.crosscheck.instances import filled
 
 # Dyadic, as the variance's root: float32 holds them.
 MEAN, VARIANCE, LOG_Z = 0.5, 2.25, 0.3
@@ -88,14 +89,7 @@ def random_policy(
         jax.random.key(0),
     )
     rng = np.random.default_rng(seed)
-    random: StochasticPolicy = jax.tree.map(
-        lambda leaf: (
-            jnp.asarray(spread * rng.normal(size=leaf.shape), jnp.float32)
-            if isinstance(leaf, jax.ShapeDtypeStruct)
-            else leaf
-        ),
-        shapes,
-    )
+    random: StochasticPolicy = filled(shapes, lambda shape: spread * rng.normal(size=shape))
     return random
 
 
