@@ -446,28 +446,32 @@ def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
     instance = lines(1, 1)
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):
-        policy = in_float64(without_kinks(random_policy(instance, 3, spread=0.2, sigma=0.9)))
+        policy = in_float64(without_kinks(random_policy(instance, 13, spread=0.2, sigma=0.9)))
         target = in_float64(target_of(instance)[0])
         size = sum(leaf.size for leaf in jax.tree.leaves(policy))
         directions = rng.normal(size=(4, size)) / np.sqrt(size)
 
-        def sampled(key: Any, kind: GradientKind) -> Any:
+        def sampled(key: Any, kind: GradientKind, part: int) -> Any:
             noise = draw_noise(key, instance.environment, BATCH, 1)
             drawn = sample_latent_trajectories(policy, instance.environment, noise)
 
             def loss(policy: StochasticPolicy) -> Any:
                 sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
-                return stochastic_loss(sampler, instance.environment, target, drawn, kind)[0]
+                return stochastic_loss(sampler, instance.environment, target, drawn, kind)[part]
 
             gradient = jax.grad(loss)(policy)
             return directions @ jax.flatten_util.ravel_pytree(gradient)[0]
 
         keys = jax.random.split(jax.random.key(7), BATCHES)
+
+        def batches(kind: GradientKind, part: int = 0) -> Floats:
+            run = jax.jit(lambda keys: jax.lax.map(lambda key: sampled(key, kind, part), keys))
+            return np.asarray(run(keys))
+
         exact, found = {}, {}
         kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
         for kind in kinds:
-            run = jax.jit(lambda keys, kind=kind: jax.lax.map(lambda k: sampled(k, kind), keys))
-            found[kind] = np.asarray(run(keys))
+            found[kind] = batches(kind)
             coarse, exact[kind] = (
                 np.array([slope(policy, row, instance, kind, nodes) for row in directions])
                 for nodes in (16, 24)
@@ -476,10 +480,11 @@ def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
             assert (np.abs(coarse - exact[kind]) < error / 10).all()
             # Four normal scores exceed 5 with probability below 3e-6.
             assert np.abs((found[kind].mean(0) - exact[kind]) / error).max() < 5
-    # Control: each is told apart from the other.
-    for kind, other in (kinds, kinds[::-1]):
-        error = found[kind].std(0, ddof=1) / np.sqrt(BATCHES)
-        assert np.abs((found[kind].mean(0) - exact[other]) / error).max() > 10
+        without_score = batches("reparameterised", 1)
+    # Controls: each is told apart from the other, and from one that is not given the score.
+    for wrong, kind in zip((*found.values(), without_score), (*kinds[::-1], kinds[1]), strict=True):
+        error = wrong.std(0, ddof=1) / np.sqrt(BATCHES)
+        assert np.abs((wrong.mean(0) - exact[kind]) / error).max() > 10
 
 
 def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> None:
