@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -82,13 +82,15 @@ def advance_to_end(
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)
     records = read_metrics(folder)
-    tv = next((record["tv"] for record in reversed(records) if "tv" in record), None)
+    seen = [(record["step"], np.mean(record["tv"])) for record in records if "tv" in record]
+    tv = seen[-1] if seen else None
 
-    def look(state: State, step: int) -> list[float] | None:
+    def look(state: State, step: int) -> tuple[int, Any] | None:
         found = measure(state, step)
-        if found is not None:
-            append_metrics(folder, {"step": step, "tv": found})
-        return found
+        if found is None:
+            return None
+        append_metrics(folder, {"step": step, "tv": found})
+        return step, np.mean(found)
 
     with Progress(str(folder), config.steps) as progress, deferred_interrupts() as interrupted:
         step = int(state.step[0])
@@ -115,8 +117,7 @@ def advance_to_end(
                 tv = look(state, step)
             if step % checkpoint_every == 0 or step == config.steps or interrupted():
                 save_checkpoint(folder, state, seconds)
-            distance = math.nan if tv is None else float(np.mean(tv))
-            progress.update(step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=distance)
+            progress.update(step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=tv)
             if interrupted():
                 progress.say(f"stopped; continue with: pdai {command} --resume {folder}")
                 raise KeyboardInterrupt

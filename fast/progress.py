@@ -1,6 +1,5 @@
 """Progress of a run: a live bar on a terminal, plain lines elsewhere; always on stderr."""
 
-import math
 import sys
 import time
 from types import TracebackType
@@ -12,7 +11,7 @@ from rich.progress import Progress as Bar
 
 
 class Progress:
-    """Shows step, loss, `log Z` and the last exact TV of a run of `steps` steps."""
+    """Shows step, loss, `log Z` and the last TV of a run of `steps` steps."""
 
     def __init__(self, title: str, steps: int):
         self._console = Console(file=sys.stderr)
@@ -44,10 +43,12 @@ class Progress:
     ) -> None:
         self._bar.stop()
 
-    def update(self, step: int, *, loss: float, log_z: float, tv: float) -> None:
-        """Reports a step."""
+    def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Reports a step; `tv` is the last distance measured, and the step at which it was."""
         facts = f"loss {loss:.4f}  log Z {log_z:.3f}"
-        facts += "" if math.isnan(tv) else f"  TV {tv:.4f}"
+        if tv is not None:
+            measured, distance = tv
+            facts += f"  TV {distance:.4f}" + ("" if measured == step else f" (step {measured:,})")
         self._bar.update(self._task, completed=step, facts=facts)
         # Without a terminal: about twenty lines, however long the run.
         if not self._console.is_terminal and step >= self._next_line:

@@ -11,6 +11,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "Markovian": MARKOV,
     "SRWM": PRINTED,
     "learning rate 0.001": {**PRINTED, "learning_rate": 1e-3},
+    "learning rate 0.01": {**PRINTED, "learning_rate": 1e-2},
     "W_o a tenth": {**PRINTED, "latent_scale": 0.1},
     "slow weights double": {**PRINTED, "slow_scale": 2.0},
     "written at k, erased after": {**PRINTED, "write_key": "k", "erase": "after"},
@@ -18,6 +19,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "three layers": {**PRINTED, "hidden_layers": 3},
     "skip": {**PRINTED, "skip": True, "hidden_layers": 1},
     "skip, three layers": {**PRINTED, "skip": True, "hidden_layers": 3},
+    "skip, three layers, 0.01": {
+        **PRINTED,
+        "skip": True,
+        "hidden_layers": 3,
+        "learning_rate": 1e-2,
+    },
     "GRU+": GRU_PLUS,
 }
 

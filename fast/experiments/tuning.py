@@ -15,6 +15,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "Markovian, 0.03": {**MARKOV, "learning_rate": 3e-2},
     "Markovian, 1 layer": {**MARKOV, "hidden_layers": 1},
     PRINTED: SRWM,
+    "SRWM, 0.001": {**SRWM, "learning_rate": 1e-3},
+    "SRWM, 0.01": {**SRWM, "learning_rate": 1e-2},
     BEST: GRU_PLUS,
     "GRU+, 0.01": {**GRU_PLUS, "learning_rate": 1e-2},
     "GRU+, 32 numbers": {**GRU_PLUS, "latent_size": 32},
