@@ -87,7 +87,10 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
     )
     bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""
     row(f"KL(target || learned), nats{bound}", lambda f: f.kl)
-    row("log Z, nats" + ("" if report.log_z_is_learned else " (mean of -f)"), lambda f: f.log_z)
+    row(
+        "log Z, nats" + ("" if report.log_z_is_learned else " (mean of log R p_B/p_F)"),
+        lambda f: f.log_z,
+    )
     row(f"mean log reward of the best {MEAN_BEST} in {TOP_SAMPLES:,} samples", lambda f: f.best)
     if report.top_count is not None:
         row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)

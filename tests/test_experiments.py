@@ -20,7 +20,7 @@ from fast.experiments.running import reproduce
 from fast.experiments.tables import compared, header, rows, verdict
 from fast.experiments.trainings import description
 from fast.runs import load_config
-from fast.tasks import LinesConfig
+from fast.tasks import IsingConfig, LinesConfig
 from reference import InputError
 from verify.ledger import CLAIMS
 
@@ -351,3 +351,23 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     # A run that two figures share counts once.
     assert "| 10 | 1.000 |" in correlation.section([rising, rising])
     assert "Not run yet." in correlation.section([rising[:9]])
+
+
+@pytest.mark.parametrize(("spins", "told"), [(36, 0.149), (64, 0.219)])
+def test_the_law_of_independent_spins_is_as_far_off_as_the_finding_says(
+    spins: int, told: float
+) -> None:
+    ising = EXPERIMENTS["tab:isingsa"]
+    assert f"{told:.3f}" in ising.finding
+    config = next(cell.config for cell in ising.cells if cell.row == f"{spins} spins")
+    assert isinstance(config, IsingConfig)
+    problem, count = config.problem(), 2**15
+    fields, direction = (np.array(list(map(float, x))) for x in (problem.fields, problem.direction))
+    drawn = np.array([state.values for state in problem.sample(count, 0)])
+    p_up = (1 + drawn.mean(0)) / 2
+    free = np.where(np.random.default_rng(1).random((count, spins)) < p_up, 1, -1)
+    log_pi = free @ fields + ((free @ direction) ** 2 - direction @ direction) / 2
+    log_pi -= problem.log_z().value
+    log_q = np.log(np.where(free > 0, p_up, 1 - p_up)).sum(1)
+    # TV = E_q max(0, 1 - pi / q): bounded by 1, so that the mean has an error below 0.003.
+    assert abs(np.maximum(0, 1 - np.exp(log_pi - log_q)).mean() - told) < 0.006

@@ -1,7 +1,7 @@
 """The rewards printed for sequences and sets against the tables made with them.
 
-A sampler that has learnt nothing is uniform. Where it is as close to the target as the trained
-sampler of a table, the table was made with another reward, or with other utilities.
+A sampler that has learnt nothing is uniform. Where it is always closer to the target than the
+trained sampler of a table, the table was made with another reward, or with other utilities.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 Array = npt.NDArray[np.float64]
-BATCHES, SIZE, DRAWS = 100, 128, 5
+BATCHES, SIZE, DRAWS = 100, 128, 30
 
 
 def fcs_of_uniform(rewards: Array) -> float:
@@ -41,9 +41,17 @@ def test_of_a_sum_of_uniform_utilities_an_untrained_sampler_beats_the_table(
     assert max(measured) < printed
 
 
-def test_of_a_sum_of_exponentials_an_untrained_sampler_beats_the_table_at_size_24() -> None:
-    measured = [fcs_of_uniform(np.exp(sets(24, seed)).sum(-1)) for seed in range(DRAWS)]
-    assert np.mean(measured) < 0.105
+@pytest.mark.parametrize(
+    ("size", "printed", "mean", "spread"), [(16, 0.091, 0.12, 0.05), (24, 0.105, 0.09, 0.04)]
+)
+def test_of_a_sum_of_exponentials_an_untrained_sampler_is_as_close_as_the_table(
+    size: int, printed: float, mean: float, spread: float
+) -> None:
+    measured = [fcs_of_uniform(np.exp(sets(size, seed)).sum(-1)) for seed in range(DRAWS)]
+    # As proofs_notes/errata.md says; the spread is of draws of the utilities.
+    assert round(float(np.mean(measured)), 2) == mean
+    assert round(float(np.std(measured, ddof=1)), 2) == spread
+    assert min(measured) < printed < max(measured)
 
 
 def test_control_of_products_an_untrained_sampler_does_not_beat_the_tables() -> None:

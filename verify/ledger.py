@@ -81,13 +81,19 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 scopes.get(claim.id, ""),
                 claim.control,
                 ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files)
-                or f"[experiments](../fast/experiments/README.md): {claim.experiment}",
+                or _experiment(claim.experiment),
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
             )
         )
     return "".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows
     )
+
+
+def _experiment(label: str | None) -> str:
+    if label is None or label.startswith("none"):
+        return label or ""
+    return f"[experiments](../fast/experiments/README.md): {label}"
 
 
 def scopes_of(table: str) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_every_small_pointed_dag_has_one_source_and_walks_that_end_in_terminals(
         for dag in pointed_dags(nodes):
             assert satisfies_the_definition(dag)
             count += 1
-    scope(f"all {count} labelled DAGs up to 5 states")
+    scope(f"all {count} naturally labelled DAGs up to 5 states")
 
 
 @pytest.mark.claim("def:normalpointeddag")

@@ -117,7 +117,7 @@ def test_states_and_edges_are_those_of_the_repaired_definition_for_every_phi_on_
             assert len(dag.edges) == len(edges)
             assert {(dag.labels[u], dag.labels[v]) for u, v in dag.edges} == edges
             count += 1
-    scope(f"all {count} pairs of a labelled DAG up to 4 states and a phi on 2 latents")
+    scope(f"all {count} pairs of a naturally labelled DAG up to 4 states and a phi on 2 latents")
 
 
 @pytest.mark.claim("def:pointeddag")

@@ -77,7 +77,7 @@ def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Any) 
         assert z == 1
         assert forced.values == list(p_f.values)
         count += 1
-    scope(f"conversely on {count:,} labelled DAGs")
+    scope(f"conversely on {count:,} naturally labelled DAGs")
 
 
 @pytest.mark.control("deterministic-mdp")

@@ -19,11 +19,11 @@ class Reproduce:
     """
 
     label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]
-    """LaTeX label of the table or figure, or `all`."""
+    """A label of fast/experiments/README.md, such as tab:sets or study:dags, or `all`."""
     quick: bool = False
     """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
     seeds: tyro.conf.DisallowNone[int | None] = None
-    """How many seeds; five by default."""
+    """How many seeds; by default five, of study:tuning one."""
     jobs: tyro.conf.DisallowNone[int | None] = None
     """How many runs at once; by default one for each processor. One GPU does one at a time."""
     out: Path = Path("reproduced")

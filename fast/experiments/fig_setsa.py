@@ -32,8 +32,8 @@ EXPERIMENT = Experiment(
     finding=(
         "Reproduced with the SRWM: with a p_B of the state, uniform or learned, the KL rises "
         "and then falls to 0; with one that reads the latent it stays. With GRU+ a p_B that "
-        "reads the latent could depend on the path and hardly learns to: what stays is ten "
-        "times that of a uniform p_B, and of no account. A p_B that reads the latent is not "
+        "reads the latent could depend on the path and hardly learns to: what stays is some "
+        "twenty times that of a uniform p_B, and of no account. A p_B that reads the latent is not "
         "normalised over lifted states, and bends the target (N7)."
     ),
     draw="probe",

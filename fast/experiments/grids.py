@@ -49,7 +49,6 @@ STANDARD = Experiment(
         "Markovian network and GRU+ have all in every seed, GRU+ at the floor of its samples. "
         "GRU+ finds them soonest: the figure shows it after 400 steps, where the Markovian "
         "network has found them in one seed of three. On integers every model stays at one mode "
-        "in every seed: with so little exploration no embedding that is smooth over the grid "
-        "leads to the others within 2,000 steps."
+        "in every seed: with so little exploration none finds the others within 2,000 steps."
     ),
 )

@@ -77,7 +77,9 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     policy = setup.policies(state)[0]
 
     def top(policy: Policy) -> list[list[Any]]:
-        paths = forward_paths(policy, setup.environment, count, step)
+        # No seed has as many steps as this, so that no two draw with the same numbers.
+        seed = 10**6 * config.seed + step
+        paths = forward_paths(policy, setup.environment, count, seed)
         first: dict[Any, float] = {}
         for i in np.argsort(-paths.log_reward, kind="stable"):
             label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.final))

@@ -143,7 +143,7 @@ def stochastic_table(report: StochasticReport) -> Table:
     true = f"{report.true_log_z:.4f}"
     table.add_row("log Z learned, nats", _spread(report.log_z), "-", true)
     bound = tuple(estimate.mean for estimate in report.bound)
-    table.add_row("log Z, mean of -f, nats", _spread(bound), "-", true)
+    table.add_row("log Z, mean of log R p_B/p_F", _spread(bound), "-", true)
     table.caption = f"{report.parameters:,} parameters"
     return table
 

@@ -38,14 +38,15 @@ CLAIMS = (
     Claim(
         id="eq:ASRWM.delta",
         title="the correction v_t - W_{t-1} zeta(k_t)",
-        printed="The correction v_t - W_{t-1} zeta(k_t) is written at zeta(q_t).",
+        printed=None,
         readings=(
             Reading(
-                "So that reading at zeta(k_t) returns more of v_t, and other keys the same "
-                "(the delta rule).",
-                "false",
+                "Of the printed update with R = I: what is read at zeta(k_t) moves towards v_t by "
+                "the share rate q.k, and what other keys read changes, so that it is no delta "
+                "rule.",
+                "true",
             ),
-            Reading("The same, written at zeta(k_t) but read before the rotation.", "false"),
+            Reading("Written at zeta(k_t) but read before the rotation it is.", "false"),
             Reading(
                 "Written at zeta(k_t) and read after the rotation, W_{t-1} R zeta(k_t), it is the "
                 "delta rule for W_{t-1} R.",

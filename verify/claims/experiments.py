@@ -9,8 +9,8 @@ CHECKED = (
     Claim(
         id="eq:fcsa",
         title="flow consistency in subgraphs",
-        printed="FCS is the mean over batches of TV(p|_B, q|_B), with p restricted to B, and a "
-        "reliable measurement of the goodness of fit.",
+        printed="FCS is the mean over batches of TV(p|_B, q|_B), with p restricted to B; it has "
+        "been shown to be a reliable measurement of the goodness of fit for certain problems.",
         readings=(
             Reading(
                 "With restrictions that are not normalised, and with p(B) = 0 or repeated x_i.",
@@ -42,11 +42,13 @@ CHECKED = (
     Claim(
         id="sequences",
         title="autoregressive sequences",
-        printed="On autoregressively generated sequences path dependence gives a better fit.",
+        printed='On sequences generated autoregressively "our path-dependent parameterization has '
+        'a better fit".',
         readings=(
             Reading(
-                "As a gain over Markovian policies: on this graph every policy of a lift is one.",
-                "vacuous",
+                "As a gain over Markovian policies: on this graph every policy of a lift is one. "
+                "It is a gain over a class of functions, which is to be named.",
+                "ill-defined",
             ),
             Reading("The state graph is a tree, so that |S*| = |S| for every lift.", "true"),
         ),

@@ -7,8 +7,12 @@ CLAIMS: tuple[Claim, ...] = (
         id="gnn_layer",
         title="what a message-passing layer tells apart",
         printed="x_i' = mu({zeta(x_j): (i, j) in E}) does not tell apart nodes with equal features "
-        "and isomorphic 1-hop neighbourhoods; stacks of such layers are 1-WL networks.",
+        "and isomorphic 1-hop neighbourhoods; eq:graphss calls a stack of such layers 1-WL.",
         readings=(
+            Reading(
+                "As printed: the braces are of a set or of a multiset, and the node is missing.",
+                "ill-defined",
+            ),
             Reading(
                 "mu of the set of neighbours' features, without the node: without features, stacks "
                 "see only which nodes are isolated; the sentence on neighbourhoods is true.",
@@ -83,8 +87,8 @@ CLAIMS: tuple[Claim, ...] = (
                 "true",
             ),
         ),
-        control="A constant gate and an empty start: (0, 1) becomes 1/2. A symmetry of the state "
-        "graph: 1/2. An unseparated history of forced mass 1/2: (1/4, 3/4).",
+        control="A constant gate and an empty start: (0, 1) becomes 1/2. A relabelling that "
+        "exchanges the terminals: 1/2. An unseparated history of forced mass 1/2: (1/4, 3/4).",
     ),
     Claim(
         id="fig:graphssgb",

@@ -69,9 +69,10 @@ CLAIMS = (
     Claim(
         id="representational-power",
         title="what a lift can represent",
-        printed='A lifted MDP has "significantly greater representational power" (after '
-        "prop:lines).",
+        printed='A lift with linear dynamics has "significantly greater representational power '
+        'than a simple linear MDP" (after prop:lines).',
         readings=(
+            Reading("Of the linear classes: no measure is named; see prop:lines.", "ill-defined"),
             Reading("Policies on the lift reach more laws on X than policies on SG.", "false"),
             Reading(
                 "They reach more laws on trajectories, iff a state with two children has two "
