@@ -38,7 +38,7 @@ class Audit:
             unless `p_B` reads latents.
         largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
             with the true `Z`, in nats.
-        oscillation: largest minus least log residual, `Delta`; `TV <= tanh(Delta/4)`.
+        oscillation: largest minus least log residual, `Delta`.
     """
 
     arithmetic: str
@@ -54,8 +54,13 @@ class Audit:
 
     @property
     def certificate(self) -> float:
-        """The bound `tanh(Delta/4) >= TV` that the residuals alone give."""
-        return math.tanh(self.oscillation / 4)
+        """The bound of TV that residuals give, `tanh(Delta/4)` where `p_B` has mass 1 (N5).
+
+        With masses from m to M it is `tanh((Delta + log(M/m)) / 4)`: a balanced sampler then draws
+        `x` in proportion to `R(x)` times its mass.
+        """
+        least, largest = map(float, self.backward_mass)
+        return math.tanh((self.oscillation + math.log(largest / least)) / 4)
 
 
 def audit(folder: Path, seed: int | None = None) -> Audit:

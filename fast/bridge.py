@@ -151,8 +151,14 @@ def _rows(states: Any, axes: int) -> list[bytes]:
     """Each state of a batch as bytes, so that equal arrays are equal keys."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
     flat = [leaf.reshape(int(np.prod(leaf.shape[:axes])), -1) for leaf in leaves]
-    table = np.concatenate([leaf.astype(np.int64) for leaf in flat], axis=1)
-    return [row.tobytes() for row in table]
+    # Of one width each, whatever encode() and step() give; adding 0 makes -0.0 the same as 0.0.
+    wide = [
+        (leaf.astype(np.float64) + 0).view(np.int64)
+        if np.issubdtype(leaf.dtype, np.floating)
+        else leaf.astype(np.int64)
+        for leaf in flat
+    ]
+    return [row.tobytes() for row in np.concatenate(wide, axis=1)]
 
 
 def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:

@@ -155,7 +155,7 @@ class TrainConfig(ABC):
         self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
         self._refuse_combinations()
         self._check_factors()
-        self.restricted()
+        self._check_problem()
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         # NaN makes every comparison false, so that it is refused as well.
@@ -238,6 +238,9 @@ class TrainConfig(ABC):
             raise InputError(
                 f"warm with {len(self.given)} given runs: parameters come from one; use --no-warm"
             )
+
+    def _check_problem(self) -> None:
+        self.restricted()
 
     @property
     def covered(self) -> tuple[int, ...]:

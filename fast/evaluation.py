@@ -11,6 +11,7 @@ from fast.bridge import Enumeration, Floats
 from fast.environments import AbstractEnvironment
 from fast.laws import MAX_HISTORIES, TerminalLaw, exact_law, sample_terminals, sampled_law
 from fast.policies import Policy, uniform_policy
+from reference.balance import log_float
 from reference.fields import FLOAT64
 from reference.marginals import marginal
 from reference.metrics import (
@@ -26,6 +27,8 @@ FCS_BATCHES, FCS_SIZE = 64, 128
 TOP_SHARE, TOP_SAMPLES = 0.005, 10_000
 MEAN_BEST = 20
 LAW_SAMPLES, CURVE_SAMPLES = 2**18, 2**15
+# From this `|log R|` on rewards are scaled first: e^709 is the largest float, their sum is larger.
+FAR = 600
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,11 @@ class Report:
 
 def target_law(enumeration: Enumeration) -> Floats:
     """`pi(x) = R(x) / Z`, one per terminal, in float64."""
-    weights = np.array([float(reward) for reward in enumeration.rewards])
+    rewards = enumeration.rewards
+    largest = max(rewards)
+    if abs(log_float(largest)) > FAR:
+        rewards = tuple(reward / largest for reward in rewards)
+    weights = np.array([float(reward) for reward in rewards])
     return weights / math.fsum(weights)
 
 

@@ -28,7 +28,8 @@ def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
 def build_environment(config: TrainConfig, problem: Any) -> AbstractEnvironment[Any]:
     """A problem as array code, with the features that a configuration asks for."""
     if isinstance(config, CustomConfig):
-        return TabularEnvironment.from_problem(problem, getattr(problem, "features", None))
+        features = getattr(problem, "features", None)
+        return TabularEnvironment.from_problem(problem, features, config.max_states)
     return make_environment(problem, config.encoding)
 
 

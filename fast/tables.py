@@ -1,5 +1,6 @@
 """The tables that runs and audits end with."""
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -104,6 +105,9 @@ def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> 
     if len(known) == 1:
         return _estimate(known[0], digits)
     means = [value.mean if isinstance(value, Estimate) else float(value) for value in known]
+    infinite = sum(map(math.isinf, means))
+    if infinite:
+        return f"infinite in {infinite} of {len(means)}"
     return f"{statistics.mean(means):.{digits}f} ± {statistics.stdev(means):.{digits}f}"
 
 
@@ -131,7 +135,7 @@ def audit_table(audit: Audit) -> Table:
             f"{_number(audit.backward_mass[0], 15)} to {_number(audit.backward_mass[1], 15)}"
         ),
         "largest |TB residual|, nats": f"{audit.largest_residual:.6f}",
-        "TV bound from the residuals alone": f"{audit.certificate:.6f}",
+        "TV bound from residuals and mass": f"{audit.certificate:.6f}",
     }
     for name, value in rows.items():
         table.add_row(name, value)

@@ -1,6 +1,7 @@
 """What a problem is, in numbers: its graph, its lift by the full history, and its target."""
 
 import importlib
+import inspect
 import math
 import sys
 from collections.abc import Hashable
@@ -102,7 +103,7 @@ def load_problem(spec: str) -> Any:
             f"{spec!r} does not name a problem: write module:Name, such as "
             "reference.problems:Grid.minimal, or my_module:MyProblem"
         )
-    sys.path.insert(0, str(Path.cwd()))
+    find_modules_here()
     try:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
@@ -110,20 +111,19 @@ def load_problem(spec: str) -> Any:
             f"the module {module_name!r} cannot be imported ({error}): run from the folder that "
             "holds it, and check its imports"
         ) from None
-    finally:
-        sys.path.pop(0)
     for name in path.split("."):
         if not hasattr(found, name):
             raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}: check the spelling")
         found = getattr(found, name)
     if callable(found):
         try:
-            found = found()
+            inspect.signature(found).bind()
         except TypeError as error:
             raise InputError(
                 f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
                 "Grid.minimal, or a function that returns the instance"
             ) from None
+        found = found()
     for member in ("initial", "children", "reward"):
         if not hasattr(found, member):
             raise InputError(
@@ -131,6 +131,13 @@ def load_problem(spec: str) -> Any:
                 "has initial, children(state) and reward(terminal)"
             )
     return found
+
+
+def find_modules_here() -> None:
+    """Lets modules of the working directory be found, also by those that import them later."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def _text(value: Fraction) -> str:

@@ -118,6 +118,34 @@ def test_problems_are_loaded_by_dotted_names() -> None:
     assert load_problem("reference.problems:Lines.sparse") == Lines.sparse()
 
 
+def test_a_users_problem_may_import_its_neighbours_late_and_fail_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prices.py").write_text("PRICE = 3\n")
+    (tmp_path / "shop.py").write_text(
+        "class Shop:\n"
+        "    initial = 'o'\n"
+        "    def children(self, state):\n"
+        "        return ('x',) if state == 'o' else ()\n"
+        "    def reward(self, terminal):\n"
+        "        from prices import PRICE\n"
+        "        return PRICE\n"
+        "class Broken(Shop):\n"
+        "    def __init__(self):\n"
+        "        len(3)\n"
+        "class Greedy(Shop):\n"
+        "    def __init__(self, size):\n"
+        "        pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert inspect_problem(load_problem("shop:Shop")).rewards == (3,)
+    with pytest.raises(TypeError, match="has no len"):
+        load_problem("shop:Broken")
+    with pytest.raises(InputError, match=r"without arguments .missing a required argument: 'size'"):
+        load_problem("shop:Greedy")
+
+
 def test_graphs_go_to_networkx_and_come_back() -> None:
     dag = enumerate_dag(Grid(3, 2))
     graph = to_networkx(dag)

@@ -255,3 +255,18 @@ def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(
     assert "exact sampling is the floor" in result.stdout
     refused = pdai("audit", "runs/grid-gru-0", cwd=tmp_path, expect=2)
     assert "too many to sum" in refused.stderr
+
+
+def test_looking_at_a_run_imports_no_module_that_it_names(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "foreign"
+    shutil.copytree(finished / "runs" / "lines-gru-0", run)
+    config = json.loads((run / "config.json").read_text())
+    own = ("length", "step", "target", "target_seed", "peaks", "problem")
+    config = {name: value for name, value in config.items() if name not in own}
+    (run / "config.json").write_text(json.dumps({**config, "problem": "custom", "name": "evil:P"}))
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nP = 1\n")
+    pdai("plot", str(run), cwd=tmp_path)
+    assert not (tmp_path / "ran").exists()
+    # What needs the problem does import it.
+    pdai("audit", str(run), cwd=tmp_path, expect=2)
+    assert (tmp_path / "ran").exists()

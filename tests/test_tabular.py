@@ -77,6 +77,12 @@ def test_a_reward_beyond_the_range_of_floats_has_a_logarithm() -> None:
     assert float(environment.log_reward(environment.encode(1))) == pytest.approx(400 * np.log(10))
 
 
+def test_as_many_states_are_tabulated_as_are_asked_for() -> None:
+    assert TabularEnvironment.from_problem(Shop(), max_nodes=5).dag.labels[0] == "door"
+    with pytest.raises(TooLargeError, match=r"more than 4 states .*--max-states"):
+        TabularEnvironment.from_problem(Shop(), max_nodes=4)
+
+
 def test_a_problem_with_array_code_has_the_same_graph_as_tables() -> None:
     problem = Grid(4, 2)
     own = enumerate_environment(problem, make_environment(problem))

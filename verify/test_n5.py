@@ -30,6 +30,7 @@ from reference import (
     kl_divergence,
     log_tb_residuals,
     marginal,
+    mass,
     normalize,
     pointed_dag,
     tb_residuals,
@@ -100,6 +101,29 @@ def on_fork(p_f: Fraction, mu: Fraction) -> Instance:
 def two_valued(rho: int, mass: Fraction) -> Instance:
     """A residual with two values, of ratio rho, the upper one with that mass under mu."""
     return on_fork(mass * rho / (mass * rho + 1 - mass), mass)
+
+
+@pytest.mark.claim("N5")
+def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
+    exceeded, factors = 0, [Fraction(1), Fraction(2), Fraction(1, 3)]
+    for forward, backward, rewards in instances():
+        dag, rng = forward.dag, random.Random(len(forward.values))
+        kernel = BackwardKernel(
+            dag,
+            RATIONAL,
+            [v * rng.choice(factors) for v in backward.values],
+        )
+        masses = mass(kernel)
+        reward = dict(zip(dag.terminals, rewards, strict=True))
+        ratios = [
+            forward.along(tau) / (reward[dag.end(tau)] * kernel.along(tau))
+            for tau in dag.trajectories()
+        ]
+        rho, tv = max(ratios) / min(ratios), total_variation(marginal(forward), normalize(rewards))
+        assert tv_within(tv, rho * max(masses) / min(masses))
+        exceeded += not tv_within(tv, rho)
+    # Without their ratio the bound is false.
+    assert exceeded
 
 
 @pytest.mark.claim("N5")

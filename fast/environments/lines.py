@@ -37,7 +37,8 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
         """The environment with the parameters of `problem`."""
         check_choice("Lines", "the encoding", encoding, Encoding)
         return cls(
-            log_rewards=jnp.log(jnp.array([float(r) for r in problem.rewards], jnp.float32)),
+            # In float32 itself, what is far from the peaks of a long line would be 0.
+            log_rewards=jnp.array(np.log([float(r) for r in problem.rewards]), jnp.float32),
             length=problem.length,
             step_size=problem.step,
             encoding=encoding,

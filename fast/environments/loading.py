@@ -1,12 +1,11 @@
 """Environments of a user's own, by name."""
 
 import pkgutil
-import sys
-from pathlib import Path
 from typing import Any
 
 from fast.environments.base import AbstractEnvironment
 from reference.errors import InputError
+from reference.inspection import find_modules_here
 from reference.problems import Problem
 
 
@@ -19,7 +18,7 @@ def load_environment(spec: str, problem: Problem[Any]) -> AbstractEnvironment[An
     Raises:
         InputError: if there is no such module or name, or it does not give an environment.
     """
-    sys.path.insert(0, str(Path.cwd()))
+    find_modules_here()
     try:
         found = pkgutil.resolve_name(spec)
     except (ImportError, AttributeError, ValueError) as error:
@@ -27,8 +26,6 @@ def load_environment(spec: str, problem: Problem[Any]) -> AbstractEnvironment[An
             f"{spec!r} does not name an environment ({error}): write module:Name, such as "
             "fast.environments:GridEnvironment, and run from the folder that holds the module"
         ) from None
-    finally:
-        sys.path.pop(0)
     if hasattr(found, "from_problem") and not isinstance(found, AbstractEnvironment):
         try:
             found = found.from_problem(problem)

@@ -16,6 +16,7 @@ from reference.balance import log_float
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
+from reference.problems.base import MAX_NODES
 
 S = TypeVar("S", bound=Hashable)
 
@@ -66,7 +67,10 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
 
     @classmethod
     def from_problem(
-        cls, problem: Problem[S], features: Callable[[S], Iterable[float]] | None = None
+        cls,
+        problem: Problem[S],
+        features: Callable[[S], Iterable[float]] | None = None,
+        max_nodes: int = MAX_NODES,
     ) -> "TabularEnvironment":
         """The environment of a problem.
 
@@ -74,12 +78,13 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
             problem: anything with `initial`, `children` and `reward`.
             features: what a network sees of a state, equally many finite numbers for each. Without
                 it, networks see the number of the node, one-hot, and cannot generalise.
+            max_nodes: more states than these are refused.
 
         Raises:
             TooLargeError: if there are too many states, or entries in a table.
             InputError: if the problem or its features break a rule.
         """
-        dag = enumerate_dag(problem)
+        dag = enumerate_dag(problem, max_nodes)
         rewards = enumerate_rewards(problem, dag)
         nodes, actions = len(dag.labels), max(map(len, dag.children))
         parents = max(map(len, dag.in_edges))

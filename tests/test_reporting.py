@@ -1,0 +1,82 @@
+"""What is told at the end of a run, where numbers are infinite, beyond floats or bent by `p_B`."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from fast.audit import Audit
+from fast.bridge import decode_all, enumerate_environment
+from fast.environments import LinesEnvironment, TabularEnvironment
+from fast.evaluation import Figures, Report, target_law
+from fast.tables import report_table
+from reference.metrics import Estimate
+from reference.problems import Lines
+
+
+def test_a_certificate_counts_the_masses_of_p_b() -> None:
+    # N5: with masses 2 and 1 no residual is left and TV is 1/6.
+    facts: dict[str, Any] = {
+        "arithmetic": "float64", "states": 4, "trajectories": 3, "total": 1.0, "tv": 1 / 6,
+        "kl_forward": 0.1, "kl_reverse": 0.1, "largest_residual": 0.0, "oscillation": 0.0,
+    }  # fmt: skip
+    bent = Audit(**facts, backward_mass=(1.0, 2.0))
+    assert 1 / 6 <= bent.certificate == math.tanh(math.log(2) / 4)
+    assert Audit(**facts, backward_mass=(Fraction(1), Fraction(1))).certificate == 0
+
+
+def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
+    estimate = Estimate(0.5, 0.01)
+
+    def figures(kl: float) -> Figures:
+        return Figures(estimate, estimate, kl, estimate, 1.0)
+
+    report = Report(
+        learned=(figures(math.inf), figures(0.25), figures(math.inf)),
+        uniform=figures(1.0),
+        exact=None,
+        method="262,144 samples",
+        tv_kind="sampled",
+        log_z=None,
+        log_z_is_learned=False,
+    )
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(report_table(report))
+    assert "infinite in 2 of 3" in shown.get()
+
+
+@pytest.mark.parametrize("scale", [Fraction(10) ** 400, Fraction(1, 10**400)])
+def test_targets_of_rewards_beyond_the_range_of_floats_are_laws(scale: Fraction) -> None:
+    class Scaled:
+        initial = "o"
+
+        def children(self, state: str) -> tuple[str, ...]:
+            return ("x", "y") if state == "o" else ()
+
+        def reward(self, terminal: str) -> Fraction:
+            return {"x": 1, "y": 3}[terminal] * scale
+
+    problem = Scaled()
+    found = enumerate_environment(problem, TabularEnvironment.from_problem(problem))
+    assert target_law(found).tolist() == [0.25, 0.75]
+
+
+def test_long_lines_keep_rewards_that_are_0_in_float32() -> None:
+    problem = Lines.laplaces(400, 1)
+    assert min(map(float, problem.rewards)) < 1e-45
+    environment = LinesEnvironment.from_problem(problem)
+    assert np.isfinite(environment.log_rewards).all()
+
+
+def test_states_made_of_floats_are_told_apart() -> None:
+    class Environment:
+        def decode(self, state: Any) -> float:
+            return float(state)
+
+    environment: Any = Environment()
+    states = np.array([0.25, 0.5, 0.0, -0.0], np.float32)
+    assert decode_all(environment, states) == [0.25, 0.5, 0.0, 0.0]
