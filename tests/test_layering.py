@@ -20,8 +20,8 @@ BRIDGES = {
 }  # fmt: skip
 PARAMETERS_ONLY = {"reference.problems", "reference.errors"}
 # The command line also offers what the reference does alone, without a network, and a task may be
-# a problem that its user names, as an environment may be. The test vectors are made by `verify`, which nothing in `fast` is
-# built on: the command that writes them loads it by name when it runs.
+# a problem that its user names, as an environment may be. The test vectors are made by `verify`,
+# which nothing in `fast` is built on: the command that writes them loads it by name when it runs.
 COMMANDS = {
     "look": {"reference.drawing", "reference.inspection"},
     "custom": {"reference.inspection"},
