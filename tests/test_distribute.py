@@ -460,6 +460,8 @@ def test_problems_that_do_not_split_are_refused_on_the_command_line(tmp_path: Pa
         (["distribute", "custom"], "Grid does not split into factors"),
         (["stream", "--workers", "0"], "workers is 0"),
         (["stream", "--resume", "nowhere"], "'nowhere' has no plan.json"),
+        (["distribute", "--resume", "nowhere", "sets", "--clients", "7"], "--resume continues an"),
+        (["stream", "--resume", "nowhere", "sets"], "leave the problem and its options away"),
     ):
         run = pdai(*arguments, cwd=tmp_path)
         output, errors = run.communicate()
