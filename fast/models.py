@@ -36,7 +36,8 @@ def make_policy(
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
     skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
     so that the number of parameters comes nearest to the budget. The linear policies of prop:lines
-    have no head and no width, and ignore the budget.
+    have no head: beside them a learned backward policy has the budget, and without one there is no
+    width, and the budget is ignored.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -45,7 +46,7 @@ def make_policy(
     def build(width: int) -> Policy:
         return build_policy(config, environment, width, key=key)
 
-    has_no_width = config.dynamics in ("linear", "linear-markov")
+    has_no_width = config.dynamics in ("linear", "linear-markov") and config.p_b != "learned"
     return build(1 if has_no_width else _fit_width(config, build))
 
 

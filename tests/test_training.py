@@ -151,6 +151,16 @@ def test_impossible_options_are_refused(options: dict[str, Any], message: str) -
         Six6Config(**options)
 
 
+@pytest.mark.parametrize("dynamics", ["linear", "linear-markov"])
+def test_a_learned_backward_policy_has_the_budget_that_a_linear_one_leaves(dynamics: Any) -> None:
+    config = LinesConfig(dynamics=dynamics, p_b="learned", parameters=5_000)
+    environment = make_environment(config.problem())
+    policy = make_policy(config, environment, key=jax.random.key(0))
+    assert abs(count_parameters(policy) - config.parameters) <= 0.05 * config.parameters
+    alone = dataclasses.replace(config, p_b="uniform")
+    assert count_parameters(make_policy(alone, environment, key=jax.random.key(0))) < 1_000
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
     small: dict[str, dict[str, Any]] = {
