@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
+from fast.options import check_options
 from reference.errors import InputError
 from reference.problems import restrict
 
@@ -28,6 +29,9 @@ MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "linear-markov", "gcn")
 WITHOUT_HEAD: tuple[DynamicsName, ...] = ("linear", "linear-markov", "gcn", "temporal-gcn")
 ON_GRAPHS: tuple[DynamicsName, ...] = ("gcn", "temporal-gcn")
 FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
+
+# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
+SEEDS_END = 2**31
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,7 @@ class TrainConfig(ABC):
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
     def __post_init__(self) -> None:
+        check_options(self)
         counts: tuple[str, ...]
         counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
         counts += ("heads", "seeds", "devices", "replay_capacity", "max_states", "law_samples")
@@ -153,6 +158,7 @@ class TrainConfig(ABC):
         for name in ("epsilon_until", "subtb_lambda"):
             self._require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
         self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
+        check_seeds(self.seed, self.seeds)
         self._refuse_combinations()
         self._check_factors()
         self.restricted()
@@ -285,3 +291,16 @@ class TrainConfig(ABC):
     def folder(self) -> Path:
         """The run folder."""
         return self.out or Path("runs") / f"{self.problem_name}-{self.dynamics}-{self.seed}"
+
+
+def check_seeds(seed: int, seeds: int) -> None:
+    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not 0 <= seed <= SEEDS_END - seeds:
+        raise InputError(
+            f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "
+            f"{SEEDS_END:,}: JAX takes others for one of these; choose a smaller --seed"
+        )

@@ -1,7 +1,7 @@
 """The policy of a configuration."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 import equinox as eqx
 import jax
@@ -83,13 +83,13 @@ def _network(
     key: PRNGKeyArray,
 ) -> AbstractNetwork[Any]:
     dynamics_key, head_key = jax.random.split(key)
-    if isinstance(environment, GraphEnvironment) and config.dynamics == "gcn":
-        return GCNNetwork(environment, width, key=key)
-    if isinstance(environment, GraphEnvironment) and config.dynamics == "temporal-gcn":
-        return TemporalGCNNetwork(environment, width, key=key)
     size = config.latent_size
     dynamics: AbstractDynamics[Any]
     match config.dynamics:
+        case "gcn":
+            return GCNNetwork(_graphs(environment), width, key=key)
+        case "temporal-gcn":
+            return TemporalGCNNetwork(_graphs(environment), width, key=key)
         case "markov":
             dynamics = Markov(features)
         case "linear":
@@ -102,7 +102,7 @@ def _network(
             dynamics = GRU(features, size, key=dynamics_key)
         case "lstm":
             dynamics = LSTM(features, size, key=dynamics_key)
-        case _:
+        case "srwm":
             dynamics = SRWM(
                 features,
                 size,
@@ -117,12 +117,23 @@ def _network(
                 slow_scale=config.slow_scale,
                 key=dynamics_key,
             )
+        case _:
+            assert_never(config.dynamics)
     if config.skip and config.dynamics != "markov":
         dynamics = Skip(dynamics, features)
     if config.reset:
         dynamics = Reset(dynamics)
     sizes = [dynamics.output, *[width] * config.layers, outputs]
     return ReadOutNetwork(dynamics, Perceptron(sizes, key=head_key))
+
+
+def _graphs(environment: AbstractEnvironment[Any]) -> GraphEnvironment:
+    if not isinstance(environment, GraphEnvironment):
+        raise InputError(
+            f"a graph network on {type(environment).__name__}, but it reads the graphs of "
+            "GraphEnvironment: use --dynamics gru, lstm, rnn, srwm or markov"
+        )
+    return environment
 
 
 def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:

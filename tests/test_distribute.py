@@ -376,11 +376,19 @@ def test_control_samplers_that_multiply_to_the_target_are_accepted() -> None:
         (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
         (lambda: Streamed(PreferenceConfig(comparisons=2), 3), "a product of 2 factors"),
         (lambda: Streamed(TINY, 0), "the number of factors is 0"),
+        (lambda: Distributed(TINY, 2, ("GRU",)), r"client_dynamics\[0\] is 'GRU', but must be one"),  # type: ignore[arg-type]
+        (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),  # type: ignore[arg-type]
+        (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),  # type: ignore[arg-type]
+        (lambda: Distributed(replace(TINY, seed=2**31 - 2)), "seed is 2147483648 and seeds is 1"),
     ],
 )
 def test_plans_without_a_meaning_are_refused(change: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         change()
+
+
+def plan_size(plan: Plan[Any]) -> str:
+    return "clients" if isinstance(plan, Distributed) else "chunks"
 
 
 def test_plans_survive_json(tmp_path: Path) -> None:
@@ -395,6 +403,14 @@ def test_plans_survive_json(tmp_path: Path) -> None:
                 plan_from_json({**data, **change}, tmp_path)
         with pytest.raises(InputError, match=r"unknown \['colour'\]"):
             plan_from_json({**data, "colour": "red"}, tmp_path)
+        for change, message in (
+            ({"kind": [plan.kind]}, "has format 1 and kind"),
+            ({"config": None}, "has the config None, which is no JSON object"),
+            ({"config": {**data["config"], "steps": "9"}}, "SetsConfig: steps is '9', but must be"),
+            ({plan_size(plan): None}, rf"{plan_size(plan)} is None, but must be an integer"),
+        ):
+            with pytest.raises(InputError, match=rf"plan\.json.*{message}"):
+                plan_from_json({**data, **change}, tmp_path)
 
 
 def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
+from fast.config import check_seeds
+from fast.options import build, check_options
 from fast.stochastic.moments import covariance_factor, mean_vector
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
@@ -71,6 +73,7 @@ class StochasticConfig(ABC):
     """The run folder, which must not exist yet. Default: runs/stochastic-PROBLEM-LATENT-SEED."""
 
     def __post_init__(self) -> None:
+        check_options(self)
         counts = ("latent_size", "components", "width", "steps", "batch", "seeds", "evaluations")
         for name in (*counts, "checkpoint_every"):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
@@ -84,6 +87,7 @@ class StochasticConfig(ABC):
         )
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         self._require("epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
+        check_seeds(self.seed, self.seeds)
         if self.gradient == "reparameterised" and (self.epsilon or self.latent != "gaussian"):
             raise InputError(
                 f"gradient reparameterised with latent {self.latent} and epsilon {self.epsilon}: "
@@ -195,11 +199,12 @@ def from_json(data: dict[str, Any], source: str) -> StochasticConfig:
     """The configuration that `to_json` wrote.
 
     Raises:
-        InputError: if it is not one, of another format, or has other fields.
+        InputError: if it is not one, of another format, or has other fields, or fields of other
+            types or of no meaning.
     """
     values = dict(data)
     version, name = values.pop("stochastic_format", None), values.pop("problem", None)
-    if version is None or name not in TASKS:
+    if version is None or not isinstance(name, str) or name not in TASKS:
         raise InputError(
             f"{source} is not of a run with a random latent: continue it with `pdai train --resume`"
         )
@@ -210,5 +215,4 @@ def from_json(data: dict[str, Any], source: str) -> StochasticConfig:
             f"pdai reads format {FORMAT} with {sorted(known)}: use the version that wrote it, or "
             "train again"
         )
-    tuples = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-    return TASKS[name](**{**values, **tuples})
+    return build(TASKS[name], values, source)
