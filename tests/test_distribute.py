@@ -391,6 +391,20 @@ def plan_size(plan: Plan[Any]) -> str:
     return "clients" if isinstance(plan, Distributed) else "chunks"
 
 
+@pytest.mark.parametrize("loss", ["log_variance", "subtb"])
+def test_runs_of_other_dynamics_and_losses_have_the_options_that_mean_something(loss: Any) -> None:
+    options = {"penalty": "huber", "subtb_lambda": 0.5} if loss == "subtb" else {}
+    base = replace(TINY, dynamics="srwm", rotation="none", loss=loss, **options)
+    runs = Distributed(base, 3, ("gru", "markov", "srwm")).runs()
+    rotations = [runs[f"client-{k}"].rotation for k in range(3)]
+    assert rotations == ["planes", "planes", "none"]
+    assert runs["aggregate"].rotation == runs["direct"].rotation == "none"
+    assert runs["aggregate"].subtb_lambda == 0.9
+    assert runs["client-2"].penalty == runs["direct"].penalty == base.penalty
+    chunks = Streamed(base, 2, ("srwm", "gru")).runs()
+    assert [chunks[f"chunk-{t}"].rotation for t in range(2)] == ["none", "planes"]
+
+
 def test_plans_survive_json(tmp_path: Path) -> None:
     for plan in (
         Distributed(replace(TINY, out=tmp_path), 2, ("gru", "markov"), ("learned", "uniform")),

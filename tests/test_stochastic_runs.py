@@ -91,7 +91,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
         StochasticRings(radius=2, walk_steps=4, steps=4, batch=8),
         StochasticLines(length=4, target="sparse", peaks=(1,), steps=4, batch=8, epsilon=0.0,
                         gradient="reparameterised"),
-        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", mu=(0.5,) * 8),
+        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", sigma=0.5),
     ],
     ids=lambda c: f"{c.problem_name}-{c.latent}-{c.gradient}",
 )  # fmt: skip
@@ -164,6 +164,12 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
         ({"latent": "normal"}, "latent is 'normal', but must be one of"),
         ({"width": 64.0}, "width is 64.0, but must be an integer"),
         ({"latent_size": 1, "mu": (True,)}, "mu[0] is True, but must be a number"),
+        (
+            {"latent": "deterministic", "components": 3},
+            "components is 3 with latent deterministic, which does not read it",
+        ),
+        ({"latent": "deterministic", "mu": (0.5,) * 8}, "with latent deterministic, which does"),
+        ({"latent": "deterministic", "covariance": (2.0,) * 8}, "leave covariance at ()"),
     ],
 )
 def test_bad_options_are_refused(options: Any, message: str) -> None:

@@ -21,6 +21,7 @@ from fast.replay import Buffer, choose
 from fast.rollout import sample_trajectories, uniforms
 from fast.tasks import (
     TASKS,
+    CustomConfig,
     GridConfig,
     LinesConfig,
     Pho4Config,
@@ -159,6 +160,19 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
         ({"seed": 2**31}, "seed is 2147483648 and seeds is 1, but all seeds must be"),
         ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
+        ({"heads": 2}, "heads is 2 with dynamics gru, which does not read it"),
+        ({"rotation": "none"}, "use --dynamics srwm, or leave rotation at 'planes'"),
+        ({"dynamics": "markov", "link": "softmax"}, "link is 'softmax' with dynamics markov"),
+        ({"dynamics": "lstm", "write_key": "k"}, "write_key is 'k' with dynamics lstm"),
+        ({"erase": "after"}, "erase is 'after' with dynamics gru"),
+        ({"normalize": True}, "normalize is True with dynamics gru"),
+        ({"latent_scale": 0.5}, "latent_scale is 0.5 with dynamics gru"),
+        ({"slow_scale": 2.0}, "slow_scale is 2.0 with dynamics gru"),
+        ({"activation": "tanh"}, "activation is 'tanh' with dynamics gru, which .* --dynamics rnn"),
+        ({"loss": "db", "subtb_lambda": 0.5}, "subtb_lambda is 0.5 with loss db, .* --loss subtb"),
+        ({"penalty": "huber"}, "penalty is 'huber' with loss log_variance, which does not read"),
+        ({"replay_share": 0.25}, "replay_share is 0.25 with replay none, .*: there is no buffer"),
+        ({"replay_capacity": 16}, "replay_capacity is 16 with replay none"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -194,6 +208,20 @@ def test_options_of_another_type_are_refused(options: dict[str, Any], message: s
 def test_options_of_their_types_and_at_their_edges_are_accepted() -> None:
     config = LinesConfig(learning_rate=1, given=(Path("a"),), loss="log_variance", out=Path("b"))
     assert dataclasses.replace(config, seed=2**31 - 2, seeds=2, out=None).seeds == 2
+    # What is only refused where it changes nothing.
+    LinesConfig(dynamics="srwm", heads=2, rotation="none", erase="after", penalty="huber")
+    LinesConfig(dynamics="rnn", activation="tanh", loss="subtb", subtb_lambda=0.5)
+
+
+def test_a_problem_of_the_users_own_has_its_own_features() -> None:
+    with pytest.raises(InputError, match=r"encoding is 'fourier' with problem custom, .*features"):
+        CustomConfig(encoding="fourier")
+
+
+def test_what_a_change_leaves_without_meaning_goes_back_to_its_default() -> None:
+    config = LinesConfig(dynamics="srwm", rotation="none", loss="subtb", subtb_lambda=0.5)
+    assert config.changed(seed=3) == dataclasses.replace(config, seed=3)
+    assert config.changed(dynamics="gru", loss="log_variance") == LinesConfig(loss="log_variance")
 
 
 @pytest.mark.parametrize("dynamics", ["linear", "linear-markov"])

@@ -80,8 +80,9 @@ class Plan(ABC, Generic[C]):
         return {"format": FORMAT, "kind": self.kind, "config": to_json(self.config), **own}
 
     def _run(self, name: str, *covered: int, **changes: Any) -> TrainConfig:
-        return replace(
-            self.config, parts=self.parts, factors=covered, out=self.folder() / name, **changes
+        # A client of other dynamics has no use for what is said of those of the others.
+        return self.config.changed(
+            parts=self.parts, factors=covered, out=self.folder() / name, **changes
         )
 
 

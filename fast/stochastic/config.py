@@ -20,6 +20,9 @@ FORMAT = 1
 LatentKind = Literal["gaussian", "deterministic"]
 GradientKind = Literal["fixed", "reparameterised"]
 
+# What only a random latent has. Not sigma: a deterministic one remembers as much of itself.
+OF_RANDOM = ("components", "mu", "covariance")
+
 
 @dataclass(frozen=True)
 class StochasticConfig(ABC):
@@ -39,12 +42,12 @@ class StochasticConfig(ABC):
     """Scale of the latent's steps before training; the latent remembers sqrt(1 - sigma^2) of
     itself, so that its law stays N(0, I)."""
     components: int = 4
-    """Normal laws in the mixture xi, the law of the latent at s_o."""
+    """Normal laws in the mixture xi, the law of the latent at s_o (gaussian only)."""
     mu: tuple[float, ...] = ()
-    """Mean of the latent at a terminal, d numbers; zeros by default."""
+    """Mean of the latent at a terminal, d numbers; zeros by default (gaussian only)."""
     covariance: tuple[float, ...] = ()
     """Lambda, its covariance there: d numbers (the diagonal) or d^2 (row by row); the identity by
-    default."""
+    default (gaussian only)."""
     width: int = 64
     """Width of the hidden layer of each network."""
     steps: int = 2_000
@@ -88,6 +91,7 @@ class StochasticConfig(ABC):
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         self._require("epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
         check_seeds(self.seed, self.seeds)
+        self._refuse_idle()
         if self.gradient == "reparameterised" and (self.epsilon or self.latent != "gaussian"):
             raise InputError(
                 f"gradient reparameterised with latent {self.latent} and epsilon {self.epsilon}: "
@@ -102,6 +106,16 @@ class StochasticConfig(ABC):
         # NaN makes every comparison false, so that it is refused as well.
         if not holds:
             raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
+
+    def _refuse_idle(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in OF_RANDOM and not self.is_stochastic and value != field.default:
+                raise InputError(
+                    f"{field.name} is {value} with latent {self.latent}, which does not read it: "
+                    "the latent has no law at either end; use --latent gaussian, or leave "
+                    f"{field.name} at {field.default}"
+                )
 
     @property
     def is_stochastic(self) -> bool:
