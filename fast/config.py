@@ -3,15 +3,17 @@
 Imports no JAX, so that the command line answers at once.
 """
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import tyro
 
+from fast.options import check_options
 from reference.errors import InputError
 from reference.problems import restrict
 
@@ -28,6 +30,63 @@ MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "linear-markov", "gcn")
 WITHOUT_HEAD: tuple[DynamicsName, ...] = ("linear", "linear-markov", "gcn", "temporal-gcn")
 ON_GRAPHS: tuple[DynamicsName, ...] = ("gcn", "temporal-gcn")
 FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
+
+# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
+SEEDS_END = 2**31
+
+
+class Idle(NamedTuple):
+    """Where an option changes nothing.
+
+    Attributes:
+        beside: the option that decides.
+        values: its values with which nothing reads the other.
+        why: what the other is, and how to use it.
+    """
+
+    beside: str
+    values: tuple[str, ...]
+    why: str
+
+
+def _all_but(choices: Any, *used: str) -> tuple[str, ...]:
+    return tuple(name for name in get_args(choices) if name not in used)
+
+
+OF_SRWM = (
+    "heads", "rotation", "link", "write_key", "erase", "normalize", "latent_scale", "slow_scale",
+)  # fmt: skip
+# Options that say nothing beside some value of another: there they must be at their defaults.
+IDLE: dict[str, Idle] = {
+    **dict.fromkeys(
+        OF_SRWM,
+        Idle(
+            "dynamics",
+            _all_but(DynamicsName, "srwm"),
+            "it is a part of the SRWM; use --dynamics srwm",
+        ),
+    ),
+    "activation": Idle(
+        "dynamics",
+        _all_but(DynamicsName, "rnn"),
+        "it is of the plain recurrence; use --dynamics rnn",
+    ),
+    "subtb_lambda": Idle(
+        "loss", _all_but(LossName, "subtb"), "it weighs subtrajectories; use --loss subtb"
+    ),
+    "penalty": Idle(
+        "loss", ("log_variance",), "a variance is of squares; use --loss tb, db, subtb or fm"
+    ),
+    **dict.fromkeys(
+        ("replay_share", "replay_capacity"),
+        Idle("replay", ("none",), "there is no buffer; use --replay uniform or reward"),
+    ),
+    "encoding": Idle(
+        "problem_name",
+        ("custom",),
+        "networks see the number of a state, or what its method features(state) gives; write that",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +111,7 @@ class TrainConfig(ABC):
     and latent, with a mass that differs from 1, so that the target is bent (not for markov)."""
     encoding: Encoding = "one-hot"
     """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, these
-    and a constant 1, or their sines and cosines."""
+    and a constant 1, or their sines and cosines (not for custom)."""
     parameters: int = 40_000
     """Parameter budget; the hidden layers are made as wide as it allows, within 5 %."""
     hidden_layers: int = 0
@@ -138,6 +197,7 @@ class TrainConfig(ABC):
     """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
 
     def __post_init__(self) -> None:
+        check_options(self)
         counts: tuple[str, ...]
         counts = ("parameters", "steps", "batch", "evaluations", "checkpoint_every", "latent_size")
         counts += ("heads", "seeds", "devices", "replay_capacity", "max_states", "law_samples")
@@ -153,6 +213,8 @@ class TrainConfig(ABC):
         for name in ("epsilon_until", "subtb_lambda"):
             self._require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
         self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
+        check_seeds(self.seed, self.seeds)
+        self._refuse_idle()
         self._refuse_combinations()
         self._check_factors()
         self._check_problem()
@@ -161,6 +223,25 @@ class TrainConfig(ABC):
         # NaN makes every comparison false, so that it is refused as well.
         if not holds:
             raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
+
+    def _refuse_idle(self) -> None:
+        for name, default in self._idle({}).items():
+            if getattr(self, name) != default:
+                beside, _, why = IDLE[name]
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r} with {beside.removesuffix('_name')} "
+                    f"{getattr(self, beside)}, which does not read it: {why}, or leave {name} at "
+                    f"{default!r}"
+                )
+
+    def _idle(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The options that would say nothing after some changes, and their defaults."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return {
+            name: defaults[name]
+            for name, (beside, values, _) in IDLE.items()
+            if changes.get(beside, getattr(self, beside)) in values
+        }
 
     def _refuse_combinations(self) -> None:
         if self.loss == "log_variance":
@@ -242,6 +323,10 @@ class TrainConfig(ABC):
     def _check_problem(self) -> None:
         self.restricted()
 
+    def changed(self, **changes: Any) -> Self:
+        """The same with changes; what says nothing any more is back at its default."""
+        return dataclasses.replace(self, **{**self._idle(changes), **changes})
+
     @property
     def covered(self) -> tuple[int, ...]:
         """The factors that make up the target."""
@@ -288,3 +373,16 @@ class TrainConfig(ABC):
     def folder(self) -> Path:
         """The run folder."""
         return self.out or Path("runs") / f"{self.problem_name}-{self.dynamics}-{self.seed}"
+
+
+def check_seeds(seed: int, seeds: int) -> None:
+    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not 0 <= seed <= SEEDS_END - seeds:
+        raise InputError(
+            f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "
+            f"{SEEDS_END:,}: JAX takes others for one of these; choose a smaller --seed"
+        )

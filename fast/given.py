@@ -22,7 +22,8 @@ from reference.errors import InputError
 
 def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
     """The precision that a run computes in, its checkpoints included."""
-    return jax.enable_x64(config.precision == "float64")  # type: ignore[no-any-return]
+    double = {"float32": False, "float64": True}[config.precision]
+    return jax.enable_x64(double)  # type: ignore[no-any-return]
 
 
 def build_environment(config: TrainConfig, problem: Any) -> AbstractEnvironment[Any]:

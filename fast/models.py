@@ -1,7 +1,7 @@
 """The policy of a configuration."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 import equinox as eqx
 import jax
@@ -36,7 +36,8 @@ def make_policy(
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
     skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
     so that the number of parameters comes nearest to the budget. The linear policies of prop:lines
-    have no head and no width, and ignore the budget.
+    have no head: beside them a learned backward policy has the budget, and without one there is no
+    width, and the budget is ignored.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -45,7 +46,7 @@ def make_policy(
     def build(width: int) -> Policy:
         return build_policy(config, environment, width, key=key)
 
-    has_no_width = config.dynamics in ("linear", "linear-markov")
+    has_no_width = config.dynamics in ("linear", "linear-markov") and config.p_b != "learned"
     return build(1 if has_no_width else _fit_width(config, build))
 
 
@@ -82,13 +83,13 @@ def _network(
     key: PRNGKeyArray,
 ) -> AbstractNetwork[Any]:
     dynamics_key, head_key = jax.random.split(key)
-    if isinstance(environment, GraphEnvironment) and config.dynamics == "gcn":
-        return GCNNetwork(environment, width, key=key)
-    if isinstance(environment, GraphEnvironment) and config.dynamics == "temporal-gcn":
-        return TemporalGCNNetwork(environment, width, key=key)
     size = config.latent_size
     dynamics: AbstractDynamics[Any]
     match config.dynamics:
+        case "gcn":
+            return GCNNetwork(_graphs(environment), width, key=key)
+        case "temporal-gcn":
+            return TemporalGCNNetwork(_graphs(environment), width, key=key)
         case "markov":
             dynamics = Markov(features)
         case "linear":
@@ -101,7 +102,7 @@ def _network(
             dynamics = GRU(features, size, key=dynamics_key)
         case "lstm":
             dynamics = LSTM(features, size, key=dynamics_key)
-        case _:
+        case "srwm":
             dynamics = SRWM(
                 features,
                 size,
@@ -116,12 +117,23 @@ def _network(
                 slow_scale=config.slow_scale,
                 key=dynamics_key,
             )
+        case _:
+            assert_never(config.dynamics)
     if config.skip and config.dynamics != "markov":
         dynamics = Skip(dynamics, features)
     if config.reset:
         dynamics = Reset(dynamics)
     sizes = [dynamics.output, *[width] * config.layers, outputs]
     return ReadOutNetwork(dynamics, Perceptron(sizes, key=head_key))
+
+
+def _graphs(environment: AbstractEnvironment[Any]) -> GraphEnvironment:
+    if not isinstance(environment, GraphEnvironment):
+        raise InputError(
+            f"a graph network on {type(environment).__name__}, but it reads the graphs of "
+            "GraphEnvironment: use --dynamics gru, lstm, rnn, srwm or markov"
+        )
+    return environment
 
 
 def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:

@@ -28,6 +28,7 @@ from fast.policies import Policy
 from fast.replay import Buffer, add, choose
 from fast.rollout import Exploration, Trajectories, sample_backward, sample_trajectories
 from fast.steps import Steps, evaluate
+from reference.errors import InputError
 
 
 class Sampler(eqx.Module):
@@ -189,7 +190,12 @@ def _loss(
     flow_at_start = steps.log_flow[0, 0]
     if config.loss == "db":
         return db(steps, penalty), flow_at_start
-    return subtb(steps, config.subtb_lambda, penalty), flow_at_start
+    if config.loss == "subtb":
+        return subtb(steps, config.subtb_lambda, penalty), flow_at_start
+    raise InputError(
+        f"loss is {config.loss!r}, but of whole trajectories it must be 'tb', 'log_variance', 'db' "
+        "or 'subtb'"
+    )
 
 
 def _flow_matching(

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fast.environments import AbstractEnvironment
+from reference.errors import InputError
 
 Replay = Literal["none", "uniform", "reward"]
 
@@ -52,12 +53,17 @@ def choose(buffer: Buffer, kind: Replay, draws: Float[Array, " batch"]) -> Any:
         buffer: the buffer.
         kind: "uniform" or "reward".
         draws: one number per state, uniform on [0, 1).
+
+    Raises:
+        InputError: if it is of no such kind.
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
     if kind == "uniform":
         weights = filled.astype(buffer.log_rewards.dtype)
-    else:
+    elif kind == "reward":
         weights = jax.nn.softmax(jnp.where(filled, buffer.log_rewards, -jnp.inf))
+    else:
+        raise InputError(f"replay is {kind!r}, but to choose it must be 'uniform' or 'reward'")
     below = jnp.cumsum(weights)
     # The first place whose partial sum exceeds the draw; it is filled, as empty ones add nothing.
     place = jnp.searchsorted(below, draws * below[-1], side="right")

@@ -181,11 +181,11 @@ class Rates(Protocol):
 
 def make_optimizer(config: Rates) -> optax.GradientTransformation:
     """AdamW on the policy, clipped to norm 1, and Adam on `log Z`."""
-    rate: optax.Schedule = (
-        optax.cosine_decay_schedule(config.learning_rate, config.steps)
-        if config.schedule == "cosine"
-        else optax.constant_schedule(config.learning_rate)
-    )
+    schedules: dict[str, optax.Schedule] = {
+        "cosine": optax.cosine_decay_schedule(config.learning_rate, config.steps),
+        "constant": optax.constant_schedule(config.learning_rate),
+    }
+    rate = schedules[config.schedule]
     return optax.partition(
         {
             "policy": optax.chain(

@@ -376,11 +376,33 @@ def test_control_samplers_that_multiply_to_the_target_are_accepted() -> None:
         (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
         (lambda: Streamed(PreferenceConfig(comparisons=2), 3), "a product of 2 factors"),
         (lambda: Streamed(TINY, 0), "the number of factors is 0"),
+        (lambda: Distributed(TINY, 2, ("GRU",)), r"client_dynamics\[0\] is 'GRU', but must be one"),  # type: ignore[arg-type]
+        (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),  # type: ignore[arg-type]
+        (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),  # type: ignore[arg-type]
+        (lambda: Distributed(replace(TINY, seed=2**31 - 2)), "seed is 2147483648 and seeds is 1"),
     ],
 )
 def test_plans_without_a_meaning_are_refused(change: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         change()
+
+
+def plan_size(plan: Plan[Any]) -> str:
+    return "clients" if isinstance(plan, Distributed) else "chunks"
+
+
+@pytest.mark.parametrize("loss", ["log_variance", "subtb"])
+def test_runs_of_other_dynamics_and_losses_have_the_options_that_mean_something(loss: Any) -> None:
+    options = {"penalty": "huber", "subtb_lambda": 0.5} if loss == "subtb" else {}
+    base = replace(TINY, dynamics="srwm", rotation="none", loss=loss, **options)
+    runs = Distributed(base, 3, ("gru", "markov", "srwm")).runs()
+    rotations = [runs[f"client-{k}"].rotation for k in range(3)]
+    assert rotations == ["planes", "planes", "none"]
+    assert runs["aggregate"].rotation == runs["direct"].rotation == "none"
+    assert runs["aggregate"].subtb_lambda == 0.9
+    assert runs["client-2"].penalty == runs["direct"].penalty == base.penalty
+    chunks = Streamed(base, 2, ("srwm", "gru")).runs()
+    assert [chunks[f"chunk-{t}"].rotation for t in range(2)] == ["none", "planes"]
 
 
 def test_plans_survive_json(tmp_path: Path) -> None:
@@ -395,6 +417,14 @@ def test_plans_survive_json(tmp_path: Path) -> None:
                 plan_from_json({**data, **change}, tmp_path)
         with pytest.raises(InputError, match=r"unknown \['colour'\]"):
             plan_from_json({**data, "colour": "red"}, tmp_path)
+        for change, message in (
+            ({"kind": [plan.kind]}, "has format 1 and kind"),
+            ({"config": None}, "has the config None, which is no JSON object"),
+            ({"config": {**data["config"], "steps": "9"}}, "SetsConfig: steps is '9', but must be"),
+            ({plan_size(plan): None}, rf"{plan_size(plan)} is None, but must be an integer"),
+        ):
+            with pytest.raises(InputError, match=rf"plan\.json.*{message}"):
+                plan_from_json({**data, **change}, tmp_path)
 
 
 def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:
@@ -460,6 +490,8 @@ def test_problems_that_do_not_split_are_refused_on_the_command_line(tmp_path: Pa
         (["distribute", "custom"], "Grid does not split into factors"),
         (["stream", "--workers", "0"], "workers is 0"),
         (["stream", "--resume", "nowhere"], "'nowhere' has no plan.json"),
+        (["distribute", "--resume", "nowhere", "sets", "--clients", "7"], "--resume continues an"),
+        (["stream", "--resume", "nowhere", "sets"], "leave the problem and its options away"),
     ):
         run = pdai(*arguments, cwd=tmp_path)
         output, errors = run.communicate()

@@ -219,12 +219,12 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     assert wanted(longer, stored) == []
     # Results of before an option existed are of its default, and of nothing else.
     older = [
-        dataclasses.replace(r, config={k: v for k, v in r.config.items() if k != "heads"})
+        dataclasses.replace(r, config={k: v for k, v in r.config.items() if k != "temperature"})
         for r in stored
     ]
     assert wanted(tiny(), older) == older
     two = dataclasses.replace(
-        tiny(), cells=cells("N = 3", dataclasses.replace(TINY, heads=2), MODELS)
+        tiny(), cells=cells("N = 3", dataclasses.replace(TINY, temperature=2.0), MODELS)
     )
     assert wanted(two, older) == wanted(two, stored) == []
     # A run folder is that of its configuration.

@@ -187,6 +187,7 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
         (["train", "six7"], ["six7", "six6, pho4, syn, bits, lines, grid, sets"]),
         (["train", "six6", "--dynamics", "lstn"], ["'lstn'", "'srwm', 'gru', 'lstm'"]),
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
+        (["train", "lines", "--heads", "2"], ["with dynamics gru, which does not read it"]),
         (["train", "custom", "--name", "nowhere:It"], ["'nowhere' cannot be imported"]),
         (["train", "ising", "--p-b", "lifted"], ["its mass bends the target", "--max-states"]),
         (["check", "a:b", "--problem", "reference.problems:Grid.minimal"], ["'a:b' does not name"]),

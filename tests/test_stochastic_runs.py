@@ -91,7 +91,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
         StochasticRings(radius=2, walk_steps=4, steps=4, batch=8),
         StochasticLines(length=4, target="sparse", peaks=(1,), steps=4, batch=8, epsilon=0.0,
                         gradient="reparameterised"),
-        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", mu=(0.5,) * 8),
+        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", sigma=0.5),
     ],
     ids=lambda c: f"{c.problem_name}-{c.latent}-{c.gradient}",
 )  # fmt: skip
@@ -158,6 +158,18 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
         ({"epsilon": 1.5}, "epsilon is 1.5, but must lie between 0 and 1"),
         ({"epsilon_until": 0.0}, "epsilon_until is 0.0, but must lie in (0, 1]"),
         ({"target": "sparse"}, "the peak 20 lies outside 0..16"),
+        ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
+        ({"seed": 2**31 - 1, "seeds": 2}, "seed is 2147483647 and seeds is 2"),
+        ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
+        ({"latent": "normal"}, "latent is 'normal', but must be one of"),
+        ({"width": 64.0}, "width is 64.0, but must be an integer"),
+        ({"latent_size": 1, "mu": (True,)}, "mu[0] is True, but must be a number"),
+        (
+            {"latent": "deterministic", "components": 3},
+            "components is 3 with latent deterministic, which does not read it",
+        ),
+        ({"latent": "deterministic", "mu": (0.5,) * 8}, "with latent deterministic, which does"),
+        ({"latent": "deterministic", "covariance": (2.0,) * 8}, "leave covariance at ()"),
     ],
 )
 def test_bad_options_are_refused(options: Any, message: str) -> None:
@@ -172,6 +184,9 @@ def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
         ({"format": 2, "problem": "lines"}, "is not of a run with a random latent"),
         ({**data, "stochastic_format": 9}, "has format 9"),
         ({**data, "gain": 1.0}, "has format 1 and the fields"),
+        ({**data, "problem": ["lines"]}, "is not of a run with a random latent"),
+        ({**data, "steps": "100"}, "config.json: StochasticLines: steps is '100', but must be an"),
+        ({**data, "mu": None}, "config.json: StochasticLines: mu is None, but must be a tuple"),
     ):
         with pytest.raises(InputError, match=message):
             from_json(wrong, "config.json")

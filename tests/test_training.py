@@ -1,6 +1,7 @@
 """Training: it learns, it repeats itself bit for bit, and it keeps to its parameter budget."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,12 +12,16 @@ from fast.bridge import enumerate_environment
 from fast.config import TrainConfig
 from fast.environments import make_environment
 from fast.evaluation import target_law
+from fast.given import arithmetic
 from fast.laws import exact_law
 from fast.models import make_policy
-from fast.objectives import TrainState
+from fast.objectives import Batch, Sampler, TrainState, loss_and_gradient
 from fast.policies import Policy, count_parameters
+from fast.replay import Buffer, choose
+from fast.rollout import sample_trajectories, uniforms
 from fast.tasks import (
     TASKS,
+    CustomConfig,
     GridConfig,
     LinesConfig,
     Pho4Config,
@@ -25,7 +30,7 @@ from fast.tasks import (
     from_json,
     to_json,
 )
-from fast.training import make_trainer
+from fast.training import make_optimizer, make_trainer
 from reference import InputError, enumerate_dag, total_variation
 
 SHIPPED = [name for name, task in TASKS.items() if task is not Pho4Config]
@@ -116,6 +121,14 @@ def test_configurations_survive_json(name: str) -> None:
         ({"format": 99}, "format 99, but this version of pdai reads format 2"),
         ({"problem": "chess"}, "problem 'chess', but known are"),
         ({"colour": "red"}, r"unknown \['colour'\]"),
+        ({"problem": ["lines"]}, r"problem \['lines'\], but known are"),
+        ({"steps": "100"}, r"config\.json: LinesConfig: steps is '100', but must be an integer"),
+        ({"peaks": None}, r"config\.json: LinesConfig: peaks is None, but must be a tuple"),
+        ({"given": 7}, r"config\.json: LinesConfig: given is 7, but must be a tuple"),
+        ({"given": [7]}, r"config\.json: LinesConfig: given\[0\] is 7, but must be a pathlib.Path"),
+        ({"seed": "a"}, r"config\.json: LinesConfig: seed is 'a', but must be an integer"),
+        ({"dynamics": "Markov"}, r"config\.json: LinesConfig: dynamics is 'Markov', but must be"),
+        ({"steps": 0}, r"config\.json: steps is 0, but must be at least 1"),
     ],
 )
 def test_foreign_configurations_are_refused(change: dict[str, Any], message: str) -> None:
@@ -144,11 +157,117 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"learning_rate": float("nan")}, "learning_rate is nan"),
         ({"learning_rate": -1.0}, "learning_rate is -1.0"),
         ({"exponent": 0}, "exponent is 0"),
+        ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
+        ({"seed": 2**31}, "seed is 2147483648 and seeds is 1, but all seeds must be"),
+        ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
+        ({"heads": 2}, "heads is 2 with dynamics gru, which does not read it"),
+        ({"rotation": "none"}, "use --dynamics srwm, or leave rotation at 'planes'"),
+        ({"dynamics": "markov", "link": "softmax"}, "link is 'softmax' with dynamics markov"),
+        ({"dynamics": "lstm", "write_key": "k"}, "write_key is 'k' with dynamics lstm"),
+        ({"erase": "after"}, "erase is 'after' with dynamics gru"),
+        ({"normalize": True}, "normalize is True with dynamics gru"),
+        ({"latent_scale": 0.5}, "latent_scale is 0.5 with dynamics gru"),
+        ({"slow_scale": 2.0}, "slow_scale is 2.0 with dynamics gru"),
+        ({"activation": "tanh"}, "activation is 'tanh' with dynamics gru, which .* --dynamics rnn"),
+        ({"loss": "db", "subtb_lambda": 0.5}, "subtb_lambda is 0.5 with loss db, .* --loss subtb"),
+        ({"penalty": "huber"}, "penalty is 'huber' with loss log_variance, which does not read"),
+        ({"replay_share": 0.25}, "replay_share is 0.25 with replay none, .*: there is no buffer"),
+        ({"replay_capacity": 16}, "replay_capacity is 16 with replay none"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Six6Config(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dynamics": "Markov"}, "LinesConfig: dynamics is 'Markov', but must be one of 'srwm'"),
+        ({"loss": "trajectory_balance"}, "loss is 'trajectory_balance', but must be one of 'tb'"),
+        ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
+        ({"precision": "f64"}, "precision is 'f64', but must be one of 'float32', 'float64'"),
+        ({"replay": None}, "replay is None, but must be one of 'none'"),
+        ({"steps": "100"}, "steps is '100', but must be an integer"),
+        ({"batch": 12.5}, "batch is 12.5, but must be an integer"),
+        ({"seeds": True}, "seeds is True, but must be an integer"),
+        ({"learning_rate": "fast"}, "learning_rate is 'fast', but must be a number"),
+        ({"temperature": True}, "temperature is True, but must be a number"),
+        ({"skip": 1}, "skip is 1, but must be True or False"),
+        ({"peaks": [2, 20]}, r"peaks is \[2, 20\], but must be a tuple"),
+        ({"peaks": (2, 20.0)}, r"peaks\[1\] is 20.0, but must be an integer"),
+        ({"given": ("a",)}, r"given\[0\] is 'a', but must be a pathlib.Path"),
+        ({"out": "runs"}, "out is 'runs', but must be a pathlib.Path"),
+    ],
+)
+def test_options_of_another_type_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LinesConfig(**options)
+
+
+def test_options_of_their_types_and_at_their_edges_are_accepted() -> None:
+    config = LinesConfig(learning_rate=1, given=(Path("a"),), loss="log_variance", out=Path("b"))
+    assert dataclasses.replace(config, seed=2**31 - 2, seeds=2, out=None).seeds == 2
+    # What is only refused where it changes nothing.
+    LinesConfig(dynamics="srwm", heads=2, rotation="none", erase="after", penalty="huber")
+    LinesConfig(dynamics="rnn", activation="tanh", loss="subtb", subtb_lambda=0.5)
+
+
+def test_a_problem_of_the_users_own_has_its_own_features() -> None:
+    with pytest.raises(InputError, match=r"encoding is 'fourier' with problem custom, .*features"):
+        CustomConfig(encoding="fourier")
+
+
+def test_what_a_change_leaves_without_meaning_goes_back_to_its_default() -> None:
+    config = LinesConfig(dynamics="srwm", rotation="none", loss="subtb", subtb_lambda=0.5)
+    assert config.changed(seed=3) == dataclasses.replace(config, seed=3)
+    assert config.changed(dynamics="gru", loss="log_variance") == LinesConfig(loss="log_variance")
+
+
+@pytest.mark.parametrize("dynamics", ["linear", "linear-markov"])
+def test_a_learned_backward_policy_has_the_budget_that_a_linear_one_leaves(dynamics: Any) -> None:
+    config = LinesConfig(dynamics=dynamics, p_b="learned", parameters=5_000)
+    environment = make_environment(config.problem())
+    policy = make_policy(config, environment, key=jax.random.key(0))
+    assert abs(count_parameters(policy) - config.parameters) <= 0.05 * config.parameters
+    alone = dataclasses.replace(config, p_b="uniform")
+    assert count_parameters(make_policy(alone, environment, key=jax.random.key(0))) < 1_000
+
+
+def loss_of(config: TrainConfig) -> None:
+    environment = make_environment(config.problem())
+    policy = make_policy(LinesConfig(loss="db"), environment, key=jax.random.key(0))
+
+    def loss() -> Any:
+        draws = uniforms(jax.random.key(0), environment, 4)
+        drawn, _ = sample_trajectories(policy, environment, draws)
+        batch = Batch(drawn, None)
+        return loss_and_gradient(config, environment, Sampler(policy, jax.numpy.zeros(())), batch)
+
+    jax.eval_shape(loss)
+
+
+@pytest.mark.parametrize(
+    ("option", "use", "kind"),
+    [
+        ("schedule", make_optimizer, KeyError),
+        ("precision", arithmetic, KeyError),
+        ("loss", loss_of, InputError),
+        ("replay", lambda c: choose(Buffer(np.zeros(2), np.zeros(2), 2), c.replay, 0), InputError),
+        (
+            "dynamics",
+            lambda c: make_policy(c, make_environment(c.problem()), key=jax.random.key(0)),
+            AssertionError,
+        ),
+    ],
+)
+def test_a_choice_that_nobody_checked_is_not_taken_for_another(
+    option: str, use: Any, kind: type[Exception]
+) -> None:
+    config = LinesConfig(length=4)
+    object.__setattr__(config, option, "unknown")
+    with pytest.raises(kind, match="unknown"):
+        use(config)
 
 
 @pytest.mark.parametrize("name", TASKS)

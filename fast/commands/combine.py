@@ -22,11 +22,10 @@ SMALL: dict[str, Any] = {
 SETS = tasks.SetsConfig(items=14, size=5, **SMALL)
 PREFERENCE = tasks.PreferenceConfig(dimension=4, order="any", **SMALL)
 SYN = tasks.SynConfig(length=6, letters=4, build="prepend-append", **SMALL)
+DISTRIBUTED, STREAMED = Distributed(SETS), Streamed(PREFERENCE)
 
 DistributedProblem = (
-    Annotated[
-        Distributed[tasks.SetsConfig], tyro.conf.subcommand("sets", default=Distributed(SETS))
-    ]
+    Annotated[Distributed[tasks.SetsConfig], tyro.conf.subcommand("sets", default=DISTRIBUTED)]
     | Annotated[
         Distributed[tasks.PreferenceConfig],
         tyro.conf.subcommand("preference", default=Distributed(PREFERENCE)),
@@ -38,7 +37,7 @@ StreamedProblem = (
     Annotated[Streamed[tasks.SetsConfig], tyro.conf.subcommand("sets", default=Streamed(SETS))]
     | Annotated[
         Streamed[tasks.PreferenceConfig],
-        tyro.conf.subcommand("preference", default=Streamed(PREFERENCE)),
+        tyro.conf.subcommand("preference", default=STREAMED),
     ]
     | Annotated[Streamed[tasks.SynConfig], tyro.conf.subcommand("syn", default=Streamed(SYN))]
     | Annotated[Streamed[tasks.CustomConfig], tyro.conf.subcommand("custom")]
@@ -56,14 +55,24 @@ class Experiment:
     resume: tyro.conf.DisallowNone[Path | None] = None
     """Continue the experiment in this folder: what is finished stays."""
 
-    def execute(self, plan: Plan[Any]) -> None:
-        """Does all runs, and prints the comparison to stdout."""
+    def execute(self, plan: Plan[Any], usual: Plan[Any]) -> None:
+        """Does all runs, and prints the comparison to stdout.
+
+        Args:
+            plan: what is asked for.
+            usual: what is asked for by saying nothing.
+        """
         from fast.distributed.engine import LocalProcesses, dask_executor
         from fast.distributed.experiment import begin, proceed
         from fast.tables import comparison_table, parts_table
 
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}, but must be at least 1")
+        if self.resume is not None and plan != usual:
+            raise InputError(
+                "--resume continues an experiment with the options it began with: leave the "
+                "problem and its options away, or begin anew without --resume"
+            )
         executor = (
             LocalProcesses(self.workers)
             if self.scheduler is None
@@ -87,12 +96,12 @@ class Distribute(Experiment):
     `pdai distribute sets --clients 4 --client-dynamics srwm gru markov`.
     """
 
-    problem: DistributedProblem = Distributed(SETS)  # noqa: RUF009  (frozen)
+    problem: DistributedProblem = DISTRIBUTED
     """The problem; `pdai distribute PROBLEM --help` lists its options."""
 
     def run(self) -> None:
         """Trains all, and prints the comparison to stdout."""
-        self.execute(self.problem)
+        self.execute(self.problem, DISTRIBUTED)
 
 
 @dataclass(frozen=True)
@@ -103,9 +112,9 @@ class Stream(Experiment):
     Options of a problem, and --chunks, follow its name: `pdai stream preference --chunks 4`.
     """
 
-    problem: StreamedProblem = Streamed(PREFERENCE)  # noqa: RUF009  (frozen)
+    problem: StreamedProblem = STREAMED
     """The problem; `pdai stream PROBLEM --help` lists its options."""
 
     def run(self) -> None:
         """Trains all, and prints the comparison to stdout."""
-        self.execute(self.problem)
+        self.execute(self.problem, STREAMED)

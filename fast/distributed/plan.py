@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fast.config import BackwardKind, DynamicsName, TrainConfig
+from fast.options import build, check_options
 from fast.tasks import from_json, to_json
 from reference.errors import InputError, check_integer
 
@@ -33,6 +34,7 @@ class Plan(ABC, Generic[C]):
     """Options of every run; --out is the folder of them all."""
 
     def __post_init__(self) -> None:
+        check_options(self)
         for name, none in (("parts", 1), ("factors", ()), ("given", ()), ("warm", False)):
             if getattr(self.config, name) != none:
                 raise InputError(
@@ -78,8 +80,9 @@ class Plan(ABC, Generic[C]):
         return {"format": FORMAT, "kind": self.kind, "config": to_json(self.config), **own}
 
     def _run(self, name: str, *covered: int, **changes: Any) -> TrainConfig:
-        return replace(
-            self.config, parts=self.parts, factors=covered, out=self.folder() / name, **changes
+        # A client of other dynamics has no use for what is said of those of the others.
+        return self.config.changed(
+            parts=self.parts, factors=covered, out=self.folder() / name, **changes
         )
 
 
@@ -175,11 +178,12 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan[Any]:
     """The plan that `to_json` wrote into a folder.
 
     Raises:
-        InputError: if it is of another format, or its fields are not those of its kind.
+        InputError: if it is of another format, or its fields are not those of its kind, or of
+            other types, or of no meaning.
     """
     values, source = dict(data), str(folder / "plan.json")
     version, kind = values.pop("format", None), values.pop("kind", None)
-    if version != FORMAT or kind not in KINDS:
+    if version != FORMAT or not isinstance(kind, str) or kind not in KINDS:
         raise InputError(
             f"{source} has format {version!r} and kind {kind!r}, but this version of pdai reads "
             f"format {FORMAT} and the kinds {sorted(KINDS)}: use the version that wrote it"
@@ -190,9 +194,13 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan[Any]:
             f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
             f"{sorted(set(values) - known)}; use the version that wrote it"
         )
-    config = from_json(values.pop("config"), source)
-    rest = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    return KINDS[kind](replace(config, out=folder), **rest)
+    config = values.pop("config")
+    if not isinstance(config, dict):
+        raise InputError(
+            f"{source} has the config {config!r}, which is no JSON object: train again"
+        )
+    options = {"config": replace(from_json(config, source), out=folder), **values}
+    return build(KINDS[kind], options, source)
 
 
 def _in_turn(choices: tuple[Any, ...], number: int, default: Any) -> Any:

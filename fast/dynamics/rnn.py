@@ -13,6 +13,7 @@ from fast.dynamics.recurrence import (
     input_weights,
     recurrent_weights,
 )
+from reference.errors import check_choice
 
 Activation = Literal["identity", "tanh"]
 
@@ -36,7 +37,7 @@ class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
         activation: "identity" or "tanh".
 
     Raises:
-        InputError: if the size is not positive.
+        InputError: if the size is not positive, or the activation none of the two.
     """
 
     inputs: Float[Array, "d features"]
@@ -50,6 +51,7 @@ class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
         self, features: int, size: int, *, activation: Activation = "identity", key: PRNGKeyArray
     ):
         check_size("RNN", size)
+        check_choice("RNN", "activation", activation, Activation)
         input_key, recurrent_key = jax.random.split(key)
         self.inputs = input_weights(1, size, features, key=input_key)
         self.recurrent = recurrent_weights(1, size, key=recurrent_key)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.rotations import haar_bases, rotation_angles
-from reference.errors import InputError
+from reference.errors import InputError, check_choice
 
 Rotation = Literal["planes", "haar", "none"]
 Link = Literal["elu", "softmax", "identity"]
@@ -107,7 +107,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
-            or a scale is not positive.
+            or a scale is not positive, or an option is none of its choices.
     """
 
     embedding: Float[Array, "d features"]
@@ -145,6 +145,10 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         The entries of `W_o` have standard deviation `latent_scale / sqrt(d / h)`, those of the slow
         weights `slow_scale / sqrt(d)`; the biases are zero, so that `sigmoid(beta)` is about 1/2.
         """
+        check_choice("SRWM", "rotation", rotation, Rotation)
+        check_choice("SRWM", "link", link, Link)
+        check_choice("SRWM", "write_key", write_key, WriteKey)
+        check_choice("SRWM", "erase", erase, Erase)
         unit = heads if rotation == "none" else 2 * heads
         if heads < 1 or size < unit or size % unit:
             raise InputError(

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
+from fast.config import check_seeds
+from fast.options import build, check_options
 from fast.stochastic.moments import covariance_factor, mean_vector
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
@@ -17,6 +19,9 @@ FORMAT = 1
 
 LatentKind = Literal["gaussian", "deterministic"]
 GradientKind = Literal["fixed", "reparameterised"]
+
+# What only a random latent has. Not sigma: a deterministic one remembers as much of itself.
+OF_RANDOM = ("components", "mu", "covariance")
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,12 @@ class StochasticConfig(ABC):
     """Scale of the latent's steps before training; the latent remembers sqrt(1 - sigma^2) of
     itself, so that its law stays N(0, I)."""
     components: int = 4
-    """Normal laws in the mixture xi, the law of the latent at s_o."""
+    """Normal laws in the mixture xi, the law of the latent at s_o (gaussian only)."""
     mu: tuple[float, ...] = ()
-    """Mean of the latent at a terminal, d numbers; zeros by default."""
+    """Mean of the latent at a terminal, d numbers; zeros by default (gaussian only)."""
     covariance: tuple[float, ...] = ()
     """Lambda, its covariance there: d numbers (the diagonal) or d^2 (row by row); the identity by
-    default."""
+    default (gaussian only)."""
     width: int = 64
     """Width of the hidden layer of each network."""
     steps: int = 2_000
@@ -71,6 +76,7 @@ class StochasticConfig(ABC):
     """The run folder, which must not exist yet. Default: runs/stochastic-PROBLEM-LATENT-SEED."""
 
     def __post_init__(self) -> None:
+        check_options(self)
         counts = ("latent_size", "components", "width", "steps", "batch", "seeds", "evaluations")
         for name in (*counts, "checkpoint_every"):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
@@ -84,6 +90,8 @@ class StochasticConfig(ABC):
         )
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         self._require("epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
+        check_seeds(self.seed, self.seeds)
+        self._refuse_idle()
         if self.gradient == "reparameterised" and (self.epsilon or self.latent != "gaussian"):
             raise InputError(
                 f"gradient reparameterised with latent {self.latent} and epsilon {self.epsilon}: "
@@ -98,6 +106,16 @@ class StochasticConfig(ABC):
         # NaN makes every comparison false, so that it is refused as well.
         if not holds:
             raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
+
+    def _refuse_idle(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in OF_RANDOM and not self.is_stochastic and value != field.default:
+                raise InputError(
+                    f"{field.name} is {value} with latent {self.latent}, which does not read it: "
+                    "the latent has no law at either end; use --latent gaussian, or leave "
+                    f"{field.name} at {field.default}"
+                )
 
     @property
     def is_stochastic(self) -> bool:
@@ -195,11 +213,12 @@ def from_json(data: dict[str, Any], source: str) -> StochasticConfig:
     """The configuration that `to_json` wrote.
 
     Raises:
-        InputError: if it is not one, of another format, or has other fields.
+        InputError: if it is not one, of another format, or has other fields, or fields of other
+            types or of no meaning.
     """
     values = dict(data)
     version, name = values.pop("stochastic_format", None), values.pop("problem", None)
-    if version is None or name not in TASKS:
+    if version is None or not isinstance(name, str) or name not in TASKS:
         raise InputError(
             f"{source} is not of a run with a random latent: continue it with `pdai train --resume`"
         )
@@ -210,5 +229,4 @@ def from_json(data: dict[str, Any], source: str) -> StochasticConfig:
             f"pdai reads format {FORMAT} with {sorted(known)}: use the version that wrote it, or "
             "train again"
         )
-    tuples = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-    return TASKS[name](**{**values, **tuples})
+    return build(TASKS[name], values, source)

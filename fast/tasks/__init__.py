@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fast.config import TrainConfig
+from fast.options import build
 from fast.tasks.choices import GraphsConfig, IsingConfig, PreferenceConfig, SetsConfig
 from fast.tasks.custom import CustomConfig
 from fast.tasks.sequences import BitsConfig, Pho4Config, Six6Config, SynConfig
@@ -46,7 +47,8 @@ def from_json(data: dict[str, Any], source: str) -> TrainConfig:
     """The configuration that `to_json` wrote.
 
     Raises:
-        InputError: if it is of another format, or its fields are not those of its problem.
+        InputError: if it is of another format, or its fields are not those of its problem, or of
+            other types, or of no meaning.
     """
     values = dict(data)
     if "stochastic_format" in values:
@@ -60,7 +62,7 @@ def from_json(data: dict[str, Any], source: str) -> TrainConfig:
             f"{source} has format {version!r}, but this version of pdai reads format {FORMAT}: "
             "use the version that wrote it, or train again"
         )
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise InputError(f"{source} has the problem {name!r}, but known are {sorted(TASKS)}")
     kind = TASKS[name]
     known = {field.name for field in dataclasses.fields(kind)} - {"out"}
@@ -70,14 +72,7 @@ def from_json(data: dict[str, Any], source: str) -> TrainConfig:
             f"{source} has the wrong fields: missing {sorted(missing)}, unknown "
             f"{sorted(set(values) - known)}; use the version that wrote it, or train again"
         )
-    for name in ("peaks", "factors"):
-        if name in values:
-            values[name] = tuple(values[name])
-    if "given" in values:
-        values["given"] = tuple(map(Path, values["given"]))
-    if "table" in values:
-        values["table"] = Path(values["table"])
-    return kind(**values)
+    return build(kind, values, source)
 
 
 __all__ = [

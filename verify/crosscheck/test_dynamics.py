@@ -558,6 +558,11 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: srwm(horizon=0), "horizon 0"),
         (lambda: srwm(latent_scale=0.0), "latent_scale = 0.0"),
         (lambda: srwm(slow_scale=float("nan")), "slow_scale = nan"),
+        (lambda: srwm(rotation="plane"), "rotation is 'plane', but must be one of 'planes'"),
+        (lambda: srwm(link="relu"), "link is 'relu', but must be one of 'elu'"),
+        (lambda: srwm(write_key="v"), "write_key is 'v', but must be one of 'q', 'k'"),
+        (lambda: srwm(erase="never"), "erase is 'never', but must be one of 'before', 'after'"),
+        (lambda: RNN(FEATURES, 6, activation="relu", key=KEY), "activation is 'relu', but must"),  # type: ignore[arg-type]
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
         (lambda: Linear(FEATURES, 3, b=(1.0,), key=KEY), "b has 1 entries"),
@@ -567,7 +572,7 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         ),
     ],
 )
-def test_bad_sizes_are_refused(make: Callable[[], Any], message: str) -> None:
+def test_bad_sizes_and_options_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
 

@@ -1,0 +1,101 @@
+"""Options have the types that their class declares, whether from Python or from a file.
+
+The command line reads them by those types; Python and a `config.json` can say anything. Imports no
+JAX.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from reference.errors import InputError, check_choice
+
+Options = TypeVar("Options")
+
+# What an option may be an instance of, and how a message calls that. A bool is no number, though
+# Python counts it among the integers.
+PLAIN: dict[type, tuple[type | tuple[type, ...], str]] = {
+    bool: (bool, "True or False"),
+    int: (int, "an integer"),
+    float: ((int, float), "a number"),
+    str: (str, "a string"),
+    Path: (Path, "a pathlib.Path"),
+}
+
+
+def check_options(options: object) -> None:
+    """Checks that every field of a dataclass has the type that it is declared with.
+
+    Raises:
+        InputError: if one is of another type, or none of the choices of its `Literal`.
+    """
+    owner: Any = type(options)
+    for name, kind in _declared(owner):
+        _check(owner.__name__, name, getattr(options, name), kind)
+
+
+def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str) -> Options:
+    """A dataclass from what JSON holds of it, which has lists for its tuples, strings for paths.
+
+    Args:
+        owner: the class, which checks its options.
+        values: its fields.
+        source: where they are from.
+
+    Raises:
+        InputError: if the class refuses them.
+    """
+    kinds = dict(_declared(owner))
+    options = {name: _converted(value, kinds[name]) for name, value in values.items()}
+    try:
+        return owner(**options)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+
+
+# Configurations are copied often, and resolving annotations takes a millisecond.
+@functools.cache
+def _declared(owner: Any) -> tuple[tuple[str, Any], ...]:
+    """The fields of a dataclass with their types, without what `Annotated` adds."""
+    hints = get_type_hints(owner)
+    return tuple((field.name, hints[field.name]) for field in dataclasses.fields(owner))
+
+
+def _check(owner: str, name: str, value: object, kind: Any) -> None:
+    origin = get_origin(kind)
+    if origin is Literal:
+        check_choice(owner, name, value, kind)
+    elif origin is tuple:
+        _require(owner, name, value, isinstance(value, tuple), "a tuple")
+        assert isinstance(value, tuple)
+        for number, entry in enumerate(value):
+            _check(owner, f"{name}[{number}]", entry, get_args(kind)[0])
+    elif origin in (Union, UnionType):
+        if value is not None:
+            _check(owner, name, value, _present(kind))
+    elif isinstance(kind, TypeVar):
+        _check(owner, name, value, kind.__bound__)
+    else:
+        kinds, called = PLAIN.get(kind, (kind, f"a {kind.__name__}"))
+        holds = isinstance(value, kinds) and (kind is bool or not isinstance(value, bool))
+        _require(owner, name, value, holds, called)
+
+
+def _require(owner: str, name: str, value: object, holds: bool, called: str) -> None:
+    if not holds:
+        raise InputError(f"{owner}: {name} is {value!r}, but must be {called}")
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_converted(entry, get_args(kind)[0]) for entry in value)
+    return Path(value) if kind is Path and isinstance(value, str) else value
+
+
+def _present(kind: Any) -> Any:
+    """What an optional type is if it is not None."""
+    (present,) = (option for option in get_args(kind) if option is not NoneType)
+    return present
