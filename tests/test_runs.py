@@ -216,6 +216,14 @@ def test_help_is_there(of: list[str], tmp_path: Path) -> None:
     assert "usage: pdai" in pdai(*of, "--help", cwd=tmp_path).stdout
 
 
+def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
+    shown = " ".join(pdai("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split())
+    assert "Steps between checkpoints, rounded up to hundreds" in shown
+    assert re.search(r"archive with `score`.* `alphabet`.* and `length`", shown)
+    shown = pdai("stochastic", "lines", "--help", cwd=tmp_path).stdout.replace("│", " ")
+    assert "Steps between checkpoints, rounded up to hundreds" in " ".join(shown.split())
+
+
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:
     result = pdai("train", *SMALL, "--log-z-learning-rate", "1e38", cwd=tmp_path, expect=2)
     assert re.search(
