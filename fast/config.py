@@ -180,7 +180,7 @@ class TrainConfig(ABC):
     """How many samples the final law of a policy is estimated from, where it cannot be summed. With
     fewer than 16,384, states too many to enumerate are measured by fewer trajectories as well."""
     checkpoint_every: int = 500
-    """Steps between checkpoints: what a killed run loses at most."""
+    """Steps between checkpoints, rounded up to hundreds: what a killed run loses at most."""
     max_states: int = 2_000_000
     """Problems of at most this many states are enumerated, and measured exactly where possible."""
     parts: int = 1

@@ -29,7 +29,11 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
         if came.is_set():
             raise KeyboardInterrupt
         came.set()
-        print("\nstopping after this step; again to stop at once", file=sys.stderr, flush=True)
+        print(
+            "\nstopping when this block of steps is done; again to stop at once",
+            file=sys.stderr,
+            flush=True,
+        )
 
     previous = signal.signal(signal.SIGINT, note)
     try:

@@ -10,6 +10,7 @@ import jax
 from fast.config import TrainConfig
 from fast.estimates import forward_paths
 from fast.evaluation import Report
+from fast.files import alone_in
 from fast.given import arithmetic
 from fast.laws import sample_terminals
 from fast.loop import CHUNK, advance_to_end
@@ -20,14 +21,12 @@ from fast.plotting import plot_runs
 from fast.policies import count_parameters
 from fast.run_setup import Setup, set_up
 from fast.runs import (
-    append_metrics,
     check_same_run,
     create_run,
+    last_state,
     load_checkpoint,
     load_config,
     read_json,
-    rewind_metrics,
-    save_checkpoint,
     save_law,
     write_json,
 )
@@ -60,8 +59,8 @@ def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report
     with arithmetic(config):
         setup = set_up(config)
         folder = create_run(config, count_parameters(setup.policies(setup.initial)[0]))
-        save_checkpoint(folder, setup.initial, 0.0)
-        return folder, _continue(folder, setup, setup.initial, 0.0, probe)
+        with alone_in(folder):
+            return folder, _continue(folder, setup, probe)
 
 
 def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
@@ -72,20 +71,19 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
         probe: as it was when the run began.
 
     Raises:
-        InputError: if the folder is not a run, or the run is finished, or the machine has fewer
-            devices than it is to use.
+        InputError: if the folder is not a run, or the run is finished, or another process trains
+            it, or the machine has fewer devices than it is to use.
     """
     config = load_config(folder)
-    if (folder / "report.json").is_file():
-        raise InputError(
-            f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
-            f"`pdai audit {folder}`, or train another with --steps and --out"
-        )
-    check_devices(config)
-    with arithmetic(config):
-        setup, state, seconds = load_run(folder)
-        rewind_metrics(folder, int(state.step[0]))
-        return folder, _continue(folder, setup, state, seconds, probe)
+    with alone_in(folder):
+        if (folder / "report.json").is_file():
+            raise InputError(
+                f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
+                f"`pdai audit {folder}`, or train another with --steps and --out"
+            )
+        check_devices(config)
+        with arithmetic(config):
+            return folder, _continue(folder, set_up(config), probe)
 
 
 def complete(config: TrainConfig, probe: Probe | None = None) -> Report:
@@ -98,7 +96,8 @@ def complete(config: TrainConfig, probe: Probe | None = None) -> Report:
         probe: what to record besides.
 
     Raises:
-        InputError: if its folder holds another run, or training diverges.
+        InputError: if its folder holds another run, or another process trains it, or training
+            diverges.
     """
     folder = config.folder()
     if not folder.exists():
@@ -106,9 +105,6 @@ def complete(config: TrainConfig, probe: Probe | None = None) -> Report:
     check_same_run(folder, config)
     if (folder / "report.json").is_file():
         return Report.from_json(read_json(folder / "report.json"))
-    if not (folder / "checkpoint.eqx").is_file():
-        with arithmetic(config):
-            save_checkpoint(folder, set_up(load_config(folder)).initial, 0.0)
     return resume(folder, probe)[1]
 
 
@@ -150,16 +146,15 @@ def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
 
 
-def _continue(
-    folder: Path, setup: Setup, state: TrainState, seconds: float, probe: Probe | None
-) -> Report:
+def _continue(folder: Path, setup: Setup, probe: Probe | None) -> Report:
     meter = Meter(setup)
 
-    def measure(state: TrainState, step: int) -> list[float] | None:
-        if probe is not None:
-            append_metrics(folder, {"step": step, "probe": probe(setup, state, step)})
-        return meter.now(state, step)
+    def measure(state: TrainState, step: int) -> dict[str, Any]:
+        found = {} if probe is None else {"probe": probe(setup, state, step)}
+        tv = meter.now(state, step)
+        return found if tv is None else {"tv": tv, **found}
 
+    state, seconds = last_state(folder, setup.initial)
     state, seconds = advance_to_end(
         folder,
         setup.config,

@@ -54,7 +54,7 @@ def advance_to_end(
     advance: Callable[[State, int], tuple[State, Info]],
     state: State,
     seconds: float,
-    measure: Callable[[State, int], list[float] | None],
+    measure: Callable[[State, int], dict[str, Any]],
     *,
     command: str,
     explain: Callable[[jax.errors.JaxRuntimeError], str | None] = lambda error: None,
@@ -67,7 +67,8 @@ def advance_to_end(
         advance: does so many steps.
         state: where the run stands.
         seconds: training time until then.
-        measure: TV to the target of each seed in a state at a step; None if it cannot be had.
+        measure: what is to be recorded of a state at a step: under `tv` the TV to the target of
+            each seed, where it can be had, and whatever else.
         command: the command of `pdai` that continues such a run.
         explain: what to tell the user of an error of JAX; None if there is nothing to tell.
 
@@ -81,20 +82,19 @@ def advance_to_end(
     """
     evaluate_every = _whole_chunks(config.steps / config.evaluations)
     checkpoint_every = _whole_chunks(config.checkpoint_every)
-    records = read_metrics(folder)
-    seen = [(record["step"], np.mean(record["tv"])) for record in records if "tv" in record]
-    tv = seen[-1] if seen else None
+    seen = [record for record in read_metrics(folder) if "tv" in record]
+    tv = _mean_tv(seen[-1]) if seen else None
 
     def look(state: State, step: int) -> tuple[int, Any] | None:
-        found = measure(state, step)
-        if found is None:
+        # One record: a kill leaves all of a measurement, or none.
+        if not (found := measure(state, step)):
             return None
-        append_metrics(folder, {"step": step, "tv": found})
-        return step, np.mean(found)
+        append_metrics(folder, {"step": step, **found})
+        return _mean_tv({"step": step, **found})
 
     with Progress(str(folder), config.steps) as progress, deferred_interrupts() as interrupted:
         step = int(state.step[0])
-        if not records:
+        if step == 0:
             tv = look(state, step)
         while step < config.steps:
             started = time.perf_counter()
@@ -115,12 +115,17 @@ def advance_to_end(
             append_metrics(folder, {**record, "seconds": seconds})
             if step % evaluate_every == 0 or step == config.steps:
                 tv = look(state, step)
-            if step % checkpoint_every == 0 or step == config.steps or interrupted():
+            # Asked once: whoever stops has saved before.
+            stopping = interrupted()
+            if step % checkpoint_every == 0 or step == config.steps or stopping:
                 save_checkpoint(folder, state, seconds)
             progress.update(step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=tv)
-            if interrupted():
-                progress.say(f"stopped; continue with: pdai {command} --resume {folder}")
-                raise KeyboardInterrupt
+            if stopping:
+                break
+        # Or after it was asked in the last round, which saves in any case.
+        if interrupted():
+            progress.say(f"stopped; continue with: pdai {command} --resume {folder}")
+            raise KeyboardInterrupt
         progress.say("measuring the trained sampler ...")
     return state, seconds
 
@@ -139,6 +144,10 @@ def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> No
             f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
             f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
         )
+
+
+def _mean_tv(record: dict[str, Any]) -> tuple[int, Any] | None:
+    return (record["step"], np.mean(record["tv"])) if "tv" in record else None
 
 
 def _whole_chunks(steps: float) -> int:

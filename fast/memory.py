@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import jax
 
+from reference.errors import InputError
+
 # The share of a device's memory that the arrays of a step may take: what else the process holds,
 # and gaps between them, need the rest.
 USABLE = 0.8
@@ -21,19 +23,28 @@ def out_of_memory(
         error: what JAX raised.
         batch: how many trajectories were asked for.
         multiple: what the batch must be a multiple of.
-        needed: the bytes that a batch of a size needs, by compiling for it.
+        needed: the bytes that a batch of a size needs, by compiling for it; an `InputError` if
+            there can be no such batch.
     """
     if "RESOURCE_EXHAUSTED" not in str(error):
         return None
     wanted = re.search(r"allocat\w+ ([\d.]+ ?\w*)", str(error))
     amount = f" (asked for {wanted[1]} at once)" if wanted else ""
-    fitting = fitting_batch(batch, multiple, device_memory(), needed)
-    advice = "not even the smallest would fit: make the network smaller, with --parameters"
-    if fitting is not None:
-        advice = f"about --batch {fitting} would fit"
     return (
-        f"a batch of {batch:,} trajectories does not fit into the device's memory{amount}; {advice}"
+        f"a batch of {batch:,} trajectories does not fit into the device's memory{amount}; "
+        f"{_advice(batch, multiple, needed)}"
     )
+
+
+def _advice(batch: int, multiple: int, needed: Callable[[int], int]) -> str:
+    try:
+        fitting = fitting_batch(batch, multiple, device_memory(), needed)
+    except InputError:
+        # The small batches that the estimate tries can break a rule that the one asked for keeps.
+        return "make it smaller, with --batch, or the network, with --parameters"
+    if fitting is None:
+        return "not even the smallest would fit: make the network smaller, with --parameters"
+    return f"about --batch {fitting} would fit"
 
 
 def fitting_batch(

@@ -13,7 +13,6 @@ given/           copies of the samplers that the run was given: a folder depends
 import hashlib
 import io
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -28,8 +27,9 @@ import jax
 import numpy as np
 
 from fast.config import TrainConfig
+from fast.files import new_folder, replace_file
 from fast.tasks import FORMAT, from_json, to_json
-from reference.errors import InputError
+from reference.errors import DAMAGED_ARCHIVE, InputError
 
 # What of a run makes its sampler.
 SAMPLER = ("config.json", "checkpoint.eqx")
@@ -91,11 +91,6 @@ def make_folder(
     Raises:
         InputError: if it exists already: nothing is overwritten.
     """
-    if folder.exists():
-        raise InputError(
-            f"the run folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
-            f"`pdai {command} --resume {folder}`, or choose another with --out"
-        )
     meta = {
         "versions": {"python": platform.python_version(), **_versions()},
         "device": str(jax.devices()[0].device_kind),
@@ -104,21 +99,12 @@ def make_folder(
         "parameters": parameters,
         "seeds": list(seeds),
     }
-    # Renamed when it is complete: a kill leaves a run, or none.
-    partial = folder.with_name(folder.name + ".partial")
-    try:
-        partial.mkdir(parents=True, exist_ok=True)
+    with new_folder(folder, command) as partial:
         for target, source in copied.items():
             (partial / target).parent.mkdir(parents=True, exist_ok=True)
-            _replace(partial / target, source.read_bytes())
+            replace_file(partial / target, source.read_bytes())
         write_json(partial / "meta.json", meta)
         write_json(partial / "config.json", config)
-        partial.rename(folder)
-    except OSError as error:
-        raise InputError(
-            f"the run folder {str(folder)!r} cannot be made ({error.strerror}): choose another "
-            "with --out"
-        ) from None
     return folder
 
 
@@ -180,7 +166,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Writes a JSON object, all or nothing."""
-    _replace(path, (json.dumps(data, indent=2) + "\n").encode())
+    replace_file(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
 def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
@@ -200,7 +186,7 @@ def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
         "seconds": seconds,
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
-    _replace(folder / "checkpoint.eqx", json.dumps(header).encode() + b"\n" + payload)
+    replace_file(folder / "checkpoint.eqx", json.dumps(header).encode() + b"\n" + payload)
 
 
 def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
@@ -216,8 +202,8 @@ def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
     path = folder / "checkpoint.eqx"
     if not path.is_file():
         raise InputError(
-            f"{str(folder)!r} has no checkpoint.eqx: the run ended before its first checkpoint; "
-            "train again"
+            f"{str(folder)!r} has no checkpoint.eqx: if the run ended before its first, begin it "
+            f"with `pdai train --resume {folder}`; if the file was lost, train again"
         )
     first, _, payload = path.read_bytes().partition(b"\n")
     try:
@@ -246,6 +232,24 @@ def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
     return state, seconds
 
 
+def last_state(folder: Path, initial: State) -> tuple[State, float]:
+    """Where a run goes on, and the training time until then in seconds.
+
+    That is its last checkpoint; or its start, saved as the first, if it ended before there was any.
+    What was recorded after that is dropped.
+
+    Raises:
+        InputError: if the checkpoint is damaged or of another version or configuration.
+    """
+    state, seconds = initial, 0.0
+    if (folder / "checkpoint.eqx").is_file():
+        state, seconds = load_checkpoint(folder, initial)
+    else:
+        save_checkpoint(folder, state, seconds)
+    rewind_metrics(folder, int(state.step[0]))
+    return state, seconds
+
+
 def append_metrics(folder: Path, record: dict[str, Any]) -> None:
     """Adds one record to the metrics."""
     with (folder / "metrics.jsonl").open("a") as file:
@@ -253,10 +257,10 @@ def append_metrics(folder: Path, record: dict[str, Any]) -> None:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run; a last line cut off by a kill is ignored."""
+    """The records of a run, up to a line that a kill cut off, or that is damaged."""
     path = folder / "metrics.jsonl"
     records: list[dict[str, Any]] = []
-    for line in path.read_text().splitlines() if path.is_file() else []:
+    for line in path.read_text(errors="replace").splitlines() if path.is_file() else []:
         try:
             records.append(json.loads(line))
         except ValueError:
@@ -265,9 +269,13 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 
 def rewind_metrics(folder: Path, step: int) -> None:
-    """Drops what was recorded after `step`, which a resumed run will do again."""
-    kept = [record for record in read_metrics(folder) if record["step"] <= step]
-    _replace(
+    """Drops what a run resumed at `step` will record again: what came after, and at the start all.
+
+    The first measurement comes after the first checkpoint, so that a run which starts there makes
+    it, whatever of it there is.
+    """
+    kept = [record for record in read_metrics(folder) if 0 < step >= record["step"]]
+    replace_file(
         folder / "metrics.jsonl", "".join(json.dumps(record) + "\n" for record in kept).encode()
     )
 
@@ -279,12 +287,17 @@ def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         InputError: if the run is not finished.
     """
     try:
-        with np.load(folder / "law.npz", allow_pickle=False) as archive:
+        # Opened here: of a damaged archive, NumPy would not close the file.
+        with (
+            (folder / "law.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as archive,
+        ):
             return archive["learned"], archive["target"]
-    except (OSError, ValueError, KeyError) as error:
+    except DAMAGED_ARCHIVE as error:
         raise InputError(
-            f"{str(folder)!r} has no readable law.npz ({error}): finish the run with "
-            f"`pdai train --resume {folder}`"
+            f"{str(folder)!r} has no readable law.npz ({str(error) or type(error).__name__}): "
+            f"finish the run with `pdai train --resume {folder}`; if it was finished, remove its "
+            "report.json before"
         ) from None
 
 
@@ -292,17 +305,7 @@ def save_law(folder: Path, learned: np.ndarray[Any, Any], target: np.ndarray[Any
     """Saves learned and target probabilities."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, learned=learned, target=target)
-    _replace(folder / "law.npz", buffer.getvalue())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes a file so that a kill leaves either the old or the new one."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    replace_file(folder / "law.npz", buffer.getvalue())
 
 
 def _versions() -> dict[str, str]:

@@ -1,7 +1,21 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
+import zipfile
+import zlib
 from collections.abc import Iterable
 from typing import Any, get_args
+
+# What NumPy raises when a file is no .npz archive, is damaged, or lacks an array.
+DAMAGED_ARCHIVE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class InputError(ValueError):

@@ -21,6 +21,7 @@ import jax
 import numpy as np
 import pytest
 
+import fast.distributed.experiment
 from fast.config import TrainConfig
 from fast.distributed.certificates import all_trajectories
 from fast.distributed.comparison import Comparison
@@ -123,6 +124,23 @@ def test_a_finished_experiment_is_read_and_not_done_again(
             begin(plan, executor)
     assert again == found
     assert before == {name: payload(config.folder()) for name, config in plan.runs().items()}
+
+
+def test_a_plan_is_there_before_its_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise SystemExit
+
+    plan = Streamed(replace(TINY, out=tmp_path / "stream"), 2)
+    for part, left in (("write_json", []), ("_do", ["stream"])):
+        with monkeypatch.context() as patched:
+            patched.setattr(fast.distributed.experiment, part, killed)
+            with ThreadPoolExecutor(1) as executor, pytest.raises(SystemExit):
+                begin(plan, executor)
+        assert [path.name for path in tmp_path.iterdir()] == left
+    data = json.loads((tmp_path / "stream" / "plan.json").read_text())
+    assert plan_from_json(data, tmp_path / "stream") == plan
 
 
 def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -324,10 +325,13 @@ def test_control_a_changed_number_changes_the_report() -> None:
         assert section(experiment, changed) != section(experiment, runs)
 
 
-def test_results_survive_being_written(tmp_path: Path) -> None:
+def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = tiny((0, 1, 2))
     runs = [run(model, seed, math.pi / 10) for model in MODELS for seed in range(3)]
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
     save(tmp_path / "tab_tiny.json", experiment, runs[::-1])
+    assert synced
     found = load(tmp_path / "tab_tiny.json")
     # Seven digits are kept, in the order of the table.
     assert [(r.model, r.seed) for r in found] == [(r.model, r.seed) for r in runs]

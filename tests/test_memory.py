@@ -63,6 +63,18 @@ def test_not_even_a_small_batch_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not even" in message
 
 
+def test_what_ran_out_is_said_even_if_a_smaller_batch_breaks_a_rule() -> None:
+    def refused(batch: int) -> int:
+        raise InputError(f"batch is {batch}, but must be larger")
+
+    message = out_of_memory(FULL, 64, 1, refused)
+    assert message is not None
+    assert "64 trajectories does not fit" in message
+    assert "(asked for 12345 bytes at once)" in message
+    assert "would fit" not in message
+    assert "must be larger" not in message
+
+
 def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

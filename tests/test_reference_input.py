@@ -1,5 +1,6 @@
 """Bad input to the reference: one clear message that names object, value, rule and fix."""
 
+import contextlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -239,6 +240,23 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "partial.npz", score=np.zeros(4, np.float32))
     with pytest.raises(InputError, match="alphabet"):
         TableSequences.load(tmp_path / "partial.npz")
+
+
+def test_a_damaged_table_is_refused_wherever_the_damage_is(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    scores = np.arange(4, dtype=np.float32)
+    np.savez_compressed(path, score=scores, alphabet=np.array("AC"), length=np.array(2))
+    good = path.read_bytes()
+    changed = [good[:i] + bytes([byte ^ 0xFF]) + good[i + 1 :] for i, byte in enumerate(good)]
+    for content in (good[:i] for i in range(len(good))):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"cannot be read \(.+\): give a NumPy .npz archive"):
+            TableSequences.load(path)
+    for content in changed:
+        path.write_bytes(content)
+        # Some bytes, such as those of a date, change nothing.
+        with contextlib.suppress(InputError):
+            TableSequences.load(path)
 
 
 def test_a_good_table_is_read(tmp_path: Path) -> None:

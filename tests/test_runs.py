@@ -1,5 +1,6 @@
 """Runs on disk: killed, resumed, damaged, foreign; and the command line end to end."""
 
+import itertools
 import json
 import os
 import re
@@ -8,12 +9,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import fast.job
+import fast.loop
 from fast.audit import audit
+from fast.files import alone_in
+from fast.job import complete, resume, train
+from fast.loop import advance_to_end
+from fast.meter import Meter
+from fast.runs import load_law, read_metrics
+from fast.tasks import LinesConfig
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
@@ -123,6 +136,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
         _, errors = process.communicate()
     assert process.returncode == (-9 if how == signal.SIGKILL else 130)
     if how == signal.SIGINT:
+        assert "stopping when this block of steps is done" in errors
         assert "continue with: pdai train --resume" in errors
     assert not (run / "report.json").exists()
     header = json.loads((run / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
@@ -181,6 +195,133 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
     )
 
 
+def tiny(out: Path) -> LinesConfig:
+    """A run of one block of steps."""
+    return LinesConfig(
+        length=4, dynamics="markov", parameters=500, batch=8, steps=100, evaluations=1, out=out
+    )
+
+
+def killed(*_: Any) -> Any:
+    raise SystemExit
+
+
+@pytest.mark.parametrize("again", ["resume", "complete"])
+def test_a_run_killed_before_its_first_checkpoint_begins_again(
+    again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr(fast.job, "last_state", killed)
+        with pytest.raises(SystemExit):
+            train(config)
+    assert {path.name for path in config.folder().iterdir()} == {"config.json", "meta.json"}
+    report = complete(config) if again == "complete" else resume(config.folder())[1]
+    steps = [record["step"] for record in read_metrics(config.folder())]
+    assert steps == [0, 100, 100]
+    assert complete(config) == report
+
+
+def test_a_measurement_is_kept_whole_or_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def probe(*_: Any) -> dict[str, Any]:
+        return {"probed": True}
+
+    config = tiny(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr(Meter, "now", killed)
+        with pytest.raises(SystemExit):
+            train(config, probe)
+    assert read_metrics(config.folder()) == []
+    # As it was left when what was probed was recorded by itself.
+    half = json.dumps({"step": 0, "probe": {"probed": True}}) + "\n"
+    (config.folder() / "metrics.jsonl").write_text(half)
+    resume(config.folder(), probe)
+    records = [record for record in read_metrics(config.folder()) if "loss" not in record]
+    assert [record.keys() for record in records] == [{"step", "tv", "probe"}] * 2
+    assert [record["step"] for record in records] == [0, 100]
+
+
+def test_a_run_that_another_process_trains_is_left_alone(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast.files, "PATIENCE", 0.0)
+    config, refusals = tiny(tmp_path / "run"), list[InputError]()
+
+    def meanwhile(*_: Any, **__: Any) -> Any:
+        for second in (lambda: resume(config.folder()), lambda: complete(config)):
+            with pytest.raises(InputError, match=r"another process is training .*run") as refusal:
+                second()
+            refusals.append(refusal.value)
+        raise SystemExit
+
+    monkeypatch.setattr(fast.job, "advance_to_end", meanwhile)
+    for first in (train, complete):
+        with pytest.raises(SystemExit):
+            first(config)
+    assert len(refusals) == 4
+    # A finished run may be looked at by anybody.
+    run = finished / "runs" / "lines-gru-0"
+    with alone_in(run):
+        assert len(load_law(run)) == 2
+
+
+class Counted(NamedTuple):
+    """A state of training that only counts."""
+
+    step: Any
+
+
+class Nothing(NamedTuple):
+    """What its steps report."""
+
+    loss: Any = np.ones((1, 100))
+    log_z: Any = np.ones((1, 100))
+
+
+def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def advance(state: Counted, steps: int) -> tuple[Counted, Nothing]:
+        return Counted(state.step + steps), Nothing()
+
+    def stopped(asked_before: int) -> int:
+        """The step of the checkpoint, where Ctrl-C comes after so many questions."""
+        questions = itertools.count()
+
+        @contextmanager
+        def interrupts() -> Iterator[Any]:
+            yield lambda: next(questions) >= asked_before
+
+        monkeypatch.setattr(fast.loop, "deferred_interrupts", interrupts)
+        folder = tmp_path / str(asked_before)
+        folder.mkdir()
+        start, config = Counted(np.zeros(1, int)), replace(tiny(folder), steps=300)
+        with pytest.raises(KeyboardInterrupt):
+            advance_to_end(folder, config, advance, start, 0.0, lambda *_: {}, command="train")
+        step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
+        assert read_metrics(folder)[-1]["step"] == step
+        return int(step)
+
+    # The last of three rounds saves in any case, and a Ctrl-C after its question counts as well.
+    assert [stopped(n) for n in range(4)] == [100, 200, 300, 300]
+
+
+def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: Path) -> None:
+    original = finished / "runs" / "lines-gru-0"
+    law = (original / "law.npz").read_bytes()
+    middle = law[: len(law) // 4] + bytes(8) + law[len(law) // 4 + 8 :]
+    for content in (b"", law[:100], law[:-1], middle, b"\x80\x04pickle"):
+        (tmp_path / "law.npz").write_bytes(content)
+        with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
+            load_law(tmp_path)
+    metrics = (original / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    metrics[3] = metrics[3].replace(b'"', b"\xff")
+    (tmp_path / "metrics.jsonl").write_bytes(b"".join(metrics))
+    assert read_metrics(tmp_path) == read_metrics(original)[:3]
+
+
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
@@ -215,6 +356,14 @@ def test_bad_commands_exit_with_two_and_one_clear_message(
 @pytest.mark.parametrize("of", [[], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]])
 def test_help_is_there(of: list[str], tmp_path: Path) -> None:
     assert "usage: pdai" in pdai(*of, "--help", cwd=tmp_path).stdout
+
+
+def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
+    shown = " ".join(pdai("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split())
+    assert "Steps between checkpoints, rounded up to hundreds" in shown
+    assert re.search(r"archive with `score`.* `alphabet`.* and `length`", shown)
+    shown = pdai("stochastic", "lines", "--help", cwd=tmp_path).stdout.replace("│", " ")
+    assert "Steps between checkpoints, rounded up to hundreds" in " ".join(shown.split())
 
 
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:

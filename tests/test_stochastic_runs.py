@@ -14,8 +14,11 @@ import jax
 import numpy as np
 import pytest
 
+import fast.files
+import fast.stochastic.job
 from fast import tasks
 from fast.environments import make_environment
+from fast.runs import read_metrics
 from fast.stochastic.config import (
     TASKS,
     StochasticGrid,
@@ -25,7 +28,7 @@ from fast.stochastic.config import (
     to_json,
 )
 from fast.stochastic.densities import Normal
-from fast.stochastic.job import train_stochastic
+from fast.stochastic.job import complete_stochastic, resume_stochastic, train_stochastic
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.training import make_stochastic_trainer
 from reference import InputError
@@ -115,6 +118,34 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_it(tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"the loss of seed 0 became \w+ at step"):
         train_stochastic(config)
     assert (out / "checkpoint.eqx").is_file()
+
+
+@pytest.mark.parametrize("again", ["resume", "complete"])
+def test_a_run_killed_before_its_first_checkpoint_begins_again(
+    again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> Any:
+        raise SystemExit
+
+    def meanwhile(*_: Any) -> Any:
+        for second in (lambda: resume_stochastic(out), lambda: complete_stochastic(config)):
+            with pytest.raises(InputError, match="another process is training"):
+                second()
+        raise SystemExit
+
+    out = tmp_path / "run"
+    config = StochasticLines(length=2, width=4, batch=4, steps=100, evaluations=1, out=out)
+    with monkeypatch.context() as patched:
+        patched.setattr(fast.stochastic.job, "last_state", killed)
+        with pytest.raises(SystemExit):
+            train_stochastic(config)
+    assert {path.name for path in out.iterdir()} == {"config.json", "meta.json"}
+    monkeypatch.setattr(fast.files, "PATIENCE", 0.0)
+    # The figures at the end take long, and are another test's.
+    monkeypatch.setattr(fast.stochastic.job, "final_report", meanwhile)
+    with pytest.raises(SystemExit):
+        complete_stochastic(config) if again == "complete" else resume_stochastic(out)
+    assert [record["step"] for record in read_metrics(out)] == [0, 100, 100]
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])

@@ -14,10 +14,10 @@ from typing import Any
 from fast.distributed.comparison import Comparison, compare
 from fast.distributed.engine import RunsFailedError, run_all
 from fast.distributed.plan import DIRECT, Plan, plan_from_json
+from fast.files import new_folder
 from fast.given import arithmetic
 from fast.plotting import plot_runs
 from fast.runs import read_json, write_json
-from reference.errors import InputError
 
 
 def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:
@@ -28,19 +28,8 @@ def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:
         RunsFailedError: if some runs failed; the others are kept.
     """
     folder = plan.folder()
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise InputError(
-            f"the folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
-            f"`pdai {plan.kind} --resume {folder}`, or choose another with --out"
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"the folder {str(folder)!r} cannot be made ({error.strerror}): choose another with "
-            "--out"
-        ) from None
-    write_json(folder / "plan.json", plan.to_json())
+    with new_folder(folder, plan.kind) as partial:
+        write_json(partial / "plan.json", plan.to_json())
     return folder, _do(plan, executor)
 
 

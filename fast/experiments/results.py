@@ -14,6 +14,7 @@ import numpy as np
 
 from fast.experiments.base import APART, Experiment, Metric
 from fast.experiments.trainings import Training, defaults, description
+from fast.files import replace_file
 from reference.errors import InputError
 
 FORMAT = 1
@@ -119,9 +120,7 @@ def save(path: Path, experiment: Experiment, runs: list[Run]) -> None:
     runs = sorted(runs, key=lambda run: (order[run.row, run.model], run.seed))
     text = ",\n".join(json.dumps(rounded(dataclasses.asdict(run))) for run in runs)
     head = f'"format": {FORMAT}, "label": {json.dumps(experiment.label)}'
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(f'{{{head}, "runs": [\n{text}\n]}}\n')
-    partial.replace(path)
+    replace_file(path, f'{{{head}, "runs": [\n{text}\n]}}\n'.encode())
 
 
 def rounded(value: Any) -> Any:

@@ -71,7 +71,7 @@ class StochasticConfig(ABC):
     evaluations: int = 5
     """How often the distance to the target is estimated during training."""
     checkpoint_every: int = 500
-    """Steps between checkpoints: what a killed run loses at most."""
+    """Steps between checkpoints, rounded up to hundreds: what a killed run loses at most."""
     out: tyro.conf.DisallowNone[Path | None] = None
     """The run folder, which must not exist yet. Default: runs/stochastic-PROBLEM-LATENT-SEED."""
 

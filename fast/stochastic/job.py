@@ -12,16 +12,10 @@ from rich.table import Table
 
 from fast.bridge import Enumeration, enumerate_environment
 from fast.environments import AbstractEnvironment, make_environment
+from fast.files import alone_in
 from fast.loop import CHUNK, advance_to_end
 from fast.memory import compiled_bytes, out_of_memory
-from fast.runs import (
-    load_checkpoint,
-    make_folder,
-    read_json,
-    rewind_metrics,
-    save_checkpoint,
-    write_json,
-)
+from fast.runs import last_state, make_folder, read_json, write_json
 from fast.stochastic.config import StochasticConfig, from_json, to_json
 from fast.stochastic.densities import Normal
 from fast.stochastic.evaluation import (
@@ -86,33 +80,34 @@ def train_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
     folder = make_folder(
         config.folder(), to_json(config), seeds, _parameters(setup, state), "stochastic"
     )
-    save_checkpoint(folder, state, 0.0)
-    return folder, _continue(folder, setup, state, 0.0)
+    with alone_in(folder):
+        return folder, _continue(folder, setup, state)
 
 
 def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
     """Continues a run from its last checkpoint, as if it had never stopped.
 
     Raises:
-        InputError: if the folder is not such a run, or the run is finished.
+        InputError: if the folder is not such a run, or the run is finished, or another process
+            trains it.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    if (folder / "report.json").is_file():
-        raise InputError(
-            f"the run {str(folder)!r} is finished ({config.steps:,} steps): its figures are in "
-            "report.json; train another with --steps and --out"
-        )
-    setup = set_up_stochastic(config)
-    state, seconds = load_checkpoint(folder, setup.trainer.init())
-    rewind_metrics(folder, int(state.step[0]))
-    return folder, _continue(folder, setup, state, seconds)
+    with alone_in(folder):
+        if (folder / "report.json").is_file():
+            raise InputError(
+                f"the run {str(folder)!r} is finished ({config.steps:,} steps): its figures are in "
+                "report.json; train another with --steps and --out"
+            )
+        setup = set_up_stochastic(config)
+        return folder, _continue(folder, setup, setup.trainer.init())
 
 
 def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
     """Brings the run of a configuration to its end, wherever it stands.
 
     Raises:
-        InputError: if its folder holds another run, or training diverges.
+        InputError: if its folder holds another run, or another process trains it, or training
+            diverges.
     """
     folder = config.folder()
     if not folder.exists():
@@ -125,8 +120,6 @@ def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticRepor
         )
     if (folder / "report.json").is_file():
         return folder, StochasticReport.from_json(read_json(folder / "report.json"))
-    if not (folder / "checkpoint.eqx").is_file():
-        save_checkpoint(folder, set_up_stochastic(config).trainer.init(), 0.0)
     return resume_stochastic(folder)
 
 
@@ -148,16 +141,18 @@ def stochastic_table(report: StochasticReport) -> Table:
     return table
 
 
-def _continue(
-    folder: Path, setup: StochasticSetup, state: StochasticState, seconds: float
-) -> StochasticReport:
+def _continue(folder: Path, setup: StochasticSetup, initial: StochasticState) -> StochasticReport:
+    def measure(state: StochasticState, step: int) -> dict[str, Any]:
+        return {"tv": setup.distances(state, step)}
+
+    state, seconds = last_state(folder, initial)
     state, seconds = advance_to_end(
         folder,
         setup.config,
         setup.trainer.advance,
         state,
         seconds,
-        setup.distances,
+        measure,
         command="stochastic",
         explain=partial(_out_of_memory, setup),
     )

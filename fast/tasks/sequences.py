@@ -54,7 +54,8 @@ class Pho4Config(TrainConfig):
     problem_name: ClassVar[str] = "pho4"
 
     table: Path = Path("pho4_10mer.npz")
-    """NumPy archive with `sequence` and `score`, a free energy, for all 1,048,576 10-mers."""
+    """NumPy archive with `score`, the free energies (float32) of all 1,048,576 10-mers in the order
+    of their digits in base 4, `alphabet`, its letters in the order of the digits, and `length`."""
     build: Build = "append"
     """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
     exponent: int = 3

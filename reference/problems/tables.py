@@ -10,7 +10,7 @@ from typing import Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer
+from reference.errors import DAMAGED_ARCHIVE, InputError, check_integer
 from reference.problems.closed_form import Enclosure, FiniteLaw
 from reference.problems.sequences import Build, Sequences
 
@@ -45,13 +45,15 @@ class TableSequences(Sequences):
             InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
         """
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            # Opened here: of a damaged archive, NumPy would not close the file.
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 alphabet, length = str(archive["alphabet"]), int(archive["length"])
                 scores = archive["score"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except DAMAGED_ARCHIVE as error:
             raise InputError(
-                f"the table {str(path)!r} cannot be read ({error}): give a NumPy .npz archive with "
-                "the arrays score (float32), alphabet (a string) and length (an integer)"
+                f"the table {str(path)!r} cannot be read ({str(error) or type(error).__name__}): "
+                "give a NumPy .npz archive with the arrays score (float32), alphabet (a string) "
+                "and length (an integer)"
             ) from None
         return cls(alphabet, length, build, scores, exponent)
 

@@ -1,0 +1,120 @@
+"""Files and folders that a kill leaves whole, and run folders that one process at a time trains.
+
+Imports no JAX.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reference.errors import InputError
+
+try:
+    import fcntl
+except ImportError:
+    # On Windows, where nothing is locked.
+    fcntl = None  # type: ignore[assignment]
+
+# Seconds until a folder in use is given up: a process that was killed may need some to end.
+PATIENCE = 2.0
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file so that a kill leaves either the old or the new one."""
+    partial = _partial(path)
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+@contextmanager
+def new_folder(folder: Path, command: str) -> Iterator[Path]:
+    """Makes a folder that appears when the body has filled it: a kill leaves all of it, or none.
+
+    Args:
+        folder: where.
+        command: the command of `pdai` that continues what is in such a folder with `--resume`.
+
+    Yields:
+        where the body is to write.
+
+    Raises:
+        InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
+    """
+    if folder.exists():
+        raise InputError(
+            f"the folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
+            f"`pdai {command} --resume {folder}`, or choose another with --out"
+        )
+    partial = _partial(folder)
+    try:
+        partial.mkdir(parents=True, exist_ok=True)
+        yield partial
+        partial.rename(folder)
+    except OSError as error:
+        raise InputError(
+            f"the folder {str(folder)!r} cannot be made ({error.strerror}): choose another with "
+            "--out"
+        ) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keeps other processes from training in a run folder; removes what killed ones left half done.
+
+    The lock is on the folder itself: it adds no file, and dies with its process. Where the system
+    or the file system has no such locks, the body goes on without.
+
+    Raises:
+        InputError: if another process is training there.
+    """
+    descriptor = _lock(folder)
+    if descriptor is None:
+        yield
+        return
+    try:
+        for left in folder.glob("*.partial"):
+            left.unlink(missing_ok=True)
+        yield
+    finally:
+        # Closed alone, it would be held on by a process that was forked meanwhile.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _lock(folder: Path) -> int | None:
+    """The descriptor that holds the lock, which no child inherits; None if there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise InputError(
+                    f"another process is training the run in {str(folder)!r}: wait until it has "
+                    "ended, or choose another folder with --out"
+                ) from None
+            time.sleep(0.05)
+        except OSError:
+            os.close(descriptor)
+            return None
+
+
+def _partial(path: Path) -> Path:
+    """Where this process, and no other, writes what is to be renamed."""
+    return path.with_name(f"{path.name}.{os.getpid()}.partial")
