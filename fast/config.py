@@ -9,84 +9,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 import tyro
 
-from fast.options import check_options
+from fast.combinations import check_factors, idle, refuse_combinations, refuse_idle
+from fast.names import (
+    FLOWS,
+    MARKOVIAN,
+    BackwardKind,
+    DynamicsName,
+    Encoding,
+    LossName,
+    PenaltyName,
+    Replay,
+)
+from fast.options import check_options, check_seeds
 from reference.errors import InputError
 from reference.problems import restrict
-
-Encoding = Literal["one-hot", "natural", "affine", "fourier"]
-DynamicsName = Literal[
-    "srwm", "gru", "lstm", "rnn", "linear", "markov", "linear-markov", "temporal-gcn", "gcn"
-]
-LossName = Literal["tb", "log_variance", "db", "subtb", "fm"]
-BackwardKind = Literal["uniform", "learned", "lifted"]
-PenaltyName = Literal["square", "huber", "log-cosh"]
-Replay = Literal["none", "uniform", "reward"]
-
-MARKOVIAN: tuple[DynamicsName, ...] = ("markov", "linear-markov", "gcn")
-WITHOUT_HEAD: tuple[DynamicsName, ...] = ("linear", "linear-markov", "gcn", "temporal-gcn")
-ON_GRAPHS: tuple[DynamicsName, ...] = ("gcn", "temporal-gcn")
-FLOWS: tuple[LossName, ...] = ("db", "subtb", "fm")
-
-# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
-SEEDS_END = 2**31
-
-
-class Idle(NamedTuple):
-    """Where an option changes nothing.
-
-    Attributes:
-        beside: the option that decides.
-        values: its values with which nothing reads the other.
-        why: what the other is, and how to use it.
-    """
-
-    beside: str
-    values: tuple[str, ...]
-    why: str
-
-
-def _all_but(choices: Any, *used: str) -> tuple[str, ...]:
-    return tuple(name for name in get_args(choices) if name not in used)
-
-
-OF_SRWM = (
-    "heads", "rotation", "link", "write_key", "erase", "normalize", "latent_scale", "slow_scale",
-)  # fmt: skip
-# Options that say nothing beside some value of another: there they must be at their defaults.
-IDLE: dict[str, Idle] = {
-    **dict.fromkeys(
-        OF_SRWM,
-        Idle(
-            "dynamics",
-            _all_but(DynamicsName, "srwm"),
-            "it is a part of the SRWM; use --dynamics srwm",
-        ),
-    ),
-    "activation": Idle(
-        "dynamics",
-        _all_but(DynamicsName, "rnn"),
-        "it is of the plain recurrence; use --dynamics rnn",
-    ),
-    "subtb_lambda": Idle(
-        "loss", _all_but(LossName, "subtb"), "it weighs subtrajectories; use --loss subtb"
-    ),
-    "penalty": Idle(
-        "loss", ("log_variance",), "a variance is of squares; use --loss tb, db, subtb or fm"
-    ),
-    **dict.fromkeys(
-        ("replay_share", "replay_capacity"),
-        Idle("replay", ("none",), "there is no buffer; use --replay uniform or reward"),
-    ),
-    "encoding": Idle(
-        "problem_name",
-        ("custom",),
-        "networks see the number of a state, or what its method features(state) gives; write that",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -203,129 +143,38 @@ class TrainConfig(ABC):
         counts += ("heads", "seeds", "devices", "replay_capacity", "max_states", "law_samples")
         counts += ("parts",)
         for name in counts:
-            self._require(name, getattr(self, name) >= 1, "be at least 1")
-        self._require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
+            self.require(name, getattr(self, name) >= 1, "be at least 1")
+        self.require("hidden_layers", self.hidden_layers >= 0, "be at least 0")
         scales = ("latent_scale", "slow_scale")
         for name in ("learning_rate", "log_z_learning_rate", "temperature", *scales):
             value = getattr(self, name)
-            self._require(name, 0 < value < math.inf, "be positive and finite")
-        self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
+            self.require(name, 0 < value < math.inf, "be positive and finite")
+        self.require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         for name in ("epsilon_until", "subtb_lambda"):
-            self._require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
-        self._require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
+            self.require(name, 0 < getattr(self, name) <= 1, "lie in (0, 1]")
+        self.require("replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
         check_seeds(self.seed, self.seeds)
-        self._refuse_idle()
-        self._refuse_combinations()
-        self._check_factors()
+        refuse_idle(self)
+        refuse_combinations(self)
+        check_factors(self)
         self._check_problem()
 
-    def _require(self, name: str, holds: bool, rule: str) -> None:
+    def require(self, name: str, holds: bool, rule: str) -> None:
+        """Refuses an option that breaks a rule.
+
+        Raises:
+            InputError: if it does not hold.
+        """
         # NaN makes every comparison false, so that it is refused as well.
         if not holds:
             raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
-
-    def _refuse_idle(self) -> None:
-        for name, default in self._idle({}).items():
-            if getattr(self, name) != default:
-                beside, _, why = IDLE[name]
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r} with {beside.removesuffix('_name')} "
-                    f"{getattr(self, beside)}, which does not read it: {why}, or leave {name} at "
-                    f"{default!r}"
-                )
-
-    def _idle(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """The options that would say nothing after some changes, and their defaults."""
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        return {
-            name: defaults[name]
-            for name, (beside, values, _) in IDLE.items()
-            if changes.get(beside, getattr(self, beside)) in values
-        }
-
-    def _refuse_combinations(self) -> None:
-        if self.loss == "log_variance":
-            self._require("batch", self.batch >= 2, "be at least 2: a variance needs two")
-        if self.loss == "fm" and not self.is_markovian:
-            raise InputError(
-                f"loss fm with dynamics {self.dynamics}: flow matching sums over all parents of a "
-                "lifted state (s, W), of which a trajectory shows one; use db, subtb, tb or "
-                "log_variance, or --dynamics markov"
-            )
-        if self.dynamics in ON_GRAPHS and self.problem_name != "graphs":
-            raise InputError(
-                f"dynamics {self.dynamics} on {self.problem_name}: graph networks read graphs, so "
-                "they go with the problem graphs only; use gru, lstm, rnn, srwm or markov"
-            )
-        if self.dynamics in ON_GRAPHS and (self.has_flow or self.p_b == "lifted"):
-            raise InputError(
-                f"dynamics {self.dynamics} with loss {self.loss} and p_b {self.p_b}: graph "
-                "networks score edges and give no flow and no backward policy; use loss tb or "
-                "log_variance, and --p-b uniform or learned"
-            )
-        if self.p_b == "lifted" and self.is_markovian:
-            raise InputError(
-                f"p_b lifted with dynamics {self.dynamics}: there is no latent to read; use "
-                "--p-b learned"
-            )
-        if self.reset and self.dynamics in (*MARKOVIAN, *WITHOUT_HEAD):
-            raise InputError(
-                f"reset with dynamics {self.dynamics}: there is no latent layer to reset; use "
-                "srwm, gru, lstm or rnn, or no --reset"
-            )
-        if self.p_b != "uniform" and self.loss == "fm":
-            raise InputError("loss fm has no backward policy: leave --p-b at uniform")
-        if self.replay != "none" and self.p_b == "lifted":
-            raise InputError(
-                "replay draws trajectories backwards, which a lifted p_b does not allow, as the "
-                "latent is known forwards only: use --p-b learned or uniform, or no replay"
-            )
-        if self.replay != "none":
-            replayed = round(self.replay_share * self.batch)
-            self._require("replay_share", 0 < replayed < self.batch, "leave some of both")
-        if self.replay != "none" and self.devices > 1:
-            raise InputError(
-                f"replay with {self.devices} devices: the buffer lives on one device; use one of "
-                "the two"
-            )
-        if self.batch % self.devices:
-            raise InputError(
-                f"batch is {self.batch}, which {self.devices} devices cannot share evenly"
-            )
-
-    def _check_factors(self) -> None:
-        inside = set(self.factors) <= set(range(self.parts))
-        self._require(
-            "factors",
-            inside and len(set(self.factors)) == len(self.factors),
-            f"be different numbers from 0 to {self.parts - 1}: there are {self.parts} parts",
-        )
-        if self.given and self.loss != "log_variance":
-            raise InputError(
-                f"loss {self.loss} with given runs: the balance conditions that combine samplers "
-                "compare pairs of complete trajectories; use --loss log_variance"
-            )
-        if self.given and self.p_b == "lifted":
-            raise InputError(
-                "p_b lifted with given runs: its mass would bend the product of their laws; use "
-                "--p-b learned or uniform"
-            )
-        if self.given and self.replay == "reward":
-            raise InputError(
-                "replay reward with given runs: the reward of all factors is not evaluated; use "
-                "--replay uniform, or none"
-            )
-        if self.warm and len(self.given) != 1:
-            raise InputError(
-                f"warm with {len(self.given)} given runs: parameters come from one; use --no-warm"
-            )
 
     def _check_problem(self) -> None:
         self.restricted()
 
     def changed(self, **changes: Any) -> Self:
         """The same with changes; what says nothing any more is back at its default."""
-        return dataclasses.replace(self, **{**self._idle(changes), **changes})
+        return dataclasses.replace(self, **{**idle(self, changes), **changes})
 
     @property
     def covered(self) -> tuple[int, ...]:
@@ -373,16 +222,3 @@ class TrainConfig(ABC):
     def folder(self) -> Path:
         """The run folder."""
         return self.out or Path("runs") / f"{self.problem_name}-{self.dynamics}-{self.seed}"
-
-
-def check_seeds(seed: int, seeds: int) -> None:
-    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
-
-    Raises:
-        InputError: if one is not.
-    """
-    if not 0 <= seed <= SEEDS_END - seeds:
-        raise InputError(
-            f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "
-            f"{SEEDS_END:,}: JAX takes others for one of these; choose a smaller --seed"
-        )

@@ -15,6 +15,9 @@ from reference.errors import InputError, check_choice
 
 Options = TypeVar("Options")
 
+# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
+SEEDS_END = 2**31
+
 # What an option may be an instance of, and how a message calls that. A bool is no number, though
 # Python counts it among the integers.
 PLAIN: dict[type, tuple[type | tuple[type, ...], str]] = {
@@ -35,6 +38,19 @@ def check_options(options: object) -> None:
     owner: Any = type(options)
     for name, kind in _declared(owner):
         _check(owner.__name__, name, getattr(options, name), kind)
+
+
+def check_seeds(seed: int, seeds: int) -> None:
+    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not 0 <= seed <= SEEDS_END - seeds:
+        raise InputError(
+            f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "
+            f"{SEEDS_END:,}: JAX takes others for one of these; choose a smaller --seed"
+        )
 
 
 def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str) -> Options:

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from fast.config import ON_GRAPHS, BackwardKind, DynamicsName, LossName, PenaltyName, Replay
 from fast.environments import TabularEnvironment, make_environment
+from fast.names import ON_GRAPHS, BackwardKind, DynamicsName, LossName, PenaltyName, Replay
 from fast.tasks import TASKS, CustomConfig, GraphsConfig, GridConfig, LinesConfig, Pho4Config
 from fast.training import make_trainer
 from reference import InputError

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from fast.config import BackwardKind, DynamicsName, TrainConfig
+from fast.config import TrainConfig
+from fast.names import BackwardKind, DynamicsName
 from fast.options import build, check_options
 from fast.tasks import from_json, to_json
 from reference.errors import InputError, check_integer

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
-from fast.config import check_seeds
-from fast.options import build, check_options
+from fast.options import build, check_options, check_seeds
 from fast.stochastic.moments import covariance_factor, mean_vector
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines

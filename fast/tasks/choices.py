@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import comb
 from typing import ClassVar, Literal
 
-from fast.config import DynamicsName, LossName, TrainConfig
+from fast.config import TrainConfig
+from fast.names import DynamicsName, LossName
 from fast.tasks.sequences import words
 from reference.errors import InputError
 from reference.problems import EdgeAddition, Ising, Preference, RewardForm, Sets, dyadic

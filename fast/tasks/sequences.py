@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fast.config import LossName, TrainConfig
+from fast.config import TrainConfig
+from fast.names import LossName
 from reference.problems import (
     BitSequences,
     Build,

@@ -10,10 +10,10 @@ import pytest
 from scipy.special import softmax
 
 from fast.bridge import to_float64
-from fast.config import LossName
 from fast.environments import AbstractEnvironment
 from fast.flow_matching import fm_residuals
 from fast.gradients import BLOCK, evaluate_with_pullback
+from fast.names import LossName
 from fast.objectives import (
     Batch,
     Sampler,

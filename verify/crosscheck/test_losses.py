@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast import config, losses
+from fast import losses, names
 from fast.flow_matching import fm_residuals
 from fast.losses import (
     PENALTIES,
@@ -189,7 +189,7 @@ def test_a_loss_in_float32_is_that_in_float64_rounded(name: str, record_property
 
 
 def test_the_configuration_offers_the_penalties_that_there_are() -> None:
-    assert set(get_args(config.PenaltyName)) == set(PENALTIES)
+    assert set(get_args(names.PenaltyName)) == set(PENALTIES)
     # Every function that could be one is.
     offered = {penalty.__name__ for penalty in PENALTIES.values()}
     assert offered == {name for name in functions(losses) if parameters(name) == ["residual"]}
