@@ -14,7 +14,8 @@ EXPERIMENT = Experiment(
     claim="the path-dependent model finds better ones.",
     setting=(
         "Ten times while training, as many sequences are drawn as were trained on since the time "
-        "before; the 20 best of all of them count. The uniform policy draws as many."
+        "before; the 20 best of all of them count. The uniform policy draws as many; all models of "
+        "a seed are drawn with the same random numbers."
     ),
     metric="best",
     cells=(
@@ -22,9 +23,10 @@ EXPERIMENT = Experiment(
         *cells("exponential", PRODUCT, MODELS, probe="best"),
     ),
     finding=(
-        "Not reproduced: no model meets better sequences than another, and the policy that was "
-        "never trained is hardly behind: 256,000 draws from 1,679,616 sequences meet most of "
-        "the best without learning, so that this measure cannot tell samplers apart here."
+        "Not reproduced: no model meets better sequences than another. Of the true 20 best of "
+        "1,679,616 sequences, whose means are 1.3231 and 3.7550, trained models met 4 to 6 "
+        "(literal) and 7 to 11 (exponential), the policy that was never trained 1 to 5: the mean "
+        "hardly shows even this, as rewards at the top lie close together."
     ),
     draw="none",
 )

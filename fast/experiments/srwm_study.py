@@ -41,7 +41,16 @@ EXPERIMENT = Experiment(
         for name, options in CHANGES.items()
         for cell in cells(name, replace(ONE_HOT, **options), EXPLORATION)
     ),
-    finding="",
+    finding=(
+        "What the printed form lacks is the state: with a skip connection past the latent and "
+        "three hidden layers it has all modes in every seed, at either exploration, as a GRU of "
+        "that kind has (at a rate of 0.01, with little exploration, in two seeds of three); with "
+        "the skip and one layer if half of the first actions are random. Three layers alone, a "
+        "smaller W_o, larger slow weights, the stable read, a normalised read-out and a lower "
+        "learning rate each leave modes missed in every seed; a rate of 0.01 finds all in one seed "
+        "of three, with much exploration. The Markovian network has all in every seed without "
+        "memory."
+    ),
     draw="none",
     compared=("5 % random at first", "50 % random at first"),
 )

@@ -7,8 +7,7 @@ from fast.experiments.models import MODELS
 from fast.tasks import IsingConfig
 
 ANY = IsingConfig(spins=36, parameters=15_000, steps=1_000, evaluations=2)
-LARGE = replace(ANY, spins=64)
-LARGE_PAPER = (Quoted(0.20, 0.02), Quoted(0.08, 0.01))
+
 
 EXPERIMENT = Experiment(
     label="tab:isingsa",
@@ -21,10 +20,20 @@ EXPERIMENT = Experiment(
     metric="fcs",
     cells=(
         *cells("36 spins", ANY, MODELS, (Quoted(0.15, 0.03), Quoted(0.06, 0.01))),
-        *cells("64 spins", LARGE, MODELS, LARGE_PAPER),
-        *cells("64 spins, 4,000 steps", replace(LARGE, steps=4_000), MODELS, LARGE_PAPER),
+        *cells(
+            "64 spins", replace(ANY, spins=64), MODELS, (Quoted(0.20, 0.02), Quoted(0.08, 0.01))
+        ),
         *cells("36 spins, fixed order", replace(ANY, order="fixed"), MODELS),
     ),
-    finding=("TODO 0.149 0.219"),
+    finding=(
+        "Not reproduced. The printed SRWM learns no more than independent spins: in any order its "
+        "TV (of trajectories) is 0.150 with 36 spins and 0.217 with 64, in every seed, where the "
+        "product of the target's marginals has 0.149 and 0.219. The Markovian network and GRU+ "
+        "are level, and with 36 spins 7 times nearer (0.02); with 64 they are about to leave the "
+        "law of independent spins after 1,000 steps (0.05 to 0.19), so that this row is of the "
+        "budget, and behind the paper's path-dependent 0.08. In a fixed order GRU+ is ahead by a "
+        "little; as that is a tree, it is a better function of the state, not memory. The paper's "
+        "Markovian numbers are near the FCS of independent spins here, 0.12 and 0.21."
+    ),
     draw="rows",
 )
