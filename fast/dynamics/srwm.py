@@ -98,14 +98,14 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         normalize: whether `y_t` is divided by its root mean square; not in the paper. A gain would
             be absorbed by the head's first layer.
 
-    On the 16 x 16 grid, one-hot (study:srwm: 2,000 steps, three seeds; TV 0.25, 0.5 and 0.75 is one,
-    two and three of four modes missed), the printed form has a TV of 0.50 to 0.75 if 5 % of the
-    first actions are random, and of 0.30 to 0.69 if half are. None of these brings all modes: a
+    On the 16 x 16 grid, one-hot (study:srwm: 2,000 steps, three seeds; a TV of 0.25, 0.5 and 0.75
+    is one, two and three of four modes missed), the printed form has a TV of 0.50 to 0.75 if 5 % of
+    the first actions are random, and of 0.30 to 0.69 if half are. None of these brings all modes: a
     tenth of W_o, double slow weights, the stable read (write_key "k", erase "after"), the
     normalised read-out, three hidden layers. A learning rate of 0.01 does in one seed of three, if
     half of the actions are random. With a skip connection, and half random, all modes are found
-    (TV about 0.02); with it and three hidden layers in the head also with 5 % (0.013 to 0.035),
-    which is where a GRU of that kind is. So what the printed head lacks is the state beside `y_t`.
+    (TV about 0.02); with it and three hidden layers in the head also with 5 % (0.016 to 0.035),
+    near what a GRU of that kind has. So what the printed head lacks is the state beside `y_t`.
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
