@@ -1,4 +1,4 @@
-"""Options of a training run that do not go together, and those that say nothing beside another.
+"""Options of a run that do not go together, and those that say nothing beside another.
 
 Imports no JAX.
 """
@@ -68,15 +68,19 @@ IDLE: dict[str, Idle] = {
 }
 
 
-def refuse_idle(config: "TrainConfig") -> None:
+def refuse_idle(config: Any, table: Mapping[str, Idle] = IDLE) -> None:
     """Checks that options which say nothing are left at their defaults.
+
+    Args:
+        config: a dataclass of options.
+        table: which of them say nothing, and where.
 
     Raises:
         InputError: if one is not.
     """
-    for name, default in idle(config, {}).items():
+    for name, default in idle(config, {}, table).items():
         if getattr(config, name) != default:
-            beside, _, why = IDLE[name]
+            beside, _, why = table[name]
             raise InputError(
                 f"{name} is {getattr(config, name)!r} with {beside.removesuffix('_name')} "
                 f"{getattr(config, beside)}, which does not read it: {why}, or leave {name} at "
@@ -84,12 +88,14 @@ def refuse_idle(config: "TrainConfig") -> None:
             )
 
 
-def idle(config: "TrainConfig", changes: Mapping[str, Any]) -> dict[str, Any]:
+def idle(
+    config: Any, changes: Mapping[str, Any], table: Mapping[str, Idle] = IDLE
+) -> dict[str, Any]:
     """The options that would say nothing after some changes, and their defaults."""
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
     return {
         name: defaults[name]
-        for name, (beside, values, _) in IDLE.items()
+        for name, (beside, values, _) in table.items()
         if changes.get(beside, getattr(config, beside)) in values
     }
 

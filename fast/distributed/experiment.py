@@ -27,9 +27,8 @@ def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:
         InputError: if the folder exists: nothing is overwritten.
         RunsFailedError: if some runs failed; the others are kept.
     """
-    # A problem of the user's own is not looked at where its plan is read.
-    for config in plan.runs().values():
-        config.restricted()
+    # A problem of the user's own is not looked at where its plan is read. All runs have the same.
+    next(iter(plan.pieces().values())).restricted()
     folder = plan.folder()
     with new_folder(folder, plan.kind) as partial:
         write_json(partial / "plan.json", plan.to_json())

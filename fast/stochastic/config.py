@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
+from fast.combinations import Idle, refuse_idle
 from fast.options import build, check_options, check_seeds
 from fast.stochastic.moments import covariance_factor, mean_vector
 from reference.errors import InputError
@@ -20,7 +21,14 @@ LatentKind = Literal["gaussian", "deterministic"]
 GradientKind = Literal["fixed", "reparameterised"]
 
 # What only a random latent has. Not sigma: a deterministic one remembers as much of itself.
-OF_RANDOM = ("components", "mu", "covariance")
+IDLE = dict.fromkeys(
+    ("components", "mu", "covariance"),
+    Idle(
+        "latent",
+        ("deterministic",),
+        "the latent has no law at either end; use --latent gaussian",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ class StochasticConfig(ABC):
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         self._require("epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
         check_seeds(self.seed, self.seeds)
-        self._refuse_idle()
+        refuse_idle(self, IDLE)
         if self.gradient == "reparameterised" and (self.epsilon or self.latent != "gaussian"):
             raise InputError(
                 f"gradient reparameterised with latent {self.latent} and epsilon {self.epsilon}: "
@@ -105,16 +113,6 @@ class StochasticConfig(ABC):
         # NaN makes every comparison false, so that it is refused as well.
         if not holds:
             raise InputError(f"{name} is {getattr(self, name)}, but must {rule}")
-
-    def _refuse_idle(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name in OF_RANDOM and not self.is_stochastic and value != field.default:
-                raise InputError(
-                    f"{field.name} is {value} with latent {self.latent}, which does not read it: "
-                    "the latent has no law at either end; use --latent gaussian, or leave "
-                    f"{field.name} at {field.default}"
-                )
 
     @property
     def is_stochastic(self) -> bool:
