@@ -162,9 +162,40 @@ def draw_action(
     p = jnp.exp(log_p)
     if not isinstance(epsilon, float) or epsilon != 0.0:
         p = (1 - epsilon) * p + epsilon * mask / mask.sum(-1, keepdims=True)
-    below = jnp.where(mask, jnp.cumsum(p, -1), 0.0)
-    # Rounding can leave partial sums out of order: of the legal actions, the largest counts as 1.
-    return jnp.argmax(below > draw[:, None] * below.max(-1, keepdims=True), -1)
+    p = jnp.where(mask, p, 0.0)
+    # On a CPU a loop over the actions is several times as fast as `cumsum`, elsewhere much slower.
+    chosen: Array = lax.platform_dependent(
+        p, draw * p.sum(-1), cpu=_invert_by_loop, default=_invert_by_cumsum
+    )
+    return chosen
+
+
+def _invert_by_loop(
+    p: Float[Array, "batch actions"], level: Float[Array, " batch"]
+) -> Int[Array, " batch"]:
+    """The last action of positive probability before which the partial sum is at most the level.
+
+    However the sums are rounded, there is one if the level is at least 0.
+    """
+
+    def move(carry: Any, column: Any) -> tuple[Any, None]:
+        before, chosen = carry
+        action, p = column
+        return (before + p, jnp.where((p > 0) & (before <= level), action, chosen)), None
+
+    start = (jnp.zeros_like(level), jnp.zeros(level.shape, jnp.int32))
+    (_, chosen), _ = lax.scan(move, start, (jnp.arange(p.shape[1], dtype=jnp.int32), p.T))
+    return chosen
+
+
+def _invert_by_cumsum(
+    p: Float[Array, "batch actions"], level: Float[Array, " batch"]
+) -> Int[Array, " batch"]:
+    """The same action, up to the rounding of partial sums, all of them at once."""
+    before = jnp.pad(jnp.cumsum(p, -1)[:, :-1], ((0, 0), (1, 0)))
+    fits = (p > 0) & (before <= level[:, None])
+    numbers = jnp.arange(1, p.shape[1] + 1, dtype=jnp.int32)
+    return lax.argmax(jnp.where(fits, numbers, 0), 1, jnp.int32)
 
 
 def _evaluate_where(

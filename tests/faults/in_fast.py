@@ -234,12 +234,12 @@ FAULTS = (
         f"{EXPLORATION}::test_actions_are_drawn_from_the_mixture_of_the_definition",
     ),
     Fault(
-        "draw-of-zero-takes-a-masked-action",
-        "A draw of exactly zero takes the first action, legal or not.",
+        "draws-at-the-ends-take-masked-actions",
+        "A draw above all partial sums, by rounding, takes an action without probability.",
         "fast/rollout.py",
-        "below > draw[:, None] *",
-        "below >= draw[:, None] *",
-        f"{EXPLORATION}::test_draws_at_the_ends_of_the_unit_interval_take_legal_actions",
+        "jnp.where((p > 0) & (before <= level), action, chosen)",
+        "jnp.where((p >= 0) & (before <= level), action, chosen)",
+        f"{EXPLORATION}::test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies",
     ),
     Fault(
         "exploration-never-ends",

@@ -9,7 +9,13 @@ import numpy.typing as npt
 import pytest
 
 from fast.objectives import Sampler, TrainState, draw_batch
-from fast.rollout import ON_POLICY, Exploration, draw_action
+from fast.rollout import (
+    ON_POLICY,
+    Exploration,
+    _invert_by_cumsum,
+    _invert_by_loop,
+    draw_action,
+)
 from fast.tasks import LinesConfig
 from verify.crosscheck.instances import make_instance, random_policy
 
@@ -56,6 +62,17 @@ def test_draws_at_the_ends_of_the_unit_interval_take_legal_actions() -> None:
         assert all(mask[action] for action in drawn)
         # Nothing is left out: the ends of the interval are the first and the last legal action.
         assert (drawn[0], drawn[-1]) == (mask.index(True), 3 - mask[::-1].index(True))
+
+
+def test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies() -> None:
+    # Multiples of 1/8, so that no partial sum is rounded; (action, level) pairs by hand.
+    p = jnp.array([0.0, 0.25, 0.0, 0.5, 0.125, 0.125, 0.0])
+    levels, actions = [0, 0.125, 0.25, 0.5, 0.75, 0.875, 0.99, 1.5], [1, 1, 3, 3, 4, 5, 5, 5]
+    rows = jnp.broadcast_to(p, (len(levels), len(p)))
+    for invert in (_invert_by_loop, _invert_by_cumsum):
+        assert invert(rows, jnp.array(levels)).tolist() == actions
+        # Control: another order of the same probabilities has other actions.
+        assert invert(rows[:, ::-1], jnp.array(levels)).tolist() != actions
 
 
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
