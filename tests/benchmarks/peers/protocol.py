@@ -26,6 +26,10 @@ class Worker(ABC):
         """Trains; returns when the last step is done."""
 
     @abstractmethod
+    def freeze(self) -> None:
+        """Makes the learning rates so small that further steps leave the policy as it is."""
+
+    @abstractmethod
     def sample(self, batches: int) -> float:
         """Samples without training; returns the mean number of actions of a trajectory."""
 
@@ -40,10 +44,15 @@ class Worker(ABC):
     # Requests
 
     def setup(self, task: str, batch: int, steps: int) -> dict[str, float]:
-        """Builds, trains `steps` steps, and finds how much work fills about 0.2 s."""
+        """Builds, trains `steps` steps, and finds how much work fills about 0.2 s.
+
+        The policy then stays as it is: else that of a faster library would go on, to longer
+        trajectories.
+        """
         self.batch = batch
         parameters = self.build(TASKS[task], batch)
         self.train(steps)
+        self.freeze()
         self.chunk = {kind: self._calibrate(kind) for kind in ("train", "sample")}
         return {"parameters": parameters, "length": self.sample(self.chunk["sample"])}
 

@@ -45,6 +45,8 @@ TASKS: dict[str, GridTask | BitTask] = {
 HIDDEN = (256, 256)
 LEARNING_RATE = 1e-3
 LOG_Z_LEARNING_RATE = 1e-1
+# What both become when only the speed is of interest: parameters in float32 do not change.
+FROZEN = 1e-30
 
 
 def random_terminals(task: GridTask | BitTask, count: int) -> list[list[int]]:

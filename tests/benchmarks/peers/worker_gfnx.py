@@ -9,6 +9,7 @@ this alone. Steps run in one compiled loop, as in its scripts, without their cal
 
 import importlib.metadata
 import os
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -19,7 +20,7 @@ import optax
 from gfnx.reward.hypergrid import GeneralHypergridRewardModule
 from jax import lax
 from protocol import Worker, serve
-from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
 
 FLAT = os.environ.get("GFNX_FLAT") == "1"
 
@@ -67,10 +68,13 @@ class Gfnx(Worker):
             features, env.action_space.n, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(0)
         )
         params, static = eqx.partition(network, eqx.is_array)
-        optimizer = optax.multi_transform(
-            {"network": optax.adam(LEARNING_RATE), "log_z": optax.adam(LOG_Z_LEARNING_RATE)},
-            {"network": jax.tree.map(lambda _: "network", params), "log_z": "log_z"},
-        )
+
+        def make_optimizer(rate: float, log_z_rate: float) -> Any:
+            return optax.multi_transform(
+                {"network": optax.adam(rate), "log_z": optax.adam(log_z_rate)},
+                {"network": jax.tree.map(lambda _: "network", params), "log_z": "log_z"},
+            )
+
         uniform = jnp.zeros(env.backward_action_space.n)
 
         def logits(params: Any, observation: jax.Array) -> jax.Array:
@@ -113,7 +117,7 @@ class Gfnx(Worker):
             target = jnp.where(trajectories.pad[:, :-1], 0.0, target).sum(1)
             return optax.losses.squared_error(learned["log_z"] + log_p_f, target).mean()
 
-        def one_step(state: Any, _: None) -> tuple[Any, jax.Array]:
+        def one_step(optimizer: Any, state: Any, _: None) -> tuple[Any, jax.Array]:
             key, learned, optimizer_state = state
             key, sample_key = jax.random.split(key)
             trajectories, _ = rollout(sample_key, learned["network"])
@@ -129,11 +133,17 @@ class Gfnx(Worker):
             lengths, rewards = lax.map(one, keys)
             return lengths.mean(), rewards.sum()
 
+        def make_advance(rate: float, log_z_rate: float) -> Any:
+            step = partial(one_step, make_optimizer(rate, log_z_rate))
+            return jax.jit(
+                lambda state, steps: lax.scan(step, state, None, length=steps), static_argnums=1
+            )
+
         learned = {"network": params, "log_z": jnp.zeros(())}
-        self.state = (jax.random.PRNGKey(1), learned, optimizer.init(learned))
-        self.advance = jax.jit(
-            lambda state, steps: lax.scan(one_step, state, None, length=steps), static_argnums=1
-        )
+        optimizer_state = make_optimizer(LEARNING_RATE, LOG_Z_LEARNING_RATE).init(learned)
+        self.state = (jax.random.PRNGKey(1), learned, optimizer_state)
+        self.make_advance = make_advance
+        self.advance = make_advance(LEARNING_RATE, LOG_Z_LEARNING_RATE)
         self.draw = jax.jit(sample)
         self.key = jax.random.PRNGKey(2)
         return sum(leaf.size for leaf in jax.tree.leaves(params))
@@ -141,6 +151,9 @@ class Gfnx(Worker):
     def train(self, steps: int) -> None:
         self.state, losses = self.advance(self.state, steps)
         losses.block_until_ready()
+
+    def freeze(self) -> None:
+        self.advance = self.make_advance(FROZEN, FROZEN)
 
     def sample(self, batches: int) -> float:
         self.key, key = jax.random.split(self.key)

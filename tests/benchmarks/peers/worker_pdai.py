@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from bits import AnyOrderBits
 from jax import lax
 from protocol import Worker, serve
-from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
 
 from fast import training
 from fast.environments import AbstractEnvironment, GridEnvironment
@@ -20,7 +20,9 @@ from fast.tasks import GridConfig
 from reference.problems import Grid
 
 
-def make_trainer(environment: AbstractEnvironment[Any], batch: int) -> training.Trainer:
+def make_trainer(
+    environment: AbstractEnvironment[Any], batch: int, rate: float, log_z_rate: float
+) -> training.Trainer:
     """Trajectory balance on a Markovian policy of the given hidden layers, without exploration."""
     features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
     sizes = [features, *HIDDEN, environment.actions]
@@ -33,8 +35,8 @@ def make_trainer(environment: AbstractEnvironment[Any], batch: int) -> training.
         hidden_layers=len(HIDDEN),
         # The number of parameters that these layers have: the nearest width is theirs.
         parameters=sum((n + 1) * m for n, m in pairwise(sizes)),
-        learning_rate=LEARNING_RATE,
-        log_z_learning_rate=LOG_Z_LEARNING_RATE,
+        learning_rate=rate,
+        log_z_learning_rate=log_z_rate,
     )
     return training.make_trainer(config, environment)
 
@@ -66,7 +68,7 @@ class Pdai(Worker):
             self.environment = AnyOrderBits.from_modes(
                 task.words, task.bits, task.modes, task.exponent
             )
-        self.trainer = make_trainer(self.environment, batch)
+        self.trainer = make_trainer(self.environment, batch, LEARNING_RATE, LOG_Z_LEARNING_RATE)
         self.state = self.trainer.init()
         self.key = jax.random.key(2)
 
@@ -80,6 +82,9 @@ class Pdai(Worker):
     def train(self, steps: int) -> None:
         self.state, info = self.trainer.advance(self.state, steps)
         info.loss.block_until_ready()
+
+    def freeze(self) -> None:
+        self.trainer = make_trainer(self.environment, self.batch, FROZEN, FROZEN)
 
     def sample(self, batches: int) -> float:
         self.key, key = jax.random.split(self.key)

@@ -12,7 +12,7 @@ from gfn.preprocessors import KHotPreprocessor, Preprocessor
 from gfn.samplers import Sampler
 from gfn.utils.modules import MLP, DiscreteUniform
 from protocol import Worker, serve
-from tasks import HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
 
 
 class OneHotWords(Preprocessor):
@@ -79,6 +79,10 @@ class Torchgfn(Worker):
             loss = self.gflownet.loss(self.env, trajectories, recalculate_all_logprobs=False)
             loss.backward()
             self.optimizer.step()
+
+    def freeze(self) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = FROZEN
 
     def sample(self, batches: int) -> float:
         total = 0.0
