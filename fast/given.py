@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fast.checkpoints import load_checkpoint
 from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
 from fast.objectives import Given
 from fast.policies import Policy
-from fast.runs import load_checkpoint, load_config
+from fast.runs import load_config
 from fast.tasks import CustomConfig
 from fast.training import make_trainer
 from reference.errors import InputError

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from fast.checkpoints import last_state, load_checkpoint
 from fast.config import TrainConfig
 from fast.estimates import forward_paths
 from fast.evaluation import Report
@@ -19,17 +20,9 @@ from fast.meter import Meter, Probe
 from fast.objectives import TrainState
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
+from fast.records import read_json, save_law, write_json
 from fast.run_setup import Setup, set_up
-from fast.runs import (
-    check_same_run,
-    create_run,
-    last_state,
-    load_checkpoint,
-    load_config,
-    read_json,
-    save_law,
-    write_json,
-)
+from fast.runs import check_same_run, create_run, load_config
 from reference.errors import InputError
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fast.bridge import Floats
+from fast.checkpoints import Stepped, save_checkpoint
 from fast.interrupts import deferred_interrupts
 from fast.progress import Progress
-from fast.runs import Stepped, append_metrics, read_metrics, save_checkpoint
+from fast.records import append_metrics, read_metrics
 from reference.errors import InputError
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.

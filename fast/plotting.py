@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fast.config import TrainConfig
-from fast.runs import load_config, load_law, read_metrics
+from fast.records import load_law, read_metrics
+from fast.runs import load_config
 from reference.errors import InputError
 
 # Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.

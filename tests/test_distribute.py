@@ -33,7 +33,8 @@ from fast.evaluation import Report
 from fast.given import factors_left
 from fast.job import complete, train
 from fast.objectives import Given
-from fast.runs import load_config, read_metrics
+from fast.records import read_metrics
+from fast.runs import load_config
 from fast.tasks import GridConfig, PreferenceConfig, SetsConfig, from_json, to_json
 from fast.training import make_trainer
 from reference import InputError, TooLargeError

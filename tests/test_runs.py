@@ -25,7 +25,7 @@ from fast.files import alone_in
 from fast.job import complete, resume, train
 from fast.loop import advance_to_end
 from fast.meter import Meter
-from fast.runs import load_law, read_metrics
+from fast.records import load_law, read_metrics
 from fast.tasks import LinesConfig
 from reference import InputError
 

@@ -18,7 +18,7 @@ import fast.files
 import fast.stochastic.job
 from fast import tasks
 from fast.environments import make_environment
-from fast.runs import read_metrics
+from fast.records import read_metrics
 from fast.stochastic.config import (
     TASKS,
     StochasticGrid,

@@ -26,7 +26,7 @@ from fast.config import TrainConfig
 from fast.evaluation import Report
 from fast.interrupts import end_with_parent
 from fast.job import complete
-from fast.runs import read_metrics
+from fast.records import read_metrics
 from reference.errors import InputError
 
 # How often a run is started again after its worker died.

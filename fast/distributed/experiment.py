@@ -17,7 +17,7 @@ from fast.distributed.plan import DIRECT, Plan, plan_from_json
 from fast.files import new_folder
 from fast.given import arithmetic
 from fast.plotting import plot_runs
-from fast.runs import read_json, write_json
+from fast.records import read_json, write_json
 
 
 def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:

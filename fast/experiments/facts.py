@@ -11,7 +11,7 @@ from fast.experiments.probes import PROBES
 from fast.experiments.trainings import Training
 from fast.given import arithmetic
 from fast.job import complete
-from fast.runs import load_law, read_json, read_metrics
+from fast.records import load_law, read_json, read_metrics
 from fast.stochastic.config import StochasticConfig
 from fast.stochastic.job import complete_stochastic
 

@@ -14,6 +14,7 @@ PAPER = {
     16: (Quoted(0.165, 0.006), Quoted(0.024, 0.001)),
     32: (Quoted(0.243, 0.015), Quoted(0.055, 0.002)),
 }
+LARGER_SIX6 = replace(SIX6, steps=10_000, parameters=60_000)
 SIX6_PAPER = (Quoted(0.165, 0.006), Quoted(0.135, 0.003))
 
 
@@ -64,6 +65,7 @@ EXPERIMENT = Experiment(
         *_synthetic(),
         *cells("SIX6", SIX6, MODELS, SIX6_PAPER),
         *cells("SIX6, 20,000 steps", replace(SIX6, steps=20_000), MODELS, SIX6_PAPER),
+        *cells("SIX6, 10,000 steps, three times as large", LARGER_SIX6, MODELS, SIX6_PAPER),
         *pho4_cells(None),
     ),
     finding=(

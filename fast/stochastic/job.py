@@ -11,11 +11,13 @@ import jax
 from rich.table import Table
 
 from fast.bridge import Enumeration, enumerate_environment
+from fast.checkpoints import last_state
 from fast.environments import AbstractEnvironment, make_environment
 from fast.files import alone_in
 from fast.loop import CHUNK, advance_to_end
 from fast.memory import compiled_bytes, out_of_memory
-from fast.runs import last_state, make_folder, read_json, write_json
+from fast.records import read_json, write_json
+from fast.runs import make_folder
 from fast.stochastic.config import StochasticConfig, from_json, to_json
 from fast.stochastic.densities import Normal
 from fast.stochastic.evaluation import (

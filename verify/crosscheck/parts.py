@@ -27,6 +27,7 @@ COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment)
 ELSEWHERE = {
     "bridge": "is the comparison itself, with controls in test_environments and test_laws",
     "checking": "likewise",
+    "checkpoints": "reads and writes files: tests/test_runs.py",
     "distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "dynamics.recurrence": "draws initial weights",
     "environments.interface": "part of checking",
@@ -40,6 +41,7 @@ ELSEWHERE = {
     "meter": "chooses among figures that are compared: tests/test_runs.py",
     "models": "builds what is compared from a configuration: tests/test_matrix.py",
     "plotting": "draws pictures",
+    "records": "reads and writes files: tests/test_runs.py",
     "run_setup": "builds a run: tests/test_runs.py",
     "runs": "reads and writes files: tests/test_runs.py",
     "stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
