@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from fast.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
 from fast.experiments.base import QUICK_STEPS, Quoted, cells
 from fast.experiments.report import RESULTS, report, section
 from fast.experiments.results import Run, difference, load, save, summary, wanted
 from fast.experiments.running import reproduce
-from fast.experiments.tables import compared, header, rows, verdict
+from fast.experiments.tables import compared, costs, header, rows, verdict
 from fast.experiments.trainings import description
 from fast.runs import load_config
 from fast.tasks import IsingConfig, LinesConfig
@@ -70,6 +71,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
     # These compare something else.
     compared = {
         "study:srwm": {"epsilon"},
+        "tab:preferencesa": {*OF_A_MODEL, "loss"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},
@@ -120,8 +122,10 @@ def test_means_and_paired_differences_are_those_of_their_definition() -> None:
     gap = difference(first, second, "tv")
     assert gap is not None
     assert gap.mean == pytest.approx(-0.03)
-    # Five values from -0.05 to -0.01: no mean of resamples lies outside, and their sd is 0.0063.
-    assert -0.05 <= gap.low < -0.04 < -0.02 < gap.high <= -0.01
+    # Student's interval: of a sample from a normal law it covers the mean 95 times in 100.
+    values = -0.01 * np.arange(1, 6)
+    low, high = scipy.stats.t.interval(0.95, 4, -0.03, scipy.stats.sem(values))
+    assert (gap.low, gap.high) == pytest.approx((low, high))
     assert gap.decides
     # Control: not paired, the same numbers tell nothing.
     shuffled = [dataclasses.replace(r, seed=(r.seed + 1) % 5) for r in second]
@@ -140,6 +144,7 @@ def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() 
     gap, back = difference(exact, near, "tv"), difference(near, exact, "tv")
     assert gap is not None
     assert back is not None
+    # The same difference in every seed: the interval has no other width than the floor.
     assert (gap.low, gap.high) == pytest.approx((0.012 - 0.0135, 0.012))
     assert (back.low, back.high) == pytest.approx((-0.012, -0.012 + 0.0135))
     assert not gap.decides
@@ -155,6 +160,20 @@ def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() 
     assert (both.low, both.high) == pytest.approx((0.017, 0.017))
 
 
+def test_what_a_model_cost_is_of_its_fastest_seed_and_read_off_its_curve() -> None:
+    curve = [[0, 0.9], [100, 0.16], [200, 0.01]]
+    runs = [run("Markovian", s, 0.01, seconds=9.0 - s, curve=curve) for s in range(3)]
+    runs += [run("SRWM", s, 0.01, seconds=11.0 - s, curve=curve) for s in range(3)]
+    runs = [*runs, run("SRWM", 3, 0.01, seconds=99.0, curve=curve)]
+    (_, _, _, _, seconds, end), (_, _, _, _, slower, early) = costs(tiny((0, 1, 2, 3)), runs)
+    assert (seconds, slower, end) == ("7", "9", "0.0100")
+    # 7 of 9 of 200 steps: 5 of 9 of the way from 100, on a logarithmic scale.
+    assert early == f"{0.16 * (0.01 / 0.16) ** (5 / 9):.4f}"
+    # Before the first measurement in training there is nothing to read off.
+    late = [dataclasses.replace(r, seconds=30.0) if r.model == "SRWM" else r for r in runs]
+    assert costs(tiny((0, 1, 2, 3)), late)[1][-1] == "-"
+
+
 def test_the_verdict_follows_the_intervals() -> None:
     experiment = tiny((0, 1, 2))
 
@@ -166,6 +185,12 @@ def test_the_verdict_follows_the_intervals() -> None:
     assert judged(-0.1, 0.0) == "reproduced"
     assert judged(+0.1, 0.0) == "not reproduced"
     assert judged(+0.1, 0.05) == "not reproduced"
+    # Of a claim that there is no difference, the same data say the opposite.
+    experiment = dataclasses.replace(experiment, expects="equal")
+    assert judged(-0.1, 0.0) == "not reproduced"
+    assert judged(+0.1, 0.0) == "not reproduced"
+    assert judged(+0.1, 0.08) == "reproduced"
+    experiment = tiny((0, 1, 2))
     assert verdict(experiment, []) == "open: not run yet"
     best = dataclasses.replace(experiment, metric="best")
     probes = [{"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["a", 2.0]]}]
@@ -182,6 +207,9 @@ def test_what_was_met_at_any_time_counts_once() -> None:
     ]
     assert run("SRWM", 0, 0.0, probes=probes).value("best") == pytest.approx(3.0)
     assert run("SRWM", 0, 0.0, probes=probes).value("best", "uniform") == pytest.approx(1.0)
+    # What was met before training does not.
+    early = [{**probes[0], "step": 0}, probes[1]]
+    assert run("SRWM", 0, 0.0, probes=early).value("best") == pytest.approx(4.0)
     apart = [{"step": 0, "kl": 0.1}, {"step": 100, "kl": 0.5}, {"step": 200, "kl": 0.2}]
     assert run("SRWM", 0, 0.0, probes=apart).value("separation") == 100
     assert run("SRWM", 0, 0.0, probes=apart[:1]).value("separation") == TINY.steps
@@ -350,11 +378,20 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
     falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
-    assert "| lines: N = 3 | exact | 10 | 1.000 |" in correlation.section([rising])
-    assert "| lines: N = 3 | exact | 10 | -1.000 |" in correlation.section([falling])
-    # A run that two figures share counts once.
-    assert "| 10 | 1.000 |" in correlation.section([rising, rising])
-    assert "Not run yet." in correlation.section([rising[:9]])
+    one, other = tiny(), dataclasses.replace(tiny(), label="tab:other")
+    assert "| tab:tiny: N = 3 | exact | 10 | 1.000 |" in correlation.section([(one, rising)])
+    assert "| tab:tiny: N = 3 | exact | 10 | -1.000 |" in correlation.section([(one, falling)])
+    # A run that two figures share counts once, and one with few terminals not at all.
+    both = correlation.section([(one, rising), (other, [*rising[5:], *falling[5:]])])
+    assert "tab:other" not in both
+    assert "Not run yet." in correlation.section([(one, rising[:9])])
+    few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
+    assert "Not run yet." in correlation.section([(one, few)])
+    # Of trajectories: beside the others, but not counted among them.
+    bounds = [dataclasses.replace(r, tv_kind="of trajectories") for r in falling]
+    told = correlation.section([(one, bounds)])
+    assert "| of trajectories | 10 | -1.000 |" in told
+    assert "in 0 of 1 rows, and in 0 of the 0" in told
 
 
 @pytest.mark.parametrize(("spins", "tv", "fcs"), [(36, "0.149", "0.12"), (64, "0.219", "0.21")])

@@ -74,6 +74,7 @@ GATES = Experiment(
         "parameters: GRU+ was chosen on a grid, and is not the best there is."
     ),
     compared=("GRU", "SRWM"),
+    also=(("LSTM", "SRWM"),),
 )
 
 WIDTHS = Experiment(
@@ -89,4 +90,5 @@ WIDTHS = Experiment(
         "left the untrained policy, and the larger is not near the target either."
     ),
     compared=("d = 32", "d = 8"),
+    expects="equal",
 )

@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     title="mean log reward of the 20 best sequences met, Syn-8",
     claim="the path-dependent model finds better ones.",
     setting=(
-        "Ten times while training, as many sequences are drawn as were trained on since the time "
+        "Ten times in training, as many sequences are drawn as were trained on since the time "
         "before; the 20 best of all of them count. The uniform policy draws as many; all models of "
         "a seed are drawn with the same random numbers."
     ),

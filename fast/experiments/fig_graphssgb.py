@@ -12,7 +12,8 @@ EXPERIMENT = Experiment(
     label="fig:graphssgb",
     title="TV on two graphs, R(q_1) = alpha and R(q_2) = 1 - alpha",
     claim="the Markovian GCN has TV |alpha - 1/2|, the path-dependent one nearly 0.",
-    setting="The instance is ours, with the stated properties: five states, two of them terminal.",
+    setting="The instance is ours, with the stated properties: five states, two of them terminal. "
+    "Learning rate 0.001.",
     metric="tv",
     cells=tuple(
         cell

@@ -8,9 +8,9 @@ from fast.tasks import GridConfig
 
 ONE_HOT = GridConfig(parameters=10_000, steps=2_000, epsilon=0.05, evaluations=5, law_samples=2**16)
 SETTING = (
-    "Exploration as in all tables: 5 % of actions random at first, none after half of training. "
-    "The printed embedding is of integers. A TV of 0.25, 0.5 or 0.75 is one, two or three of the "
-    "four modes missed."
+    "5 % of the actions are random at first, none after half of training. Integers are the "
+    "embedding that the paper prints for Lines. A TV of about 0.25, 0.5 or 0.75 is one, two or "
+    "three of the four modes missed."
 )
 
 

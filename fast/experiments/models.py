@@ -22,5 +22,7 @@ GRU_PLUS: Options = {
 }
 
 MODELS: dict[str, Options] = {base.MARKOVIAN: MARKOV, base.PRINTED: PRINTED, base.BEST: GRU_PLUS}
+# For rows that cost much.
+WITHOUT_PRINTED: dict[str, Options] = {base.MARKOVIAN: MARKOV, base.BEST: GRU_PLUS}
 # Resetting tells what memory brings, where the state graph is no tree.
 WITH_RESET: dict[str, Options] = {**MODELS, base.RESET: {**GRU_PLUS, "reset": True}}

@@ -1,12 +1,18 @@
 """Bayesian preference learning (tab:preferencesa)."""
 
 from dataclasses import replace
+from typing import Any
 
 from fast.experiments.base import Experiment, Quoted, cells
-from fast.experiments.models import MODELS
+from fast.experiments.models import MARKOV, MODELS, PRINTED
 from fast.tasks import PreferenceConfig
 
 COMMON = PreferenceConfig(parameters=10_000, steps=5_000, evaluations=5, loss="log_variance")
+# The loss that the paper has for all but sequences and sets.
+BY_TB: dict[str, dict[str, Any]] = {
+    "Markovian, TB": {**MARKOV, "loss": "tb"},
+    "SRWM, TB": {**PRINTED, "loss": "tb"},
+}
 PAPER = {
     50: (Quoted(0.135, 0.022), Quoted(0.097, 0.016)),
     100: (Quoted(0.177, 0.035), Quoted(0.128, 0.046)),
@@ -28,7 +34,10 @@ EXPERIMENT = Experiment(
         cell
         for comparisons, paper in PAPER.items()
         for cell in cells(
-            f"{comparisons} comparisons", replace(COMMON, comparisons=comparisons), MODELS, paper
+            f"{comparisons} comparisons",
+            replace(COMMON, comparisons=comparisons),
+            {**MODELS, **BY_TB},
+            paper,
         )
     ),
     finding=(

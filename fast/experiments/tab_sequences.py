@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fast.experiments.base import Cell, Experiment, Quoted, cells
-from fast.experiments.models import MODELS
+from fast.experiments.models import MODELS, WITHOUT_PRINTED
 from fast.tasks import Pho4Config, Six6Config, SynConfig
 
 LITERAL = SynConfig(form="sum", parameters=10_000, steps=2_000, evaluations=4)
@@ -65,7 +65,7 @@ EXPERIMENT = Experiment(
         *_synthetic(),
         *cells("SIX6", SIX6, MODELS, SIX6_PAPER),
         *cells("SIX6, 20,000 steps", replace(SIX6, steps=20_000), MODELS, SIX6_PAPER),
-        *cells("SIX6, 10,000 steps, three times as large", LARGER_SIX6, MODELS, SIX6_PAPER),
+        *cells("SIX6, 10,000 steps, 60,000 parameters", LARGER_SIX6, WITHOUT_PRINTED),
         *pho4_cells(None),
     ),
     finding=(

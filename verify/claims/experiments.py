@@ -233,7 +233,7 @@ BY_EXPERIMENT = (
         "the Markovian one, which struggles to navigate the space.",
         readings=(
             Reading(
-                "The reward is a lost figure; side, budget and exploration are not given.",
+                "The reward is a lost figure; budget and exploration are not given.",
                 "ill-defined",
             ),
         ),
@@ -245,7 +245,12 @@ BY_EXPERIMENT = (
         title="sizes of the model",
         printed="On the sequence task the path-dependent model has lower TV than the Markovian "
         "one for every number of parameters.",
-        readings=(Reading("The length, the sizes and the budget are not given.", "ill-defined"),),
+        readings=(
+            Reading(
+                "The length, the sizes and the budget are not given; what grows is the latent.",
+                "ill-defined",
+            ),
+        ),
         control="A Markovian model larger than the largest path-dependent one.",
         experiment="fig:ap",
     ),
@@ -328,7 +333,7 @@ BY_EXPERIMENT = (
         "little worse (grid 16 x 16, lazy random walk).",
         readings=(
             Reading(
-                "Which grid, seeds and budget are not given, and the explanation "
+                "Seeds, budget and the reward of the grid are not given, and the explanation "
                 "(eigenvectors) is false.",
                 "ill-defined",
             ),
