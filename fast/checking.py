@@ -13,6 +13,9 @@ from fast.environments.interface import check_types, encode_all
 from reference.errors import InputError
 from reference.problems import Problem, enumerate_dag
 
+# Of random terminals.
+DRAWS = 4_096
+
 
 class CheckReport(NamedTuple):
     """An environment that has passed every check, in numbers.
@@ -111,6 +114,14 @@ def check_environment(problem: Problem[Any], environment: AbstractEnvironment[An
             f"{name}: horizon is {environment.horizon}, but the longest trajectory has "
             f"{max(dag.depths)} steps: set it to that"
         )
+    is_graded = {dag.depths[x] for x in dag.terminals} == {environment.horizon} and all(
+        dag.depths[v] == dag.depths[u] + 1 for u, v in dag.edges
+    )
+    if environment.is_graded and not is_graded:
+        raise InputError(
+            f"{name}: is_graded is True, but not every trajectory has {environment.horizon} steps: "
+            "leave it at False"
+        )
     enumeration = enumerate_environment(problem, environment)
     at, along = jax.tree.map(np.asarray, _everywhere(environment, states))
     facts = _Facts(name, enumeration, states, at, along)
@@ -118,6 +129,7 @@ def check_environment(problem: Problem[Any], environment: AbstractEnvironment[An
     _check_observations(facts)
     _check_way_back(facts)
     _check_eagerly(facts, environment)
+    _check_random_terminals(facts, environment)
     inner = [node for node, row in enumerate(dag.children) if row]
     log_rewards = at.log_reward[list(dag.terminals)]
     return CheckReport(
@@ -225,6 +237,27 @@ def _check_way_back(facts: _Facts) -> None:
                 f"{facts.name}: redo() gives action {redone} for the backward action {slot} along "
                 f"{edge}, but action {action} leads there: fix redo()"
             )
+
+
+def _check_random_terminals(facts: _Facts, environment: AbstractEnvironment[Any]) -> None:
+    """Checks that random terminals are terminals, and of few that each is met."""
+    dag = facts.enumeration.dag
+    terminals = {dag.labels[x] for x in dag.terminals}
+    keys = jax.random.split(jax.random.key(0), DRAWS)
+    drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(environment.random_terminal))(keys))
+    states = [jax.tree.map(lambda leaf, i=i: leaf[i], drawn) for i in range(DRAWS)]
+    met = {environment.decode(state) for state in states}
+    for label in met - terminals:
+        raise InputError(
+            f"{facts.name}: random_terminal() gives {label!r}, which is no terminal state: draw "
+            "uniformly among the terminal states"
+        )
+    # Uniform draws miss one of n with probability n exp(-DRAWS / n) at most: here below 1e-8.
+    if len(terminals) <= DRAWS // 25 and met != terminals:
+        raise InputError(
+            f"{facts.name}: random_terminal() never gives {min(terminals - met, key=repr)!r} in "
+            f"{DRAWS:,} draws: draw uniformly among the terminal states"
+        )
 
 
 def _check_eagerly(facts: _Facts, environment: AbstractEnvironment[Any]) -> None:

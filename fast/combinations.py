@@ -53,6 +53,13 @@ IDLE: dict[str, Idle] = {
     "subtb_lambda": Idle(
         "loss", _all_but(LossName, "subtb"), "it weighs subtrajectories; use --loss subtb"
     ),
+    "log_z_learning_rate": Idle(
+        "loss", _all_but(LossName, "tb"), "no other loss has log Z as a parameter; use --loss tb"
+    ),
+    "target_seed": Idle(
+        "target", ("sparse",), "it draws the mixture of Laplaces; use --target laplaces"
+    ),
+    "peaks": Idle("target", ("laplaces",), "they are of the sparse target; use --target sparse"),
     "penalty": Idle(
         "loss", ("log_variance",), "a variance is of squares; use --loss tb, db, subtb or fm"
     ),
@@ -96,7 +103,7 @@ def idle(
     return {
         name: defaults[name]
         for name, (beside, values, _) in table.items()
-        if changes.get(beside, getattr(config, beside)) in values
+        if name in defaults and changes.get(beside, getattr(config, beside)) in values
     }
 
 

@@ -134,7 +134,8 @@ class TrainConfig(ABC):
     warm: bool = False
     """Start from the parameters of the given run, of which there must be one, of the same shape."""
     out: tyro.conf.DisallowNone[Path | None] = None
-    """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED."""
+    """The run folder, which must not exist yet. Default: runs/PROBLEM-DYNAMICS-SEED, of several
+    runs runs/PROBLEM-COMMAND-SEED."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -219,6 +220,11 @@ class TrainConfig(ABC):
     def states(self) -> int:
         """An upper bound on the number of states of the problem, without enumeration."""
 
+    @property
+    def short_name(self) -> str:
+        """The problem in the name of a folder."""
+        return self.problem_name
+
     def folder(self) -> Path:
         """The run folder."""
-        return self.out or Path("runs") / f"{self.problem_name}-{self.dynamics}-{self.seed}"
+        return self.out or Path("runs") / f"{self.short_name}-{self.dynamics}-{self.seed}"

@@ -15,6 +15,7 @@ from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
 from fast.objectives import Given
 from fast.policies import Policy
+from fast.records import read_json
 from fast.runs import load_config
 from fast.tasks import CustomConfig
 from fast.training import make_trainer
@@ -31,8 +32,31 @@ def build_environment(config: TrainConfig, problem: Any) -> AbstractEnvironment[
     """A problem as array code, with the features that a configuration asks for."""
     if isinstance(config, CustomConfig):
         features = getattr(problem, "features", None)
+        if features is not None and not callable(features):
+            raise InputError(
+                f"{type(problem).__name__}: features is {features!r}, but must be a method "
+                "features(state) that gives equally many numbers for each state: rename it, or "
+                "make it one"
+            )
         return TabularEnvironment.from_problem(problem, features, config.max_states)
     return make_environment(problem, config.encoding)
+
+
+def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
+    """Checks that a problem of the user's own is, number by number, what a run was trained on.
+
+    Raises:
+        InputError: if it is not: the numbers of its states would mean others.
+    """
+    if not isinstance(environment, TabularEnvironment):
+        return
+    if read_json(folder / "meta.json").get("tables") not in (None, environment.digest()):
+        raise InputError(
+            f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
+            "children(state) must list the same states in the same order in every process (sort "
+            "what comes out of a set), and its rewards and features must be as they were; train "
+            "again, or bring the module back"
+        )
 
 
 def load_given(config: TrainConfig) -> tuple[Given, tuple[int, ...]]:
@@ -96,6 +120,7 @@ def load_policy(folder: Path, config: TrainConfig) -> Policy:
     alone = dataclasses.replace(config, given=(), warm=False)
     with arithmetic(config):
         environment = build_environment(config, config.restricted())
+        check_tables(folder, environment)
         template = jax.eval_shape(make_trainer(alone, environment).init)
         state, _ = load_checkpoint(folder, template)
         leaves, structure = jax.tree.flatten(state.sampler.policy)

@@ -9,10 +9,11 @@ import jax
 
 from fast.checkpoints import last_state, load_checkpoint
 from fast.config import TrainConfig
+from fast.environments import TabularEnvironment
 from fast.estimates import forward_paths
 from fast.evaluation import Report
 from fast.files import alone_in
-from fast.given import arithmetic
+from fast.given import arithmetic, check_tables
 from fast.laws import sample_terminals
 from fast.loop import CHUNK, advance_to_end
 from fast.memory import compiled_bytes, out_of_memory
@@ -35,6 +36,7 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
         InputError: if the folder is not a run with a checkpoint.
     """
     setup = set_up(load_config(folder))
+    check_tables(folder, setup.environment)
     return setup, *load_checkpoint(folder, setup.initial)
 
 
@@ -51,7 +53,10 @@ def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report
     check_devices(config)
     with arithmetic(config):
         setup = set_up(config)
-        folder = create_run(config, count_parameters(setup.policies(setup.initial)[0]))
+        parameters = count_parameters(setup.policies(setup.initial)[0])
+        environment = setup.environment
+        tables = environment.digest() if isinstance(environment, TabularEnvironment) else None
+        folder = create_run(config, parameters, tables)
         with alone_in(folder):
             return folder, _continue(folder, setup, probe)
 
@@ -76,7 +81,9 @@ def resume(folder: Path, probe: Probe | None = None) -> tuple[Path, Report]:
             )
         check_devices(config)
         with arithmetic(config):
-            return folder, _continue(folder, set_up(config), probe)
+            setup = set_up(config)
+            check_tables(folder, setup.environment)
+            return folder, _continue(folder, setup, probe)
 
 
 def complete(config: TrainConfig, probe: Probe | None = None) -> Report:

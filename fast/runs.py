@@ -28,13 +28,18 @@ from fast.tasks import from_json, to_json
 from reference.errors import InputError
 
 # What of a run makes its sampler.
-SAMPLER = ("config.json", "checkpoint.eqx")
+SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 
 
-def create_run(config: TrainConfig, parameters: int) -> Path:
+def create_run(config: TrainConfig, parameters: int, tables: str | None = None) -> Path:
     """Makes the run folder of a configuration.
+
+    Args:
+        config: what is asked for.
+        parameters: how many numbers are trained.
+        tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
         InputError: if it exists already: nothing is overwritten; or if a given run is not finished.
@@ -53,7 +58,7 @@ def create_run(config: TrainConfig, parameters: int) -> Path:
     }
     seeds = range(config.seed, config.seed + config.seeds)
     plain = to_json(replace(config, given=copies))
-    return make_folder(config.folder(), plain, seeds, parameters, "train", copied)
+    return make_folder(config.folder(), plain, seeds, parameters, "train", copied, tables)
 
 
 def make_folder(
@@ -63,6 +68,7 @@ def make_folder(
     parameters: int,
     command: str,
     copied: Mapping[Path, Path] = MappingProxyType({}),
+    tables: str | None = None,
 ) -> Path:
     """Makes a run folder.
 
@@ -73,6 +79,7 @@ def make_folder(
         parameters: how many numbers are trained.
         command: the command of `pdai` that continues such a run with `--resume`.
         copied: files to be copied: where to, within the folder, and where from.
+        tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
         InputError: if it exists already: nothing is overwritten.
@@ -84,6 +91,7 @@ def make_folder(
         "commit": _commit(),
         "parameters": parameters,
         "seeds": list(seeds),
+        "tables": tables,
     }
     with new_folder(folder, command) as partial:
         for target, source in copied.items():

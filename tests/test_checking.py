@@ -129,6 +129,20 @@ class _HoldsAName(LinesEnvironment):
     name: str = "lines"
 
 
+class _IsNotGraded(LinesEnvironment):
+    is_graded = True
+
+
+class _EndsNowhere(LinesEnvironment):
+    def random_terminal(self, key: Any) -> Any:
+        return self.initial()
+
+
+class _EndsAtOnePlace(LinesEnvironment):
+    def random_terminal(self, key: Any) -> Any:
+        return self.step(self.initial(), jnp.int32(0))
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -149,6 +163,9 @@ class _HoldsAName(LinesEnvironment):
         (_HasAMatrixOfFeatures, r"observe.. gives float32\[1, 6\], but must give a vector"),
         (_UndoesByNothing, "undo.. gives None"),
         (_HoldsAName, "a field holds 'lines', which is no array"),
+        (_IsNotGraded, "is_graded is True, but not every trajectory has 6 steps"),
+        (_EndsNowhere, "random_terminal.. gives 'p0', which is no terminal state"),
+        (_EndsAtOnePlace, "random_terminal.. never gives 'q1' in 4,096 draws"),
     ],
 )
 def test_control_a_broken_rule_is_named(broken: type[LinesEnvironment], message: str) -> None:

@@ -127,6 +127,29 @@ def test_a_finished_experiment_is_read_and_not_done_again(
     assert before == {name: payload(config.folder()) for name, config in plan.runs().items()}
 
 
+def test_threads_train_side_by_side_and_leave_stderr_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, short = sys.stderr, replace(TINY, steps=20, evaluations=1, dynamics="markov")
+    with ThreadPoolExecutor(2) as executor:
+        begin(Distributed(replace(short, out=tmp_path / "threads"), 2), executor)
+    assert sys.stderr is before
+    told = capsys.readouterr().err
+    # What is said is of the experiment; the runs themselves show nothing.
+    assert "client-0: finished" in told
+    assert "steps" not in told
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(complete, replace(short, out=tmp_path / "loud")).result()
+    assert "20 steps" in capsys.readouterr().err
+
+
+def test_more_dynamics_than_clients_are_refused() -> None:
+    with pytest.raises(InputError, match="client_dynamics names 3, but there are 2"):
+        Distributed(TINY, 2, ("gru", "srwm", "markov"))
+    with pytest.raises(InputError, match="stream: chunk_dynamics names 3, but there are 2"):
+        Streamed(TINY, 2, ("gru", "srwm", "markov"))
+
+
 def test_a_plan_is_there_before_its_folder_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,6 +201,7 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
         ),
         ({"latent": "deterministic", "mu": (0.5,) * 8}, "with latent deterministic, which does"),
         ({"latent": "deterministic", "covariance": (2.0,) * 8}, "leave covariance at ()"),
+        ({"peaks": (3, 5)}, "peaks is (3, 5) with target laplaces, which does not read it"),
     ],
 )
 def test_bad_options_are_refused(options: Any, message: str) -> None:

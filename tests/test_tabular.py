@@ -1,7 +1,11 @@
 """Tables from any problem that can be enumerated: how they are made, and what is refused."""
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,6 +17,9 @@ import fast.environments.tabular as tabular
 from fast.bridge import enumerate_environment
 from fast.checking import check_environment
 from fast.environments import TabularEnvironment, make_environment
+from fast.given import load_policy
+from fast.job import load_run, resume, train
+from fast.tasks import CustomConfig
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid
 
@@ -96,6 +103,76 @@ def test_networks_see_the_number_of_the_node_or_the_features_given() -> None:
     assert (rows == np.eye(5)).all()
     given = TabularEnvironment.from_problem(Shop(), lambda label: (len(label), label < "m", 1 / 4))
     assert np.asarray(given.observe(given.encode("bag"))).tolist() == [3, 1, 0.25]
+
+
+class _Sorted(Shop):
+    def children(self, state: str) -> tuple[str, ...]:
+        return tuple(sorted(CHILDREN[state]))
+
+
+class _Dearer(Shop):
+    def reward(self, terminal: str) -> Fraction:
+        return super().reward(terminal) * 2
+
+
+class _Coin:
+    """Labels that are sets, whose text depends on the process."""
+
+    initial = frozenset[str]()
+
+    def children(self, state: frozenset[str]) -> tuple[frozenset[str], ...]:
+        return () if state else (frozenset({"heads", "edge"}), frozenset({"tails"}))
+
+    def reward(self, terminal: frozenset[str]) -> int:
+        return len(terminal)
+
+
+def test_the_digest_tells_tables_apart_and_is_the_same_in_every_process() -> None:
+    def digest(problem: Any, features: Any = None) -> str:
+        return TabularEnvironment.from_problem(problem, features).digest()
+
+    assert digest(Shop()) == digest(Shop())
+    others = [digest(_Sorted()), digest(_Dearer()), digest(Shop(), lambda label: [len(label)])]
+    assert len({digest(Shop()), *others}) == 4
+    program = (
+        "from fast.environments import TabularEnvironment; from tests.test_tabular import _Coin; "
+        "print(TabularEnvironment.from_problem(_Coin()).digest())"
+    )
+    for seed in ("1", "2"):
+        told = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert told.stdout.strip() == digest(_Coin())
+
+
+def test_a_run_is_not_read_against_other_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = CustomConfig(
+        name="tests.test_tabular:Shop", steps=5, batch=4, evaluations=1, out=tmp_path / "run"
+    )
+    folder, _ = train(config)
+    setup, _, _ = load_run(folder)
+    (folder / "report.json").unlink()
+    monkeypatch.setattr(Shop, "children", _Sorted.children)
+    for read in (load_run, resume, lambda path: load_policy(path, setup.config)):
+        with pytest.raises(InputError, match="was trained on other tables than its problem now"):
+            read(folder)
+    monkeypatch.undo()
+    assert resume(folder)[0] == folder
+
+
+def test_children_without_an_order_are_refused() -> None:
+    class Unordered(Shop):
+        def children(self, state: str) -> Any:
+            return frozenset(super().children(state))
+
+    with pytest.raises(InputError, match=r"children\('door'\) is frozenset.*: sort it"):
+        TabularEnvironment.from_problem(Unordered())
 
 
 @pytest.mark.parametrize(

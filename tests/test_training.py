@@ -173,6 +173,7 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"penalty": "huber"}, "penalty is 'huber' with loss log_variance, which does not read"),
         ({"replay_share": 0.25}, "replay_share is 0.25 with replay none, .*: there is no buffer"),
         ({"replay_capacity": 16}, "replay_capacity is 16 with replay none"),
+        ({"log_z_learning_rate": 0.2}, "log_z_learning_rate is 0.2 with loss log_variance, which"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -184,6 +185,8 @@ def test_impossible_options_are_refused(options: dict[str, Any], message: str) -
     ("options", "message"),
     [
         ({"dynamics": "Markov"}, "LinesConfig: dynamics is 'Markov', but must be one of 'srwm'"),
+        ({"peaks": (3, 5)}, r"peaks is \(3, 5\) with target laplaces, .* use --target sparse"),
+        ({"target": "sparse", "length": 20, "target_seed": 4}, "target_seed is 4 with target spar"),
         ({"loss": "trajectory_balance"}, "loss is 'trajectory_balance', but must be one of 'tb'"),
         ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
         ({"precision": "f64"}, "precision is 'f64', but must be one of 'float32', 'float64'"),

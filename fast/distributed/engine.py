@@ -5,7 +5,6 @@ task is started again, and goes on from the run's last checkpoint.
 """
 
 import contextlib
-import io
 import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +25,7 @@ from fast.config import TrainConfig
 from fast.evaluation import Report
 from fast.interrupts import end_with_parent
 from fast.job import complete
+from fast.progress import quiet
 from fast.records import read_metrics
 from reference.errors import InputError
 
@@ -113,7 +113,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 def run_task(config: TrainConfig) -> Report:
     """Brings a run to its end in a worker; what it would print is in its metrics."""
-    with contextlib.redirect_stderr(io.StringIO()):
+    with quiet():
         return complete(config)
 
 

@@ -30,6 +30,7 @@ class Plan(ABC, Generic[C]):
     """Several runs that together learn the product of factors, and one that learns it directly."""
 
     kind: ClassVar[str]
+    in_turn: ClassVar[tuple[str, ...]]
 
     config: C
     """Options of every run; --out is the folder of them all."""
@@ -43,6 +44,12 @@ class Plan(ABC, Generic[C]):
                     "factor is what this command decides; leave the option away"
                 )
         check_integer(self.kind, "the number of factors", self.parts, 2)
+        for name in self.in_turn:
+            if len(given := getattr(self, name)) > self.parts:
+                raise InputError(
+                    f"{self.kind}: {name} names {len(given)}, but there are {self.parts} to have "
+                    "one each: leave the rest away"
+                )
         # Whatever is wrong with one of the runs is said before any is started.
         self.runs()
 
@@ -68,7 +75,7 @@ class Plan(ABC, Generic[C]):
 
     def folder(self) -> Path:
         """The folder of all runs."""
-        name = f"{self.config.problem_name}-{self.kind}-{self.config.seed}"
+        name = f"{self.config.short_name}-{self.kind}-{self.config.seed}"
         return self.config.out or Path("runs") / name
 
     def to_json(self) -> dict[str, Any]:
@@ -92,6 +99,7 @@ class Distributed(Plan[C]):
     """Clients with one factor of the reward each, and one sampler aggregated from theirs."""
 
     kind = "distribute"
+    in_turn = ("client_dynamics", "client_p_b")
 
     clients: int = 3
     """How many clients share the reward, as equal parts of items, positions or comparisons."""
@@ -134,6 +142,7 @@ class Streamed(Plan[C]):
     """A sampler that is updated chunk by chunk, without the chunks that it has seen."""
 
     kind = "stream"
+    in_turn = ("chunk_dynamics",)
 
     chunks: int = 3
     """How many chunks come one after the other: parts of the items, positions or comparisons."""

@@ -1,5 +1,7 @@
 """Any problem that can be enumerated, as an environment made of tables."""
 
+import dataclasses
+import hashlib
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar
@@ -124,6 +126,16 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
             parents=parents,
         )
 
+    def digest(self) -> str:
+        """A checksum of all that a network was trained on: states in order, edges and numbers."""
+        found = hashlib.sha256()
+        for label, row in zip(self.dag.labels, self.dag.children, strict=True):
+            found.update(f"{_told(label)} {row}\n".encode())
+        found.update(np.asarray(self.log_rewards).tobytes())
+        if self.features is not None:
+            found.update(np.asarray(self.features).tobytes())
+        return found.hexdigest()
+
     def initial(self) -> NodeState:
         return NodeState(jnp.int32(0))
 
@@ -165,6 +177,18 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
 
     def decode(self, state: NodeState) -> Any:
         return self.dag.labels[int(state.node)]
+
+
+def _told(label: object) -> str:
+    """A label as text that is the same in every process, as that of a set is not."""
+    if isinstance(label, frozenset):
+        return f"{{{', '.join(sorted(map(_told, label)))}}}"
+    if isinstance(label, tuple):
+        return f"({', '.join(map(_told, label))})"
+    if dataclasses.is_dataclass(label):
+        values = [getattr(label, field.name) for field in dataclasses.fields(label)]
+        return f"{type(label).__name__}({', '.join(map(_told, values))})"
+    return type(label).__name__ if type(label).__repr__ is object.__repr__ else repr(label)
 
 
 def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.NDArray[np.float32]:

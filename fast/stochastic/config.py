@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import tyro
 
+from fast.combinations import IDLE as TRAIN_IDLE
 from fast.combinations import Idle, refuse_idle
 from fast.options import build, check_options, check_seeds
 from fast.stochastic.moments import covariance_factor, mean_vector
@@ -21,14 +22,17 @@ LatentKind = Literal["gaussian", "deterministic"]
 GradientKind = Literal["fixed", "reparameterised"]
 
 # What only a random latent has. Not sigma: a deterministic one remembers as much of itself.
-IDLE = dict.fromkeys(
-    ("components", "mu", "covariance"),
-    Idle(
-        "latent",
-        ("deterministic",),
-        "the latent has no law at either end; use --latent gaussian",
+IDLE = {
+    **dict.fromkeys(
+        ("components", "mu", "covariance"),
+        Idle(
+            "latent",
+            ("deterministic",),
+            "the latent has no law at either end; use --latent gaussian",
+        ),
     ),
-)
+    **{name: TRAIN_IDLE[name] for name in ("target_seed", "peaks")},
+}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Imports no JAX, so that the command line answers at once.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from fast.config import TrainConfig
@@ -36,7 +35,7 @@ class CustomConfig(TrainConfig):
         """Not known before enumeration, which a problem of this kind needs anyway."""
         return 0
 
-    def folder(self) -> Path:
-        """The run folder, named after the problem."""
-        name = self.name.rpartition(":")[2].lower().replace(".", "-")
-        return self.out or Path("runs") / f"{name}-{self.dynamics}-{self.seed}"
+    @property
+    def short_name(self) -> str:
+        """The name of the problem."""
+        return self.name.rpartition(":")[2].lower().replace(".", "-")

@@ -1,7 +1,7 @@
 """What a sampling problem is, and how it becomes a pointed DAG with rewards."""
 
 import math
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, Literal, Protocol, TypeVar
@@ -62,10 +62,11 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         for state in states[len(rows) :]:
             row = []
             children = problem.children(state)
-            if not isinstance(children, Collection) or isinstance(children, str | bytes):
+            if not isinstance(children, Sequence) or isinstance(children, str | bytes):
                 raise InputError(
                     f"{type(problem).__name__}: children({state!r}) is {children!r}, but must be a "
-                    "tuple of states, () if and only if the state is terminal"
+                    "tuple of states, () if and only if the state is terminal; a set has another "
+                    "order in every process: sort it"
                 )
             try:
                 for child in children:
