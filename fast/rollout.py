@@ -175,13 +175,14 @@ def _invert_by_loop(
 ) -> Int[Array, " batch"]:
     """The last action of positive probability before which the partial sum is at most the level.
 
-    However the sums are rounded, there is one if the level is at least 0.
+    However the sums are rounded, there is one if the level is at least 0. What is not a number
+    counts as both, so that also a policy that diverged takes legal actions.
     """
 
     def move(carry: Any, column: Any) -> tuple[Any, None]:
         before, chosen = carry
         action, p = column
-        return (before + p, jnp.where((p > 0) & (before <= level), action, chosen)), None
+        return (before + p, jnp.where(~(p <= 0) & ~(before > level), action, chosen)), None
 
     start = (jnp.zeros_like(level), jnp.zeros(level.shape, jnp.int32))
     (_, chosen), _ = lax.scan(move, start, (jnp.arange(p.shape[1], dtype=jnp.int32), p.T))
@@ -193,7 +194,7 @@ def _invert_by_cumsum(
 ) -> Int[Array, " batch"]:
     """The same action, up to the rounding of partial sums, all of them at once."""
     before = jnp.pad(jnp.cumsum(p, -1)[:, :-1], ((0, 0), (1, 0)))
-    fits = (p > 0) & (before <= level[:, None])
+    fits = ~(p <= 0) & ~(before > level[:, None])
     numbers = jnp.arange(1, p.shape[1] + 1, dtype=jnp.int32)
     return lax.argmax(jnp.where(fits, numbers, 0), 1, jnp.int32)
 

@@ -237,8 +237,8 @@ FAULTS = (
         "draws-at-the-ends-take-masked-actions",
         "A draw above all partial sums, by rounding, takes an action without probability.",
         "fast/rollout.py",
-        "jnp.where((p > 0) & (before <= level), action, chosen)",
-        "jnp.where((p >= 0) & (before <= level), action, chosen)",
+        "jnp.where(~(p <= 0) & ~(before > level), action, chosen)",
+        "jnp.where(~(p < 0) & ~(before > level), action, chosen)",
         f"{EXPLORATION}::test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies",
     ),
     Fault(

@@ -25,6 +25,8 @@ PARTS = 2_000
 DRAWS = (np.arange(PARTS) + 0.5) / PARTS
 TOLERANCE = 3 / PARTS
 
+INVERSIONS = (_invert_by_loop, _invert_by_cumsum)
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -69,10 +71,18 @@ def test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies() 
     p = jnp.array([0.0, 0.25, 0.0, 0.5, 0.125, 0.125, 0.0])
     levels, actions = [0, 0.125, 0.25, 0.5, 0.75, 0.875, 0.99, 1.5], [1, 1, 3, 3, 4, 5, 5, 5]
     rows = jnp.broadcast_to(p, (len(levels), len(p)))
-    for invert in (_invert_by_loop, _invert_by_cumsum):
+    for invert in INVERSIONS:
         assert invert(rows, jnp.array(levels)).tolist() == actions
         # Control: another order of the same probabilities has other actions.
         assert invert(rows[:, ::-1], jnp.array(levels)).tolist() != actions
+
+
+def test_a_policy_that_is_not_a_number_takes_legal_actions() -> None:
+    mask = jnp.array([[False, True, True, False], [False, False, True, False]])
+    drawn = draw_action(jnp.full((2, 4), jnp.nan), mask, jnp.array([0.0, 0.9]), ON_POLICY)
+    p = jnp.where(mask, jnp.nan, 0.0)
+    for actions in (drawn, *(invert(p, jnp.nan * p[:, 1]) for invert in INVERSIONS)):
+        assert all(bool(mask[row, action]) for row, action in enumerate(actions.tolist()))
 
 
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
