@@ -121,7 +121,8 @@ def _estimate(value: Estimate | float, digits: int) -> str:
 
 def audit_table(audit: Audit) -> Table:
     """The certificate of an audit."""
-    table = Table(title=f"Audit in {audit.arithmetic}", show_header=False)
+    title = f"Audit in {audit.arithmetic}" + (audit.unfinished and f"; {audit.unfinished}")
+    table = Table(title=title, show_header=False)
     table.add_column()
     table.add_column(justify="right")
     rows = {

@@ -21,11 +21,13 @@ import pytest
 import fast.job
 import fast.loop
 from fast.audit import audit
+from fast.cli import main
 from fast.files import alone_in
-from fast.job import complete, resume, train
+from fast.job import Sample, complete, draw_samples, resume, train
 from fast.loop import advance_to_end
 from fast.meter import Meter
 from fast.records import load_law, read_metrics
+from fast.tables import audit_table
 from fast.tasks import LinesConfig
 from reference import InputError
 
@@ -98,6 +100,35 @@ def test_samples_are_states_with_their_rewards(finished: Path) -> None:
     assert len(lines) == 50
     assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in lines)
     assert pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
+    for seed in (-1, 2**31, 2**64):
+        with pytest.raises(InputError, match=f"seed is {seed} .* must be at least 0 and below"):
+            draw_samples(Path(run), 1, seed)
+
+
+def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = ["a\tb", "c\nd", "e\\tf", "π g"]
+    monkeypatch.setattr(fast.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
+    main(["sample", "run"])
+    rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
+    assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
+
+
+def test_looking_at_an_unfinished_run_says_where_it_stands(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, cut = finished / "runs" / "lines-gru-0", tmp_path / "cut"
+    shutil.copytree(whole, cut)
+    config = json.loads((cut / "config.json").read_text())
+    (cut / "config.json").write_text(json.dumps({**config, "steps": 4000}))
+    (cut / "report.json").unlink()
+    for run, said in ((whole, ""), (cut, "step 400 of 4,000, unfinished")):
+        found = audit(run)
+        assert found.unfinished == said
+        assert str(audit_table(found).title).endswith(said or "exact rationals")
+        draw_samples(run, 1, 0)
+        assert capsys.readouterr().err == (said and f"the run {str(run)!r} is at {said}\n")
 
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
