@@ -26,7 +26,8 @@ from fast.files import alone_in
 from fast.job import Sample, complete, draw_samples, resume, train
 from fast.loop import advance_to_end
 from fast.meter import Meter
-from fast.records import load_law, read_metrics
+from fast.records import load_law, read_json, read_metrics, save_law
+from fast.stochastic.job import resume_stochastic
 from fast.tables import audit_table
 from fast.tasks import LinesConfig
 from reference import InputError
@@ -347,10 +348,45 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
         (tmp_path / "law.npz").write_bytes(content)
         with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
             load_law(tmp_path)
+    right = np.full((1, 3), 1 / 3)
+    for learned, target in (
+        (right[0], right[0]),
+        (right, right),
+        (right, np.ones(2)),
+        (right[:0], right[0]),
+        (right[:, :0], right[0][:0]),
+        (0 * right, right[0]),
+        (right, 0 * right[0]),
+        (right - 1, right[0]),
+        (right * np.nan, right[0]),
+        (right * np.inf, right[0]),
+        (right.astype(str), right[0]),
+    ):
+        save_law(tmp_path, learned, target)
+        with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
+            load_law(tmp_path)
+    save_law(tmp_path, right, right[0])
+    assert np.array_equal(load_law(tmp_path)[0], right)
     metrics = (original / "metrics.jsonl").read_bytes().splitlines(keepends=True)
-    metrics[3] = metrics[3].replace(b'"', b"\xff")
-    (tmp_path / "metrics.jsonl").write_bytes(b"".join(metrics))
-    assert read_metrics(tmp_path) == read_metrics(original)[:3]
+    lines = (b"5", b"[]", b'{"foo": 5}', b'{"step": "1"}', b'{"step": 1, "tv": "a"}')
+    lines += (b'{"step": 1, "tv": ["a"]}', b'{"step": 1, "loss": 0.5}')
+    for damaged in (metrics[3].replace(b'"', b"\xff"), *(line + b"\n" for line in lines)):
+        (tmp_path / "metrics.jsonl").write_bytes(b"".join([*metrics[:3], damaged, *metrics[4:]]))
+        assert read_metrics(tmp_path) == read_metrics(original)[:3]
+
+
+def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").touch()
+    message = r"has no config.json, as it is an experiment of `pdai distribute` or `pdai stream`, "
+    for look in (audit, resume, resume_stochastic):
+        with pytest.raises(InputError, match=message + "whose runs are the folders in it"):
+            look(tmp_path)
+    with pytest.raises(InputError, match=r"no plan\.json, so it is not a run folder of `pdai dist"):
+        read_json(tmp_path / "runs" / "plan.json")
+    with pytest.raises(InputError, match="not a run folder of `pdai train`: give the folder"):
+        resume(tmp_path / "runs")
+    with pytest.raises(InputError, match="not a run folder of `pdai stochastic`: give the folder"):
+        resume_stochastic(tmp_path / "runs")
 
 
 @pytest.mark.parametrize(
