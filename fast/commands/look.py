@@ -68,9 +68,11 @@ class PlotRuns:
     def run(self) -> None:
         """Draws the figure."""
         from fast.plotting import plot_runs
+        from reference.drawing import check_picture
 
         if not self.run_folders:
             raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
+        check_picture(self.out)
         plot_runs(self.run_folders, self.out)
         print(f"plot: {self.out}")
 
@@ -95,9 +97,11 @@ class Inspect:
         """Inspects, and prints a table to stdout."""
         from rich.table import Table
 
-        from reference.drawing import draw
+        from reference.drawing import check_picture, draw
         from reference.inspection import inspect_problem, load_problem
 
+        if self.draw is not None:
+            check_picture(self.draw)
         inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
         table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
         for name, value in inspection.rows().items():
