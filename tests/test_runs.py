@@ -1,5 +1,6 @@
 """Runs on disk: killed, resumed, damaged, foreign; and the command line end to end."""
 
+import errno
 import itertools
 import json
 import os
@@ -22,6 +23,7 @@ import fast.job
 import fast.loop
 from fast.audit import audit
 from fast.cli import main
+from fast.commands.look import Inspect
 from fast.files import alone_in
 from fast.job import Sample, complete, draw_samples, resume, train
 from fast.loop import advance_to_end
@@ -130,6 +132,33 @@ def test_looking_at_an_unfinished_run_says_where_it_stands(
         assert str(audit_table(found).title).endswith(said or "exact rationals")
         draw_samples(run, 1, 0)
         assert capsys.readouterr().err == (said and f"the run {str(run)!r} is at {said}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_device_is_told_in_one_line(finished: Path) -> None:
+    run = str(finished / "runs" / "lines-gru-0")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for arguments in (["inspect", "reference.problems:Grid"], ["sample", run, "--count", "2000"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                command(*arguments), env=environment, stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 1
+        assert re.fullmatch(r"pdai: there is no space left for .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EIO, "bad"), OSError(errno.ENOSPC, "full", "runs/a")]
+)
+def test_other_errors_of_the_system_are_not_taken_for_it(
+    error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Inspect) -> None:
+        raise error
+
+    monkeypatch.setattr(Inspect, "run", fail)
+    with pytest.raises(OSError, match=str(error.strerror)):
+        main(["inspect", "reference.problems:Grid"])
 
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
