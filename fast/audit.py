@@ -1,14 +1,14 @@
 """The audit: a trained run as an exact object."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from fast.bridge import Enumeration, exact_policy
 from fast.evaluation import has_exact_law, target_law
 from fast.given import arithmetic
-from fast.job import load_run
+from fast.job import load_run, unfinished
 from fast.laws import exact_law
 from fast.policies import Policy
 from fast.runs import load_config
@@ -39,6 +39,7 @@ class Audit:
         largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
             with the true `Z`, in nats.
         oscillation: largest minus least log residual, `Delta`.
+        unfinished: at which step the run stands, in words, if that is not its last; else "".
     """
 
     arithmetic: str
@@ -51,6 +52,7 @@ class Audit:
     backward_mass: tuple[Fraction | float, Fraction | float]
     largest_residual: float
     oscillation: float
+    unfinished: str = ""
 
     @property
     def certificate(self) -> float:
@@ -87,7 +89,8 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
         )
     with arithmetic(config):
         setup, state, _ = load_run(folder)
-        return _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+        found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+        return replace(found, unfinished=unfinished(setup, state))
 
 
 def _audit(policy: Policy, enumeration: Enumeration | None, name: str) -> Audit:

@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from reference.errors import InputError
+
 
 def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: Path | None) -> int:
     """Runs `pytest` on the package `verify`, found as data: `fast` does not import it.
@@ -15,12 +17,17 @@ def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: P
         claim: only the tests of that claim; None for all tests.
         exhaustive: with the large scope.
         as_json: prints the ledger as JSON to stdout, and what pytest prints to stderr.
-        notes: a file whose table is replaced by the ledger's.
+        notes: a file whose table is replaced by the ledger's; it need not exist.
 
     Returns:
         0 if every claim has a check and a control that ran, and all tests passed; 2 if the claim is
         unknown; 1 otherwise.
+
+    Raises:
+        InputError: if there are to be notes of one claim alone, or they cannot be written there.
     """
+    if notes is not None:
+        _check_notes(notes, claim)
     package = importlib.util.find_spec("verify")
     assert package is not None
     assert package.submodule_search_locations is not None
@@ -47,3 +54,17 @@ def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: P
     for name in surprises:
         print(f"surprise: {name}: a check or control failed or did not run", file=sys.stderr)
     return 1 if failed or surprises else 0
+
+
+def _check_notes(notes: Path, claim: str | None) -> None:
+    """Checks, before the tests run, that all of the table can be written after them."""
+    if claim is not None:
+        raise InputError(
+            f"--write-notes {notes}: with --claim {claim} its table would lose what every other "
+            "claim was checked on: leave --claim away"
+        )
+    if notes.is_dir() or not notes.parent.is_dir():
+        raise InputError(
+            f"--write-notes {notes}: it is a folder, or in none that exists: name a file, such as "
+            "proofs_notes/README.md in a checkout"
+        )

@@ -1,5 +1,6 @@
 """The command `pdai`. Imports JAX only in the commands that compute."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -33,7 +34,10 @@ Command = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parses the command line and runs the command; bad input exits with 2, in one message."""
+    """Parses the command line and runs the command; bad input exits with 2, in one message.
+
+    A full device exits with 1, in one message too.
+    """
     # Read when JAX is imported; what is set by the user stands.
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pdai"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
@@ -48,12 +52,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.OmitArgPrefixes),
         )
         command.run()
+        print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever reads, such as `head`, has enough; Python would say so once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever reads, such as `head`, has enough.
+        _abandon_stdout()
         sys.exit(1)
+    except OSError as error:
+        # Of a write, to stdout or to a file: what cannot be opened has a name.
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _abandon_stdout()
+        print(
+            "pdai: there is no space left for what is printed or written: free some; a training "
+            "goes on with --resume",
+            file=sys.stderr,
+        )
+        sys.exit(1)
+
+
+def _abandon_stdout() -> None:
+    """Drops what is not printed yet: Python would fail with it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -195,6 +195,7 @@ def estimated_report(
             f"FCS: p_T from {backward} backward trajectories a state; from half as many it is "
             f"{max(biases):+.4f} higher at most",
         ),
+        drawn=min(count, TOP_SAMPLES),
     )
     target = np.exp(log_rewards - log_rewards.max())
     return (

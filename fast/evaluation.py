@@ -41,7 +41,7 @@ class Figures:
         kl: `KL(pi || p_T)` in nats, or an upper bound of it; infinite if a state was missed.
         log_z: an estimate of `log Z`: the learned one, else the mean of `-f(tau)`, whose
             expectation is at most `log Z`.
-        best: the mean log reward of the 20 best states among 10,000 samples.
+        best: the mean log reward of the 20 best states among `Report.drawn` samples.
         top_found: how many of the best 0.5 % of terminals those samples contain.
     """
 
@@ -70,6 +70,7 @@ class Report:
         terminals: `|X|`, or None if not enumerated.
         top_count: how many terminals the best 0.5 % are, ties included.
         notes: what a reader of the figures must know.
+        drawn: how many samples the best states are looked for in.
     """
 
     learned: tuple[Figures, ...]
@@ -82,6 +83,7 @@ class Report:
     terminals: int | None = None
     top_count: int | None = None
     notes: tuple[str, ...] = ()
+    drawn: int = TOP_SAMPLES
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
@@ -224,6 +226,7 @@ def enumerated_report(
         terminals=len(target),
         top_count=len(top),
         notes=notes,
+        drawn=TOP_SAMPLES,
     )
 
 

@@ -1,5 +1,6 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from fast.loop import CHUNK, advance_to_end
 from fast.memory import compiled_bytes, out_of_memory
 from fast.meter import Meter, Probe
 from fast.objectives import TrainState
+from fast.options import check_seeds
 from fast.plotting import plot_runs
 from fast.policies import count_parameters
 from fast.records import read_json, save_law, write_json
@@ -38,6 +40,12 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
     setup = set_up(load_config(folder))
     check_tables(folder, setup.environment)
     return setup, *load_checkpoint(folder, setup.initial)
+
+
+def unfinished(setup: Setup, state: TrainState) -> str:
+    """At which step a run stands, if that is not its last; else ""."""
+    step, steps = int(state.step[0]), setup.config.steps
+    return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 
 
 def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report]:
@@ -123,17 +131,28 @@ class Sample(NamedTuple):
 def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     """Samples terminal states from the last checkpoint of a run, of its first seed.
 
+    Says to stderr if the run is not finished.
+
+    Args:
+        folder: the run folder.
+        count: how many.
+        seed: of the draw.
+
     Raises:
-        InputError: if the folder is not a run with a checkpoint, or `count` is not positive.
+        InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
+            `seed` is none of a training.
     """
     if count < 1:
         raise InputError(f"count is {count}, but must be at least 1")
+    check_seeds(seed, 1)
     with arithmetic(load_config(folder)):
         return _draw_samples(folder, count, seed)
 
 
 def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
     setup, state, _ = load_run(folder)
+    if stands := unfinished(setup, state):
+        print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
     policy = setup.policies(state)[0]
     if setup.enumeration is None:
         paths = forward_paths(policy, setup.environment, count, seed)

@@ -10,7 +10,7 @@ from rich.table import Table
 from fast.audit import Audit
 from fast.distributed.comparison import Comparison
 from fast.distributed.plan import DIRECT
-from fast.evaluation import FCS_BATCHES, FCS_SIZE, MEAN_BEST, TOP_SAMPLES, Figures, Report
+from fast.evaluation import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
 from reference.metrics import Estimate
 
 Cell = Callable[[Figures], "Estimate | float | int | None"]
@@ -92,7 +92,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         "log Z, nats" + ("" if report.log_z_is_learned else " (mean of log R p_B/p_F)"),
         lambda f: f.log_z,
     )
-    row(f"mean log reward of the best {MEAN_BEST} in {TOP_SAMPLES:,} samples", lambda f: f.best)
+    row(f"mean log reward of the best {MEAN_BEST} in {report.drawn:,} samples", lambda f: f.best)
     if report.top_count is not None:
         row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
 
@@ -121,7 +121,8 @@ def _estimate(value: Estimate | float, digits: int) -> str:
 
 def audit_table(audit: Audit) -> Table:
     """The certificate of an audit."""
-    table = Table(title=f"Audit in {audit.arithmetic}", show_header=False)
+    title = f"Audit in {audit.arithmetic}" + (audit.unfinished and f"; {audit.unfinished}")
+    table = Table(title=title, show_header=False)
     table.add_column()
     table.add_column(justify="right")
     rows = {

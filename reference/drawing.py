@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
@@ -20,6 +21,19 @@ Colouring = Literal["reward", "flow"]
 MAX_DRAWN = 400
 
 
+def check_picture(path: Path) -> None:
+    """Checks that the ending of a file names a format, so that no other file is written.
+
+    Raises:
+        InputError: if it does not.
+    """
+    if path.suffix.lower()[1:] not in FigureCanvasBase.filetypes:
+        raise InputError(
+            f"the picture cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
+            "must be that of a format, such as .png, .svg or .pdf"
+        )
+
+
 def draw(inspection: Inspection[Any], path: Path, colour: Colouring = "reward") -> None:
     """Writes a picture of the DAG to `path`; its ending chooses the format.
 
@@ -30,6 +44,7 @@ def draw(inspection: Inspection[Any], path: Path, colour: Colouring = "reward") 
         TooLargeError: if there are more than 400 states.
         InputError: if the picture cannot be written there.
     """
+    check_picture(path)
     dag = inspection.dag
     if len(dag.labels) > MAX_DRAWN:
         raise TooLargeError(

@@ -22,7 +22,7 @@ from fast.experiments.running import reproduce
 from fast.experiments.tables import compared, costs, header, rows, verdict
 from fast.experiments.trainings import description
 from fast.runs import load_config
-from fast.tasks import IsingConfig, LinesConfig
+from fast.tasks import IsingConfig, LinesConfig, Pho4Config
 from reference import InputError
 from verify.ledger import CLAIMS
 
@@ -302,13 +302,38 @@ def test_damaged_results_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "seeds", "message"),
-    [("tab:nothing", None, "'tab:nothing' is no table"), ("tab:sets", 0, "seeds is 0")],
+    [
+        ("tab:nothing", None, "'tab:nothing' is no table"),
+        ("tab:sets", 0, "seeds is 0"),
+        ("tab:sets", 3_000_000_000, "seeds is 3000000000, but must be at most 10,000"),
+    ],
 )
 def test_unknown_labels_and_no_seeds_are_refused(
     label: str, seeds: int | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         chosen(label, seeds, None, quick=False)
+
+
+def test_a_table_of_pho4_is_read_first_and_for_its_experiment_only(tmp_path: Path) -> None:
+    path = tmp_path / "pho4.npz"
+    for label in ("tab:sequences", "all"):
+        with pytest.raises(InputError, match=r"pho4.npz' cannot be read .*No such file"):
+            chosen(label, None, path, quick=True)
+    np.savez(path, score=np.arange(4, dtype=np.float32), alphabet="AC", length=2)
+    with pytest.raises(InputError, match=r"tab:sets has no row of PHO4; .*tab:sequences"):
+        chosen("tab:sets", None, path, quick=True)
+    (experiment,) = chosen("tab:sequences", None, path, quick=False)
+    trained = [cell.config for cell in experiment.runnable if cell.row == "PHO4"]
+    assert trained
+    assert all(isinstance(config, Pho4Config) and config.table == path for config in trained)
+
+
+def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "quick"):
+        with pytest.raises(InputError, match=rf"the folder '{out}' cannot be made \(.*--out"):
+            reproduce(tiny(), out, 1, lambda _: None)
 
 
 def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:

@@ -109,9 +109,29 @@ def test_pictures_that_would_be_unreadable_or_unwritable_are_refused(tmp_path: P
     with pytest.raises(TooLargeError, match="at most 400 are drawn"):
         draw(inspect_problem(Grid(16, 2)), tmp_path / "grid.png")
     small = inspect_problem(Grid(2, 2))
-    for path in (tmp_path / "grid.nonsense", tmp_path / "no" / "folder.png"):
+    for path in (tmp_path / "grid.nonsense", tmp_path / "no" / "folder.png", tmp_path / "grid"):
         with pytest.raises(InputError, match="cannot be written"):
             draw(small, path)
+    draw(small, tmp_path / "grid.PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["grid.PNG"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["inspect", "nowhere:It", "--draw"], ["plot", "nowhere", "--out"]]
+)
+def test_a_picture_without_a_format_is_refused_before_anything_is_read(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("p", ".", ".png", "p.nonsense"):
+        with pytest.raises(SystemExit) as stopped:
+            main([*arguments, name])
+        assert stopped.value.code == 2
+        assert f"the picture cannot be written to '{name}'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_problems_are_loaded_by_dotted_names() -> None:

@@ -87,7 +87,9 @@ def test_a_reward_that_is_not_positive_and_finite_is_refused(value: Any, message
 
 
 def test_a_problem_too_large_to_enumerate_says_how_far_it_got() -> None:
-    with pytest.raises(TooLargeError, match=r"Grid has more than 50 states \(stopped at depth"):
+    with pytest.raises(
+        TooLargeError, match=r"Grid has more than 50 states \(stopped .* inspect` --max-nodes"
+    ):
         enumerate_dag(Grid(16), max_nodes=50)
     with pytest.raises(TooLargeError, match=r"the lift has more than 30 states"):
         lift(enumerate_dag(Grid(4)), History(), max_nodes=30)
@@ -202,6 +204,7 @@ def write_table(path: Path, **arrays: Any) -> Path:
         ({"score": np.ones(4, np.float32)}, "all 1.0"),
         ({"score": np.array([1, "x", None, 2], object)}, "cannot be read"),
         ({"length": "two"}, "cannot be read"),
+        ({"alphabet": np.array([0, 1])}, r"cannot be read .*alphabet \(a string"),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
@@ -260,9 +263,12 @@ def test_a_damaged_table_is_refused_wherever_the_damage_is(tmp_path: Path) -> No
 
 
 def test_a_good_table_is_read(tmp_path: Path) -> None:
-    problem = TableSequences.load(write_table(tmp_path / "table.npz"), "append", 1)
-    assert problem.reward("CC") == 10
-    assert problem.reward("AA") == Fraction(1, 1000)
+    for alphabet in (np.array("AC"), np.array(["A", "C"]), np.array(["AC"])):
+        path = write_table(tmp_path / "table.npz", alphabet=alphabet)
+        problem = TableSequences.load(path, "append", 1)
+        assert problem.alphabet == "AC"
+        assert problem.reward("CC") == 10
+        assert problem.reward("AA") == Fraction(1, 1000)
 
 
 def test_children_may_be_given_as_a_set_or_by_an_iterator() -> None:

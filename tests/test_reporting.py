@@ -1,6 +1,7 @@
 """What is told at the end of a run, where numbers are infinite, beyond floats or bent by `p_B`."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,11 +43,17 @@ def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
         tv_kind="sampled",
         log_z=None,
         log_z_is_learned=False,
+        drawn=1_000,
     )
     console = Console(width=200)
     with console.capture() as shown:
         console.print(report_table(report))
     assert "infinite in 2 of 3" in shown.get()
+    assert "best 20 in 1,000 samples" in shown.get()
+    # Of before the number was stored.
+    older = {name: value for name, value in report.to_json().items() if name != "drawn"}
+    assert Report.from_json(older) == replace(report, drawn=10_000)
+    assert Report.from_json(report.to_json()) == report
 
 
 @pytest.mark.parametrize("scale", [Fraction(10) ** 400, Fraction(1, 10**400)])

@@ -1,5 +1,6 @@
 """Runs on disk: killed, resumed, damaged, foreign; and the command line end to end."""
 
+import errno
 import itertools
 import json
 import os
@@ -21,11 +22,15 @@ import pytest
 import fast.job
 import fast.loop
 from fast.audit import audit
+from fast.cli import main
+from fast.commands.look import Inspect
 from fast.files import alone_in
-from fast.job import complete, resume, train
+from fast.job import Sample, complete, draw_samples, resume, train
 from fast.loop import advance_to_end
 from fast.meter import Meter
-from fast.records import load_law, read_metrics
+from fast.records import load_law, read_json, read_metrics, save_law
+from fast.stochastic.job import resume_stochastic
+from fast.tables import audit_table
 from fast.tasks import LinesConfig
 from reference import InputError
 
@@ -98,6 +103,62 @@ def test_samples_are_states_with_their_rewards(finished: Path) -> None:
     assert len(lines) == 50
     assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in lines)
     assert pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
+    for seed in (-1, 2**31, 2**64):
+        with pytest.raises(InputError, match=f"seed is {seed} .* must be at least 0 and below"):
+            draw_samples(Path(run), 1, seed)
+
+
+def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = ["a\tb", "c\nd", "e\\tf", "π g"]
+    monkeypatch.setattr(fast.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
+    main(["sample", "run"])
+    rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
+    assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
+
+
+def test_looking_at_an_unfinished_run_says_where_it_stands(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, cut = finished / "runs" / "lines-gru-0", tmp_path / "cut"
+    shutil.copytree(whole, cut)
+    config = json.loads((cut / "config.json").read_text())
+    (cut / "config.json").write_text(json.dumps({**config, "steps": 4000}))
+    (cut / "report.json").unlink()
+    for run, said in ((whole, ""), (cut, "step 400 of 4,000, unfinished")):
+        found = audit(run)
+        assert found.unfinished == said
+        assert str(audit_table(found).title).endswith(said or "exact rationals")
+        draw_samples(run, 1, 0)
+        assert capsys.readouterr().err == (said and f"the run {str(run)!r} is at {said}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_device_is_told_in_one_line(finished: Path) -> None:
+    run = str(finished / "runs" / "lines-gru-0")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for arguments in (["inspect", "reference.problems:Grid"], ["sample", run, "--count", "2000"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                command(*arguments), env=environment, stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 1
+        assert re.fullmatch(r"pdai: there is no space left for .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EIO, "bad"), OSError(errno.ENOSPC, "full", "runs/a")]
+)
+def test_other_errors_of_the_system_are_not_taken_for_it(
+    error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Inspect) -> None:
+        raise error
+
+    monkeypatch.setattr(Inspect, "run", fail)
+    with pytest.raises(OSError, match=str(error.strerror)):
+        main(["inspect", "reference.problems:Grid"])
 
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
@@ -316,10 +377,45 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
         (tmp_path / "law.npz").write_bytes(content)
         with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
             load_law(tmp_path)
+    right = np.full((1, 3), 1 / 3)
+    for learned, target in (
+        (right[0], right[0]),
+        (right, right),
+        (right, np.ones(2)),
+        (right[:0], right[0]),
+        (right[:, :0], right[0][:0]),
+        (0 * right, right[0]),
+        (right, 0 * right[0]),
+        (right - 1, right[0]),
+        (right * np.nan, right[0]),
+        (right * np.inf, right[0]),
+        (right.astype(str), right[0]),
+    ):
+        save_law(tmp_path, learned, target)
+        with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
+            load_law(tmp_path)
+    save_law(tmp_path, right, right[0])
+    assert np.array_equal(load_law(tmp_path)[0], right)
     metrics = (original / "metrics.jsonl").read_bytes().splitlines(keepends=True)
-    metrics[3] = metrics[3].replace(b'"', b"\xff")
-    (tmp_path / "metrics.jsonl").write_bytes(b"".join(metrics))
-    assert read_metrics(tmp_path) == read_metrics(original)[:3]
+    lines = (b"5", b"[]", b'{"foo": 5}', b'{"step": "1"}', b'{"step": 1, "tv": "a"}')
+    lines += (b'{"step": 1, "tv": ["a"]}', b'{"step": 1, "loss": 0.5}')
+    for damaged in (metrics[3].replace(b'"', b"\xff"), *(line + b"\n" for line in lines)):
+        (tmp_path / "metrics.jsonl").write_bytes(b"".join([*metrics[:3], damaged, *metrics[4:]]))
+        assert read_metrics(tmp_path) == read_metrics(original)[:3]
+
+
+def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").touch()
+    message = r"has no config.json, as it is an experiment of `pdai distribute` or `pdai stream`, "
+    for look in (audit, resume, resume_stochastic):
+        with pytest.raises(InputError, match=message + "whose runs are the folders in it"):
+            look(tmp_path)
+    with pytest.raises(InputError, match=r"no plan\.json, so it is not a run folder of `pdai dist"):
+        read_json(tmp_path / "runs" / "plan.json")
+    with pytest.raises(InputError, match="not a run folder of `pdai train`: give the folder"):
+        resume(tmp_path / "runs")
+    with pytest.raises(InputError, match="not a run folder of `pdai stochastic`: give the folder"):
+        resume_stochastic(tmp_path / "runs")
 
 
 @pytest.mark.parametrize(

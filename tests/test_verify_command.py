@@ -4,10 +4,15 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from fast.claims import check_claims
+from reference import InputError
 from verify.report import Finding
+
+ROOT = Path(__file__).parent.parent
 
 
 def verify(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,6 +41,31 @@ def test_an_empirical_claim_has_no_test_and_is_no_surprise() -> None:
     done = verify("--claim", "cyclic")
     assert done.returncode == 0, done.stderr
     assert "empirical" in done.stdout
+
+
+def test_notes_that_would_lose_claims_or_have_no_folder_are_refused_before_any_check(
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text("| kept |\n")
+    refused = verify("--claim", "eq:marginal", "--write-notes", str(notes))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("pdai: --write-notes")
+    assert "leave --claim away" in refused.stderr
+    assert refused.stdout == ""
+    assert notes.read_text() == "| kept |\n"
+    for path in (tmp_path / "no" / "notes.md", tmp_path):
+        with pytest.raises(InputError, match="name a file"):
+            check_claims(None, exhaustive=False, as_json=False, notes=path)
+
+
+def test_notes_are_begun_where_there_are_none(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    command = [sys.executable, "-m", "pytest", "verify/test_trees.py", "-k", "nothing"]
+    command += ["--ledger-notes", str(notes), "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    assert "| [prop:markovian](" in notes.read_text()
 
 
 @pytest.mark.parametrize(

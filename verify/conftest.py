@@ -79,9 +79,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         Path(path).write_text(ledger_json(found, claims) + "\n")
     if path := config.getoption("--ledger-notes"):
         checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
-        lines = Path(path).read_text().splitlines(keepends=True)
+        notes = Path(path)
+        lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
         kept = "".join(line for line in lines if not line.startswith("| "))
-        Path(path).write_text(kept + markdown(checked))
+        notes.write_text(kept + markdown(checked))
     if found or wanted:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))

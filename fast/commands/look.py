@@ -29,21 +29,31 @@ class AuditRun:
 
 @dataclass(frozen=True)
 class SampleRun:
-    """Draw samples from a trained run: one state per line, with its log reward in nats."""
+    """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
+
+    What of a state cannot be printed, and a backslash, is escaped as in Python.
+    """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The folder that `pdai train` printed."""
     count: int = 10
     """How many samples."""
     seed: int = 0
-    """Random seed."""
+    """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
 
     def run(self) -> None:
         """Samples, and prints tab-separated lines to stdout."""
         from fast.job import draw_samples
 
         for sample in draw_samples(self.run_folder, self.count, self.seed):
-            print(f"{sample.state}\t{sample.log_reward:.6f}")
+            print(f"{_escaped(str(sample.state))}\t{sample.log_reward:.6f}")
+
+
+def _escaped(text: str) -> str:
+    """A text on one line and without tabs, that no other text becomes."""
+    return "".join(
+        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 @dataclass(frozen=True)
@@ -58,9 +68,11 @@ class PlotRuns:
     def run(self) -> None:
         """Draws the figure."""
         from fast.plotting import plot_runs
+        from reference.drawing import check_picture
 
         if not self.run_folders:
             raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
+        check_picture(self.out)
         plot_runs(self.run_folders, self.out)
         print(f"plot: {self.out}")
 
@@ -85,9 +97,11 @@ class Inspect:
         """Inspects, and prints a table to stdout."""
         from rich.table import Table
 
-        from reference.drawing import draw
+        from reference.drawing import check_picture, draw
         from reference.inspection import inspect_problem, load_problem
 
+        if self.draw is not None:
+            check_picture(self.draw)
         inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
         table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
         for name, value in inspection.rows().items():

@@ -20,7 +20,8 @@ class Verify:
     json: bool = False
     """Print the ledger as JSON to stdout, and all else to stderr."""
     write_notes: tyro.conf.DisallowNone[Path | None] = None
-    """Write the ledger's table to this file: proofs_notes/README.md in a checkout."""
+    """Write the ledger's table to this file: proofs_notes/README.md in a checkout. It is of all
+    claims, so not with --claim."""
 
     def run(self) -> None:
         """Runs the tests of the claims."""

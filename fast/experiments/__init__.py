@@ -28,7 +28,11 @@ from fast.experiments import (
     walks,
 )
 from fast.experiments.base import Experiment
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
+from reference.problems import TableSequences
+
+# Each is trained: more are a slip of the hand, and a list of them fills the memory.
+MAX_SEEDS = 10_000
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.label: experiment
@@ -71,15 +75,24 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
         quick: whether only to show that they run.
 
     Raises:
-        InputError: if there is no such label, or no seed.
+        InputError: if there is no such label, no seed or too many, or the table of PHO4 cannot be
+            read or is not asked for.
     """
     if label != "all" and label not in EXPERIMENTS:
         raise InputError(
             f"{label!r} is no table or figure that is made again: choose from {[*EXPERIMENTS]} or "
             "all"
         )
-    if seeds is not None and seeds < 1:
-        raise InputError(f"seeds is {seeds}, but must be at least 1")
+    if seeds is not None:
+        check_integer(label, "seeds", seeds, 1, most=MAX_SEEDS)
+    if pho4 is not None:
+        if label not in ("tab:sequences", "all"):
+            raise InputError(
+                f"--pho4 {pho4}: {label} has no row of PHO4; leave it away, or make tab:sequences "
+                "or all"
+            )
+        # Read once more where it is trained on, which may be hours later.
+        TableSequences.pho4(pho4)
     found = []
     for name in EXPERIMENTS if label == "all" else [label]:
         experiment = EXPERIMENTS[name]

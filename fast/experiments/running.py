@@ -55,9 +55,14 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
         say: is told of each run that is done.
 
     Raises:
-        InputError: if a process died.
+        InputError: if a process died, or the folder cannot be made.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {str(out)!r} cannot be made ({error.strerror}): choose another with --out"
+        ) from None
     path = out / f"{experiment.slug}.json"
     stored = load(path)
     runs = wanted(experiment, stored)

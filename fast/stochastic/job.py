@@ -93,7 +93,7 @@ def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
         InputError: if the folder is not such a run, or the run is finished, or another process
             trains it.
     """
-    config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    config = _load_config(folder)
     with alone_in(folder):
         if (folder / "report.json").is_file():
             raise InputError(
@@ -114,7 +114,7 @@ def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticRepor
     folder = config.folder()
     if not folder.exists():
         return train_stochastic(config)
-    found = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
+    found = _load_config(folder)
     if to_json(found) != to_json(config):
         raise InputError(
             f"{str(folder)!r} holds another run than is asked for: move it away, or choose another "
@@ -123,6 +123,11 @@ def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticRepor
     if (folder / "report.json").is_file():
         return folder, StochasticReport.from_json(read_json(folder / "report.json"))
     return resume_stochastic(folder)
+
+
+def _load_config(folder: Path) -> StochasticConfig:
+    path = folder / "config.json"
+    return from_json(read_json(path, made_by="`pdai stochastic`"), str(path))
 
 
 def stochastic_table(report: StochasticReport) -> Table:

@@ -56,7 +56,8 @@ class Pho4Config(TrainConfig):
 
     table: Path = Path("pho4_10mer.npz")
     """NumPy archive with `score`, the free energies (float32) of all 1,048,576 10-mers in the order
-    of their digits in base 4, `alphabet`, its letters in the order of the digits, and `length`."""
+    of their digits in base 4, `alphabet`, its letters in the order of the digits (one string, or an
+    array of letters), and `length`."""
     build: Build = "append"
     """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
     exponent: int = 3

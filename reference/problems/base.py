@@ -83,7 +83,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
                 raise TooLargeError(
                     f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
                     f"depth {depth}), too many to enumerate: use a smaller instance, or raise "
-                    "`max_nodes` (--max-states on the command line)"
+                    "`max_nodes` (on the command line --max-states, of `pdai inspect` --max-nodes)"
                 )
     return numbered_dag(states, rows, initial=problem.initial)
 

@@ -47,13 +47,13 @@ class TableSequences(Sequences):
         try:
             # Opened here: of a damaged archive, NumPy would not close the file.
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                alphabet, length = str(archive["alphabet"]), int(archive["length"])
-                scores = archive["score"]
+                alphabet = "".join(archive["alphabet"].ravel().tolist())
+                length, scores = int(archive["length"]), archive["score"]
         except DAMAGED_ARCHIVE as error:
             raise InputError(
                 f"the table {str(path)!r} cannot be read ({str(error) or type(error).__name__}): "
-                "give a NumPy .npz archive with the arrays score (float32), alphabet (a string) "
-                "and length (an integer)"
+                "give a NumPy .npz archive with the arrays score (float32), alphabet (a string, "
+                "such as 'ACGT', or an array of its letters) and length (an integer)"
             ) from None
         return cls(alphabet, length, build, scores, exponent)
 

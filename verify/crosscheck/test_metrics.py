@@ -243,6 +243,7 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     # Half of the samples: half of the backward trajectories.
     half, _, _ = estimated_report([exact.policy], None, environment, form, SEED, count // 2)
     assert half.method == "2,000 trajectories each way"
+    assert (report.drawn, half.drawn) == (4_000, 2_000)
     assert half.notes[0].startswith("FCS: p_T from 32 backward trajectories a state")
     # Control: the two policies have different figures.
     first, second = report.learned[0].tv, report.uniform.tv
@@ -299,6 +300,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
         assert figures.best == pytest.approx(statistics.fmean(best), rel=1e-12)
         top = [x for x in ranked if reward[x] >= reward[ranked[3]]]
         assert report.top_count == len(top)
+        assert report.drawn == 60
         assert figures.top_found == len(seen & set(top))
         minus_f = [
             reward[x] - f + b
