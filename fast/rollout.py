@@ -163,6 +163,8 @@ def draw_action(
     if not isinstance(epsilon, float) or epsilon != 0.0:
         p = (1 - epsilon) * p + epsilon * mask / mask.sum(-1, keepdims=True)
     p = jnp.where(mask, p, 0.0)
+    # Logits below those of masked actions leave nothing, as when an untrained latent overflows.
+    p = jnp.where((p.sum(-1) == 0)[:, None], mask, p)
     # On a CPU a loop over the actions is several times as fast as `cumsum`, elsewhere much slower.
     chosen: Array = lax.platform_dependent(
         p, draw * p.sum(-1), cpu=_invert_by_loop, default=_invert_by_cumsum

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from fast.objectives import Sampler, TrainState, draw_batch
+from fast.policies import masked_log_softmax
 from fast.rollout import (
     ON_POLICY,
     Exploration,
@@ -77,11 +78,14 @@ def test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies() 
         assert invert(rows[:, ::-1], jnp.array(levels)).tolist() != actions
 
 
-def test_a_policy_that_is_not_a_number_takes_legal_actions() -> None:
+def test_a_policy_that_overflows_takes_legal_actions() -> None:
     mask = jnp.array([[False, True, True, False], [False, False, True, False]])
-    drawn = draw_action(jnp.full((2, 4), jnp.nan), mask, jnp.array([0.0, 0.9]), ON_POLICY)
+    for value in (jnp.nan, -1e20):
+        log_p = masked_log_softmax(jnp.full((2, 4), value), mask)
+        drawn = draw_action(log_p, mask, jnp.array([0.0, 0.9]), ON_POLICY)
+        assert all(bool(mask[row, action]) for row, action in enumerate(drawn.tolist()))
     p = jnp.where(mask, jnp.nan, 0.0)
-    for actions in (drawn, *(invert(p, jnp.nan * p[:, 1]) for invert in INVERSIONS)):
+    for actions in (invert(p, jnp.nan * p[:, 1]) for invert in INVERSIONS):
         assert all(bool(mask[row, action]) for row, action in enumerate(actions.tolist()))
 
 
