@@ -53,7 +53,7 @@ class Additive(Generic[S]):
         step = self.phi(state, latent)
         try:
             return latent + step
-        except TypeError as error:
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise InputError(
                 f"Additive: phi({state!r}, {latent!r}) is {step!r}, which cannot be added to the "
                 f"latent ({error}): return a value of the latent's type"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import reference
@@ -154,6 +154,8 @@ def test_an_accepted_policy_is_one(values: list[float]) -> None:
 
 @hard
 @given(GARBAGE, GARBAGE)
+@example(np.float32(1.0), (None, ()))
+@example(10**400, 0j)
 def test_lifts_by_any_dynamics_are_lifts_or_refused(value: Any, initial: Any) -> None:
     dynamics = [
         Additive(lambda state, latent: value, initial),

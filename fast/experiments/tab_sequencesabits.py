@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from fast.experiments.base import Cell, Experiment, Quoted, cells
-from fast.experiments.models import MODELS
+from fast.experiments.models import MODELS, WITHOUT_PRINTED
 from fast.tasks import BitsConfig
 
 COMMON = BitsConfig(word=4, parameters=10_000, steps=2_000, evaluations=4)
+LARGER = replace(COMMON, length=32, steps=10_000, parameters=60_000)
 PAPER = {
     16: (Quoted(0.025, 0.001), Quoted(0.001, 0.000)),
     32: (Quoted(0.057, 0.001), Quoted(0.002, 0.000)),
@@ -20,6 +21,7 @@ def _cells() -> tuple[Cell, ...]:
         config = replace(COMMON, length=length, parameters=20_000 if length == 64 else 10_000)
         found += cells(f"{length} bits, c = 3", config, MODELS, paper)
         found += cells(f"{length} bits, c = 20", replace(config, exponent=20), MODELS)
+    found += cells("32 bits, c = 3, 10,000 steps, 60,000 parameters", LARGER, WITHOUT_PRINTED)
     return tuple(found)
 
 
