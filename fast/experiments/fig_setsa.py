@@ -30,12 +30,11 @@ EXPERIMENT = Experiment(
         *cells("GRU+", COMMON, _models(GRU_PLUS), probe="memory"),
     ),
     finding=(
-        "Reproduced: with a p_B of the state, uniform or learned, the KL falls to 0 in the end, "
-        "with the SRWM after it has risen; with one that reads the latent it stays (0.004 to "
-        "0.058 with the SRWM). With GRU+ a p_B that reads the latent could depend on the path and "
-        "hardly learns to: what stays is some twenty times that of a uniform p_B, and of no "
-        "account. A p_B that reads the latent is not normalised over lifted states, and bends the "
-        "target (N7)."
+        "Reproduced: with a p_B of the state, uniform or learned, the KL rises and then falls to "
+        "0; with one that reads the latent it stays (0.004 to 0.058 with the SRWM). With GRU+ a "
+        "p_B that reads the latent could depend on the path and hardly learns to: what stays is "
+        "some twenty times that of a uniform p_B, and of no account. A p_B that reads the latent "
+        "is not normalised over lifted states, and bends the target (N7)."
     ),
     draw="probe",
     compared=("p_B reads the latent", "uniform p_B"),
