@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from fast.bridge import Enumeration, enumerate_environment
+from fast.bridge import Enumeration, decode_all, enumerate_environment
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import check_types, encode_all
 from reference.errors import InputError
@@ -244,9 +244,7 @@ def _check_random_terminals(facts: _Facts, environment: AbstractEnvironment[Any]
     dag = facts.enumeration.dag
     terminals = {dag.labels[x] for x in dag.terminals}
     keys = jax.random.split(jax.random.key(0), DRAWS)
-    drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(environment.random_terminal))(keys))
-    states = [jax.tree.map(lambda leaf, i=i: leaf[i], drawn) for i in range(DRAWS)]
-    met = {environment.decode(state) for state in states}
+    met = set(decode_all(environment, jax.jit(jax.vmap(environment.random_terminal))(keys)))
     for label in met - terminals:
         raise InputError(
             f"{facts.name}: random_terminal() gives {label!r}, which is no terminal state: draw "

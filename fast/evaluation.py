@@ -226,7 +226,6 @@ def enumerated_report(
         terminals=len(target),
         top_count=len(top),
         notes=notes,
-        drawn=TOP_SAMPLES,
     )
 
 

@@ -42,15 +42,19 @@ def build_environment(config: TrainConfig, problem: Any) -> AbstractEnvironment[
     return make_environment(problem, config.encoding)
 
 
+def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
+    """The checksum of a problem of the user's own, enumerated into tables; None of others."""
+    return environment.digest() if isinstance(environment, TabularEnvironment) else None
+
+
 def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
     """Checks that a problem of the user's own is, number by number, what a run was trained on.
 
     Raises:
         InputError: if it is not: the numbers of its states would mean others.
     """
-    if not isinstance(environment, TabularEnvironment):
-        return
-    if read_json(folder / "meta.json").get("tables") not in (None, environment.digest()):
+    digest = tables_digest(environment)
+    if digest is not None and read_json(folder / "meta.json").get("tables") not in (None, digest):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "

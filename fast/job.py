@@ -10,11 +10,10 @@ import jax
 
 from fast.checkpoints import last_state, load_checkpoint
 from fast.config import TrainConfig
-from fast.environments import TabularEnvironment
 from fast.estimates import forward_paths
 from fast.evaluation import Report
 from fast.files import alone_in
-from fast.given import arithmetic, check_tables
+from fast.given import arithmetic, check_tables, tables_digest
 from fast.laws import sample_terminals
 from fast.loop import CHUNK, advance_to_end
 from fast.memory import compiled_bytes, out_of_memory
@@ -62,9 +61,7 @@ def train(config: TrainConfig, probe: Probe | None = None) -> tuple[Path, Report
     with arithmetic(config):
         setup = set_up(config)
         parameters = count_parameters(setup.policies(setup.initial)[0])
-        environment = setup.environment
-        tables = environment.digest() if isinstance(environment, TabularEnvironment) else None
-        folder = create_run(config, parameters, tables)
+        folder = create_run(config, parameters, tables_digest(setup.environment))
         with alone_in(folder):
             return folder, _continue(folder, setup, probe)
 

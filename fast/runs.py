@@ -1,7 +1,7 @@
 """Run folders: what is in them, and how one begins.
 
 config.json      what was asked for
-meta.json        versions, device, commit, seeds, parameter count
+meta.json        versions, device, commit, seeds, parameter count, checksum of tables
 metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
