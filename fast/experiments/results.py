@@ -32,7 +32,7 @@ class Run:
         seed: of the training.
         config: what was trained, without what depends on the machine.
         parameters: trained numbers.
-        seconds: of training alone.
+        seconds: of training, and of compiling it, which a process does for its first seed.
         learned: the figures of `fast.evaluation.Figures`, as plain data.
         uniform: those of the untrained policy that is uniform.
         exact: those of exact sampling, or None.
