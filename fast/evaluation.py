@@ -67,10 +67,10 @@ class Report:
             the distance between terminal laws; or "unknown".
         log_z: the true `log Z`, or None.
         log_z_is_learned: whether the learned `log_z` is a parameter or a flow.
+        drawn: how many samples the best states are looked for in.
         terminals: `|X|`, or None if not enumerated.
         top_count: how many terminals the best 0.5 % are, ties included.
         notes: what a reader of the figures must know.
-        drawn: how many samples the best states are looked for in.
     """
 
     learned: tuple[Figures, ...]
@@ -80,10 +80,10 @@ class Report:
     tv_kind: str
     log_z: float | None
     log_z_is_learned: bool
+    drawn: int
     terminals: int | None = None
     top_count: int | None = None
     notes: tuple[str, ...] = ()
-    drawn: int = TOP_SAMPLES
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
@@ -107,7 +107,9 @@ class Report:
             return Figures(**values)
 
         known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in data.items() if name in known}
+        # Reports of before the number was stored are of so many.
+        values: dict[str, Any] = {"drawn": 10_000}
+        values |= {name: value for name, value in data.items() if name in known}
         values["learned"] = tuple(map(figures, values["learned"]))
         values["uniform"] = figures(values["uniform"])
         values["exact"] = values["exact"] and figures(values["exact"])
@@ -223,6 +225,7 @@ def enumerated_report(
         tv_kind="sampled" if samples else "exact",
         log_z=enumeration.log_z,
         log_z_is_learned=learned_log_z is not None,
+        drawn=TOP_SAMPLES,
         terminals=len(target),
         top_count=len(top),
         notes=notes,
