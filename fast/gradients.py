@@ -69,7 +69,7 @@ def evaluate_with_pullback(
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         def weighted(cut: int) -> Callable[[Policy, Trajectories, Array], Policy]:
             def value(arrays: Policy, some: Trajectories, weights: Array) -> Array:
-                return jnp.sum(weights[:, :, :cut] * terms(arrays, _until(some, cut)))
+                return jnp.sum(weights[:, :, :cut] * terms(arrays, _from_to(some, 0, cut)))
 
             return jax.grad(value)
 
@@ -89,12 +89,12 @@ def evaluate_with_pullback(
     return as_steps(trajectories, known), pullback
 
 
-def _until(trajectories: Trajectories, time: int) -> Trajectories:
-    """Their first steps: all of them, if they have no more."""
+def _from_to(trajectories: Trajectories, start: int, stop: int) -> Trajectories:
+    """Some of their steps."""
     return trajectories._replace(
-        states=jax.tree.map(lambda leaf: leaf[:, : time + 1], trajectories.states),
-        actions=trajectories.actions[:, :time],
-        active=trajectories.active[:, :time],
+        states=jax.tree.map(lambda leaf: leaf[:, start : stop + 1], trajectories.states),
+        actions=trajectories.actions[:, start:stop],
+        active=trajectories.active[:, start:stop],
     )
 
 
@@ -124,14 +124,24 @@ def _by_blocks(
     goes with the length of the trajectories and not with the horizon.
     """
     batch, time = trajectories.actions.shape
-    whole = batch * time
-    size = min(BLOCK, whole if environment.is_graded else max(SMALLEST, whole // 8), whole)
-    rows = rows_of(trajectories)
-    active = trajectories.active.reshape(-1)
-    count = active.sum()
-    padded = -(-batch * time // size) * size
-    (order,) = jnp.nonzero(active, size=padded, fill_value=batch * time)
+    first, rest = _from_to(trajectories, 0, 1), _from_to(trajectories, 1, time)
+    whole = batch * (time - 1)
+    size = min(whole, max(SMALLEST, whole // 8))
+    if environment.is_graded or size > BLOCK:
+        # As equal as can be: the last block is not padded much.
+        size = -(-whole // max(1, -(-whole // BLOCK)))
+    rows = rows_of(rest)
+    count = rest.active.sum()
+    padded = -(-whole // size) * size if whole else 0
+    (order,) = jnp.nonzero(rest.active.reshape(-1), size=padded, fill_value=whole)
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+    def first_terms(arrays: Policy) -> Array:
+        full: Policy = eqx.combine(arrays, static)
+        # All in the same state: one row, whose derivatives are summed before they go back.
+        outputs = full.network.evaluate((), environment.observe(environment.initial()))
+        outputs = jnp.broadcast_to(outputs, (batch, *outputs.shape))
+        return row_terms(full, environment, rows_of(first), outputs)
 
     def terms(arrays: Policy, start: Array) -> tuple[Array, Array]:
         chosen = lax.dynamic_slice(order, (start,), (size,))
@@ -147,32 +157,31 @@ def _by_blocks(
 
     start = jnp.zeros((), order.dtype)
     known = _known_terms(policy, environment, trajectories, log_p_f)
-    if known is not None:
-        values = known.reshape(3, -1)
-    else:
-        kind = jax.eval_shape(lambda: terms(arrays, start))[0].dtype
-        _, values = lax.while_loop(
-            lambda carry: carry[0] < count, forward, (start, jnp.zeros((3, batch * time), kind))
-        )
+    if known is None:
+        at_start = first_terms(arrays)
+        values = jnp.zeros((3, whole), at_start.dtype)
+        if whole:
+            _, values = lax.while_loop(lambda carry: carry[0] < count, forward, (start, values))
+        known = jnp.concatenate([at_start[..., None], values.reshape(3, batch, time - 1)], -1)
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
-        weights = jnp.where(trajectories.active, derivative, 0.0).reshape(3, -1)
+        weights = jnp.where(trajectories.active, derivative, 0.0)
+        later = weights[..., 1:].reshape(3, -1)
 
         def backward(carry: tuple[Array, Policy]) -> tuple[Array, Policy]:
             start, total = carry
 
             def weighted(arrays: Policy) -> Array:
                 found, chosen = terms(arrays, start)
-                return jnp.sum(found * weights.at[:, chosen].get(mode="fill", fill_value=0.0))
+                return jnp.sum(found * later.at[:, chosen].get(mode="fill", fill_value=0.0))
 
             return start + size, jax.tree.map(jnp.add, total, jax.grad(weighted)(arrays))
 
-        total: Policy
-        _, total = lax.while_loop(
-            lambda carry: carry[0] < count,
-            backward,
-            (start, jax.tree.map(jnp.zeros_like, arrays)),
+        total: Policy = jax.grad(lambda arrays: jnp.sum(first_terms(arrays) * weights[..., 0]))(
+            arrays
         )
+        if whole:
+            _, total = lax.while_loop(lambda carry: carry[0] < count, backward, (start, total))
         return total
 
-    return as_steps(trajectories, values.reshape(3, batch, time)), pullback
+    return as_steps(trajectories, known), pullback

@@ -76,13 +76,9 @@ def sample_trajectories(
     """
     each = jax.vmap
 
-    def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
-        state, observation, latent, active = carry
+    def take(carry: Any, outputs: Array, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
+        state, _, latent, active = carry
         mask = each(environment.mask)(state)
-        if policy.is_markovian and skip_ended and not environment.is_graded:
-            outputs = _evaluate_where(active, policy, observation)
-        else:
-            outputs = policy.network.evaluate(latent, observation)
         log_p = policy.log_p_f(outputs, mask)
         action = draw_action(log_p, mask, draw, exploration)
         taken = jnp.take_along_axis(log_p, action[:, None], -1)[:, 0]
@@ -94,15 +90,26 @@ def sample_trajectories(
         step = (following, action, active, jnp.where(active, taken, 0.0))
         return (following, seen, latent, still), step
 
+    def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
+        _, observation, latent, active = carry
+        if policy.is_markovian and skip_ended and not environment.is_graded:
+            outputs = _evaluate_where(active, policy, observation)
+        else:
+            outputs = policy.network.evaluate(latent, observation)
+        return take(carry, outputs, draw)
+
+    # All trajectories are in the same state first: one row says what the policy does there.
     batch = draws.shape[1]
-    start = _repeat(environment.initial(), batch)
-    carry = (
-        start,
-        each(environment.observe)(start),
-        policy.network.initial((batch,)),
-        jnp.ones(batch, bool),
+    initial = environment.initial()
+    alone = environment.observe(initial)
+    outputs = policy.network.evaluate(policy.network.initial(), alone)
+    start, observation, outputs = _repeat((initial, alone, outputs), batch)
+    carry = (start, observation, policy.network.initial((batch,)), jnp.ones(batch, bool))
+    carry, first = take(carry, outputs, draws[0])
+    (final, *_), rest = _scan(environment, move, carry, draws[1:])
+    later, actions, active, log_p_f = jax.tree.map(
+        lambda a, b: jnp.concatenate([a[None], b]), first, rest
     )
-    (final, *_), (later, actions, active, log_p_f) = _scan(environment, move, carry, draws)
     states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, later)
     log_reward = each(environment.log_reward)(final)
     drawn = Trajectories(states, actions, active, final, log_reward)
@@ -229,8 +236,9 @@ def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: A
     """`lax.scan`, which leaves the rest out once all trajectories of a batch have ended."""
     if environment.is_graded:
         return lax.scan(move, carry, draws)
+    one = jax.eval_shape(lambda: jnp.zeros(draws.shape[1:], draws.dtype))
     padding = jax.tree.map(
-        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(move, carry, draws[0])[1]
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(move, carry, one)[1]
     )
 
     def move_or_rest(carry: Any, draw: Any) -> Any:

@@ -197,7 +197,7 @@ FAULTS = (
         "In sampling, W is updated with the state before the step instead of the one after.",
         "fast/rollout.py",
         "latent = policy.network.advance(latent, seen)",
-        "latent = policy.network.advance(latent, observation)",
+        "latent = policy.network.advance(latent, each(environment.observe)(state))",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
     ),
     Fault(
@@ -270,8 +270,16 @@ FAULTS = (
         "last-block-dropped",
         "The last block of rows, which is not full, is left out of the gradient.",
         "fast/gradients.py",
-        "            lambda carry: carry[0] < count,\n            backward,\n",
-        "            lambda carry: carry[0] + size <= count,\n            backward,\n",
+        "lambda carry: carry[0] < count, backward,",
+        "lambda carry: carry[0] + size <= count, backward,",
+        f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
+    ),
+    Fault(
+        "first-step-of-one-trajectory",
+        "The first step, one row for all trajectories, counts for one of them.",
+        "fast/gradients.py",
+        "jnp.sum(first_terms(arrays) * weights[..., 0])",
+        "jnp.sum((first_terms(arrays) * weights[..., 0])[:, :1])",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
     ),
     Fault(
