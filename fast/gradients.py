@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -11,8 +12,9 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from fast.environments import AbstractEnvironment
+from fast.networks import Products
 from fast.policies import Policy
-from fast.rollout import Trajectories
+from fast.rollout import Known, Trajectories
 from fast.steps import Steps, as_steps, evaluate, row_terms, rows_of
 
 # Rows per block: enough for fast matrix products. Between the two, an eighth of the batch, so that
@@ -31,7 +33,7 @@ def evaluate_with_pullback(
     policy: Policy,
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
-    log_p_f: Float[Array, "batch time"] | None = None,
+    known: Known | None = None,
     *,
     skip_ended: bool = True,
 ) -> tuple[Steps, Pullback]:
@@ -41,21 +43,24 @@ def evaluate_with_pullback(
         policy: the policy.
         environment: the state graph.
         trajectories: a batch.
-        log_p_f: of their actions, if known from sampling: spares a Markovian policy one of two
-            evaluations, and lets others go group by group.
+        known: what sampling found out: spares evaluations, and lets policies that are not Markovian
+            go group by group.
         skip_ended: whether these groups are cut where their trajectories have ended. Inside `vmap`
             that is slower, as there all branches are taken.
     """
     if policy.is_markovian:
-        return _by_blocks(policy, environment, trajectories, log_p_f)
+        return _by_blocks(policy, environment, trajectories, known)
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+    products = () if known is None or policy.p_b == "lifted" else known.products
 
-    def terms(arrays: Policy, some: Trajectories) -> Float[Array, "3 rows time"]:
-        return jnp.stack(evaluate(eqx.combine(arrays, static), environment, some)[:3])
+    def terms(
+        arrays: Policy, some: Trajectories, products: Products
+    ) -> Float[Array, "3 rows time"]:
+        return jnp.stack(evaluate(eqx.combine(arrays, static), environment, some, products)[:3])
 
-    known = _known_terms(policy, environment, trajectories, log_p_f)
-    if known is None:
-        found, pull = jax.vjp(lambda arrays: terms(arrays, trajectories), arrays)
+    values = _known_terms(policy, environment, trajectories, known)
+    if values is None:
+        found, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, products), arrays)
         return as_steps(trajectories, found), lambda derivative: pull(derivative)[0]
     batch, time = trajectories.actions.shape
     share = math.gcd(batch, GROUP)
@@ -67,18 +72,23 @@ def evaluate_with_pullback(
         cuts = sorted({-(-time * part // 4) for part in (1, 2, 3, 4)})
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
-        def weighted(cut: int) -> Callable[[Policy, Trajectories, Array], Policy]:
-            def value(arrays: Policy, some: Trajectories, weights: Array) -> Array:
-                return jnp.sum(weights[:, :, :cut] * terms(arrays, _from_to(some, 0, cut)))
+        def weighted(cut: int) -> Callable[[Policy, Trajectories, Products, Array], Policy]:
+            def value(
+                arrays: Policy, some: Trajectories, products: Products, weights: Array
+            ) -> Array:
+                early = tuple(product[:cut] for product in products)
+                found = terms(arrays, _from_to(some, 0, cut), early)
+                return jnp.sum(weights[:, :, :cut] * found)
 
             return jax.grad(value)
 
         def add(total: Policy, start: Array) -> tuple[Policy, None]:
             chosen = lax.dynamic_slice_in_dim(order, start, share)
             some = jax.tree.map(lambda leaf: leaf[chosen], trajectories)
+            theirs = tuple(product[:, chosen] for product in products)
             cut = jnp.searchsorted(jnp.array(cuts), lengths[chosen].max())
             gradient = lax.switch(
-                cut, [weighted(cut) for cut in cuts], arrays, some, derivative[:, chosen]
+                cut, [weighted(cut) for cut in cuts], arrays, some, theirs, derivative[:, chosen]
             )
             return jax.tree.map(jnp.add, total, gradient), None
 
@@ -86,7 +96,7 @@ def evaluate_with_pullback(
         total, _ = lax.scan(add, jax.tree.map(jnp.zeros_like, arrays), jnp.arange(0, batch, share))
         return total
 
-    return as_steps(trajectories, known), pullback
+    return as_steps(trajectories, values), pullback
 
 
 def _from_to(trajectories: Trajectories, start: int, stop: int) -> Trajectories:
@@ -102,11 +112,12 @@ def _known_terms(
     policy: Policy,
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
-    log_p_f: Float[Array, "batch time"] | None,
+    known: Known | None,
 ) -> Float[Array, "3 batch time"] | None:
     """The terms, if they are known from sampling: with a uniform `p_B` and no flow."""
-    if log_p_f is None or policy.p_b != "uniform" or policy.has_flow:
+    if known is None or policy.p_b != "uniform" or policy.has_flow:
         return None
+    log_p_f = known.log_p_f
     parents = jax.vmap(environment.parent_mask)(rows_of(trajectories).after).sum(-1)
     log_p_b = -jnp.log(jnp.maximum(parents, 1)).astype(log_p_f.dtype).reshape(log_p_f.shape)
     return jnp.stack([log_p_f, log_p_b, jnp.zeros_like(log_p_f)])
@@ -116,12 +127,13 @@ def _by_blocks(
     policy: Policy,
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
-    log_p_f: Float[Array, "batch time"] | None,
+    known: Known | None,
 ) -> tuple[Steps, Pullback]:
     """The same for a Markovian policy: its terms are sums over steps, and padding is skipped.
 
-    The steps that are there are moved to the front and taken block by block, so that the work
-    goes with the length of the trajectories and not with the horizon.
+    The first step has a row for itself, as all trajectories begin in the same state. Of the others,
+    those that are there are moved to the front and taken block by block, so that the work goes with
+    the length of the trajectories and not with the horizon.
     """
     batch, time = trajectories.actions.shape
     first, rest = _from_to(trajectories, 0, 1), _from_to(trajectories, 1, time)
@@ -130,58 +142,83 @@ def _by_blocks(
     if environment.is_graded or size > BLOCK:
         # As equal as can be: the last block is not padded much.
         size = -(-whole // max(1, -(-whole // BLOCK)))
-    rows = rows_of(rest)
-    count = rest.active.sum()
-    padded = -(-whole // size) * size if whole else 0
-    (order,) = jnp.nonzero(rest.active.reshape(-1), size=padded, fill_value=whole)
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+    def by_time(leaf: Array) -> Array:
+        """Rows in the order in which they were sampled."""
+        apart = leaf.reshape(batch, time - 1, *leaf.shape[1:])
+        return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
+
+    rows = jax.tree.map(by_time, rows_of(rest))
+    products = tuple(p[1:].reshape(whole, -1) for p in known.products) if known else ()
+    count = rest.active.sum()
+    (order,) = jnp.nonzero(by_time(rest.active.reshape(-1)), size=whole, fill_value=0)
+
+    def pick(tree: Any, numbers: Array) -> Any:
+        if environment.is_graded:
+            # All rows are there, in their places.
+            cut = partial(lax.dynamic_slice_in_dim, start_index=numbers[0], slice_size=size)
+            return jax.tree.map(cut, tree)
+        return jax.tree.map(lambda leaf: leaf[order[numbers]], tree)
 
     def first_terms(arrays: Policy) -> Array:
         full: Policy = eqx.combine(arrays, static)
-        # All in the same state: one row, whose derivatives are summed before they go back.
+        # One row, whose derivatives are summed before they go back.
         outputs = full.network.evaluate((), environment.observe(environment.initial()))
         outputs = jnp.broadcast_to(outputs, (batch, *outputs.shape))
         return row_terms(full, environment, rows_of(first), outputs)
 
-    def terms(arrays: Policy, start: Array) -> tuple[Array, Array]:
-        chosen = lax.dynamic_slice(order, (start,), (size,))
-        block = jax.tree.map(lambda leaf: leaf.at[chosen].get(mode="clip"), rows)
+    def terms(arrays: Policy, numbers: Array) -> Array:
         full: Policy = eqx.combine(arrays, static)
-        outputs = full.network.evaluate((), jax.vmap(environment.observe)(block.before))
-        return row_terms(full, environment, block, outputs), chosen
+        block, recorded = pick((rows, products), numbers)
+        seen = jax.vmap(environment.observe)(block.before)
+        network = full.network
+        outputs = network.recall(seen, recorded) if recorded else network.evaluate((), seen)
+        return row_terms(full, environment, block, outputs)
+
+    def block_from(start: Array) -> Array:
+        # The last block begins earlier, so that it is full.
+        return jnp.minimum(start, whole - size) + jnp.arange(size)
 
     def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         start, values = carry
-        found, chosen = terms(arrays, start)
-        return start + size, values.at[:, chosen].set(found, mode="drop")
+        numbers = block_from(start)
+        return start + size, values.at[:, order[numbers]].set(terms(arrays, numbers))
 
     start = jnp.zeros((), order.dtype)
-    known = _known_terms(policy, environment, trajectories, log_p_f)
-    if known is None:
+    values = _known_terms(policy, environment, trajectories, known)
+    if values is None:
         at_start = first_terms(arrays)
-        values = jnp.zeros((3, whole), at_start.dtype)
+        later = jnp.zeros((3, whole), at_start.dtype)
         if whole:
-            _, values = lax.while_loop(lambda carry: carry[0] < count, forward, (start, values))
-        known = jnp.concatenate([at_start[..., None], values.reshape(3, batch, time - 1)], -1)
+            _, later = lax.while_loop(lambda carry: carry[0] < count, forward, (start, later))
+        later = jnp.swapaxes(later.reshape(3, time - 1, batch), 1, 2)
+        values = jnp.concatenate([at_start[..., None], later], -1)
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
-        later = weights[..., 1:].reshape(3, -1)
+        later = by_time(jnp.moveaxis(weights[..., 1:].reshape(3, -1), 0, 1))
+
+        def at_start(arrays: Policy) -> Array:
+            return jnp.sum(first_terms(arrays) * weights[..., 0])
+
+        def weighted(arrays: Policy, start: Array) -> Array:
+            numbers = block_from(start)
+            due = (start <= numbers) & (numbers < count)
+            return jnp.sum(terms(arrays, numbers) * jnp.where(due, pick(later, numbers).T, 0.0))
+
+        total: Policy
+        if whole and environment.is_graded and size == whole:
+            total = jax.grad(lambda arrays: at_start(arrays) + weighted(arrays, start))(arrays)
+            return total
 
         def backward(carry: tuple[Array, Policy]) -> tuple[Array, Policy]:
             start, total = carry
+            return start + size, jax.tree.map(jnp.add, total, jax.grad(weighted)(arrays, start))
 
-            def weighted(arrays: Policy) -> Array:
-                found, chosen = terms(arrays, start)
-                return jnp.sum(found * later.at[:, chosen].get(mode="fill", fill_value=0.0))
-
-            return start + size, jax.tree.map(jnp.add, total, jax.grad(weighted)(arrays))
-
-        total: Policy = jax.grad(lambda arrays: jnp.sum(first_terms(arrays) * weights[..., 0]))(
-            arrays
-        )
+        total = jax.grad(at_start)(arrays)
         if whole:
             _, total = lax.while_loop(lambda carry: carry[0] < count, backward, (start, total))
         return total
 
-    return as_steps(trajectories, known), pullback
+    return as_steps(trajectories, values), pullback

@@ -2,7 +2,7 @@
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 import equinox as eqx
@@ -14,12 +14,18 @@ from fast.dynamics import AbstractDynamics
 
 Latent = TypeVar("Latent")
 
+# Matrix products of a network's layers, one array per layer.
+Products = tuple[Float[Array, "*batch out"], ...]
+
 
 class AbstractNetwork(eqx.Module, Generic[Latent]):
     """A function of the lifted state `(s_t, W_t)`, together with the dynamics of `W_t`.
 
     Every method accepts leading batch axes. `unroll` is `evaluate`, after `initial` and `advance`,
     along a known trajectory; it may be computed in any other way that gives the same numbers.
+
+    The gradient on trajectories just sampled needs what `evaluate` went through. A network may hand
+    it out by `record` and take it back by `recall`, which then computes derivatives alone.
 
     Attributes:
         outputs: how many numbers it gives; the first are the logits of the actions.
@@ -52,6 +58,41 @@ class AbstractNetwork(eqx.Module, Generic[Latent]):
     ) -> Float[Array, "*batch time outputs"]:
         """The outputs along `s_0, ..., s_{T-1}`."""
 
+    def record(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> tuple[Float[Array, "*batch outputs"], Products]:
+        """What `evaluate` gives, and what `recall` asks for; by default nothing."""
+        return self.evaluate(latent, observation), ()
+
+    def recall(
+        self, observations: Float[Array, "*batch time features"], products: Products
+    ) -> Float[Array, "*batch time outputs"]:
+        """What `unroll` gives, with its derivatives, if `record` gave the products on the way."""
+        return self.unroll(observations)
+
+
+@jax.custom_vjp
+def known_product(
+    x: Float[Array, "*batch in"],
+    weight: Float[Array, "in out"],
+    product: Float[Array, "*batch out"],
+) -> Float[Array, "*batch out"]:
+    """`x @ weight`, which is known to be `product`: only its derivatives are computed."""
+    return product
+
+
+def _known_forth(x: Array, weight: Array, product: Array) -> tuple[Array, tuple[Array, Array]]:
+    return product, (x, weight)
+
+
+def _known_back(kept: tuple[Array, Array], by_product: Array) -> tuple[Array, Array, Array]:
+    x, weight = kept
+    by_weight = jnp.einsum("...i,...j->ij", x, by_product)
+    return by_product @ weight.T, by_weight, jnp.zeros_like(by_product)
+
+
+known_product.defvjp(_known_forth, _known_back)
+
 
 class Perceptron(eqx.Module):
     """Linear layers with leaky ReLU (slope 0.01) between them, on the last axis.
@@ -78,9 +119,29 @@ class Perceptron(eqx.Module):
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """The outputs of the last layer."""
+        return self._through(x, lambda x, weight: x @ weight)
+
+    def record(self, x: Float[Array, "*batch in"]) -> tuple[Float[Array, "*batch out"], Products]:
+        """The outputs, and the product of every layer."""
+        products: list[Array] = []
+
+        def multiply(x: Array, weight: Array) -> Array:
+            products.append(x @ weight)
+            return products[-1]
+
+        return self._through(x, multiply), tuple(products)
+
+    def recall(
+        self, x: Float[Array, "*batch in"], products: Products
+    ) -> Float[Array, "*batch out"]:
+        """The outputs, if the products are known."""
+        each = iter(products)
+        return self._through(x, lambda x, weight: known_product(x, weight, next(each)))
+
+    def _through(self, x: Array, multiply: Callable[[Array, Array], Array]) -> Array:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = jax.nn.leaky_relu(x @ weight + bias, 0.01)
-        return x @ self.weights[-1] + self.biases[-1]
+            x = jax.nn.leaky_relu(multiply(x, weight) + bias, 0.01)
+        return multiply(x, self.weights[-1]) + self.biases[-1]
 
 
 class AbstractMarkovianNetwork(AbstractNetwork[tuple[()]]):
@@ -151,3 +212,15 @@ class ReadOutNetwork(AbstractNetwork[Latent]):
     ) -> Float[Array, "*batch time outputs"]:
         read = self.dynamics.unroll(observations)
         return read if self.head is None else self.head(read)
+
+    def record(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> tuple[Float[Array, "*batch outputs"], Products]:
+        read = self.dynamics.read(latent, observation)
+        return (read, ()) if self.head is None else self.head.record(read)
+
+    def recall(
+        self, observations: Float[Array, "*batch time features"], products: Products
+    ) -> Float[Array, "*batch time outputs"]:
+        read = self.dynamics.unroll(observations)
+        return read if self.head is None else self.head.recall(read, products)

@@ -26,7 +26,13 @@ from fast.losses import (
 )
 from fast.policies import Policy
 from fast.replay import Buffer, add, choose
-from fast.rollout import Exploration, Trajectories, sample_backward, sample_trajectories
+from fast.rollout import (
+    Exploration,
+    Known,
+    Trajectories,
+    sample_backward,
+    sample_trajectories,
+)
 from fast.steps import Steps, evaluate
 from reference.errors import InputError
 
@@ -82,11 +88,11 @@ class Batch(NamedTuple):
 
     Attributes:
         trajectories: as drawn.
-        log_p_f: `log p_F` of their actions, or None if some were drawn backwards.
+        known: what sampling found out about the policy, or None if some were drawn backwards.
     """
 
     trajectories: Trajectories
-    log_p_f: Float[Array, "batch time"] | None
+    known: Known | None
 
 
 def draw_batch(
@@ -106,11 +112,16 @@ def draw_batch(
         config.epsilon and config.epsilon * jnp.clip(decay, 0, 1), config.temperature
     )
     replayed = 0 if state.buffer is None else round(config.replay_share * draws.shape[1])
-    forward, log_p_f = sample_trajectories(
-        policy, environment, draws[1:, replayed:], exploration, skip_ended=config.seeds == 1
+    forward, known = sample_trajectories(
+        policy,
+        environment,
+        draws[1:, replayed:],
+        exploration,
+        skip_ended=config.seeds == 1,
+        record=state.buffer is None and config.loss != "fm",
     )
     if state.buffer is None:
-        return Batch(forward, log_p_f), None
+        return Batch(forward, known), None
     buffer = add(state.buffer, forward.final, forward.log_reward)
     ends = choose(buffer, config.replay, draws[0, :replayed])
     backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
@@ -136,11 +147,11 @@ def loss_and_gradient(
         axis: the name of the devices' axis, if several share the batch.
         given: samplers that stand for factors of the reward (log_variance only).
     """
-    trajectories, log_p_f = batch
+    trajectories, known = batch
     if config.loss == "fm":
         return _flow_matching(config, environment, sampler, trajectories, axis)
     steps, pullback = evaluate_with_pullback(
-        sampler.policy, environment, trajectories, log_p_f, skip_ended=config.seeds == 1
+        sampler.policy, environment, trajectories, known, skip_ended=config.seeds == 1
     )
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.

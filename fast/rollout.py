@@ -9,6 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
+from fast.networks import Products
 from fast.policies import Policy
 
 
@@ -28,6 +29,19 @@ class Trajectories(NamedTuple):
     active: Bool[Array, "batch time"]
     final: Any
     log_reward: Float[Array, " batch"]
+
+
+class Known(NamedTuple):
+    """What sampling found out about the policy on the way.
+
+    Attributes:
+        log_p_f: `log p_F` of the actions (not that of an exploratory policy), in nats, 0 where
+            padded.
+        products: what `AbstractNetwork.record` gave before each step, if it was asked for.
+    """
+
+    log_p_f: Float[Array, "batch time"]
+    products: Products = ()
 
 
 class Exploration(NamedTuple):
@@ -59,7 +73,8 @@ def sample_trajectories(
     exploration: Exploration = ON_POLICY,
     *,
     skip_ended: bool = True,
-) -> tuple[Trajectories, Float[Array, "batch time"]]:
+    record: bool = False,
+) -> tuple[Trajectories, Known]:
     """Samples trajectories from `p_F`, or from an exploratory policy.
 
     Args:
@@ -69,51 +84,57 @@ def sample_trajectories(
         exploration: how actions are drawn; the default draws from `p_F` itself.
         skip_ended: whether a Markovian policy is evaluated only where trajectories go on. Inside
             `vmap` that is slower, as there all branches are taken.
+        record: whether to keep the products of the network's layers, time first, for the gradient;
+            not of a Markovian policy whose trajectories end one by one, as to move its rows costs
+            more than to evaluate them again.
 
     Returns:
-        the trajectories, and `log p_F` of each of their actions (not that of the exploratory
-        policy), in nats, 0 where padded.
+        the trajectories, and what is known of the policy on them.
     """
     each = jax.vmap
+    record &= environment.is_graded or not policy.is_markovian
 
-    def take(carry: Any, outputs: Array, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
+    def look(latent: Any, observation: Array) -> tuple[Array, Products]:
+        outputs, products = policy.network.record(latent, observation)
+        return outputs, products if record else ()
+
+    def take(
+        carry: Any, seen: tuple[Array, Products], draw: Float[Array, " batch"]
+    ) -> tuple[Any, Any]:
         state, _, latent, active = carry
+        outputs, products = seen
         mask = each(environment.mask)(state)
         log_p = policy.log_p_f(outputs, mask)
         action = draw_action(log_p, mask, draw, exploration)
         taken = jnp.take_along_axis(log_p, action[:, None], -1)[:, 0]
         following = each(environment.step)(state, action)
-        seen = each(environment.observe)(following)
+        observation = each(environment.observe)(following)
         # Latents of terminal states are advanced too, and never read.
-        latent = policy.network.advance(latent, seen)
+        latent = policy.network.advance(latent, observation)
         still = active & ~each(environment.is_terminal)(following)
-        step = (following, action, active, jnp.where(active, taken, 0.0))
-        return (following, seen, latent, still), step
+        step = (following, action, active, jnp.where(active, taken, 0.0), products)
+        return (following, observation, latent, still), step
 
     def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
         _, observation, latent, active = carry
         if policy.is_markovian and skip_ended and not environment.is_graded:
-            outputs = _evaluate_where(active, policy, observation)
-        else:
-            outputs = policy.network.evaluate(latent, observation)
-        return take(carry, outputs, draw)
+            return take(carry, (_evaluate_where(active, policy, observation), ()), draw)
+        return take(carry, look(latent, observation), draw)
 
     # All trajectories are in the same state first: one row says what the policy does there.
     batch = draws.shape[1]
     initial = environment.initial()
     alone = environment.observe(initial)
-    outputs = policy.network.evaluate(policy.network.initial(), alone)
-    start, observation, outputs = _repeat((initial, alone, outputs), batch)
+    seen = look(policy.network.initial(), alone)
+    start, observation, seen = _repeat((initial, alone, seen), batch)
     carry = (start, observation, policy.network.initial((batch,)), jnp.ones(batch, bool))
-    carry, first = take(carry, outputs, draws[0])
+    carry, first = take(carry, seen, draws[0])
     (final, *_), rest = _scan(environment, move, carry, draws[1:])
-    later, actions, active, log_p_f = jax.tree.map(
-        lambda a, b: jnp.concatenate([a[None], b]), first, rest
-    )
-    states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, later)
+    later, actions, active, log_p_f, products = jax.tree.map(_joined, first, rest)
+    states = jax.tree.map(_joined, start, later)
     log_reward = each(environment.log_reward)(final)
     drawn = Trajectories(states, actions, active, final, log_reward)
-    return _batch_first(drawn), log_p_f.T
+    return _batch_first(drawn), Known(log_p_f.T, products)
 
 
 def sample_backward(
@@ -245,6 +266,10 @@ def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: A
         return lax.cond(carry[-1].any(), move, lambda carry, _: (carry, padding), carry, draw)
 
     return lax.scan(move_or_rest, carry, draws)
+
+
+def _joined(first: Array, rest: Array) -> Array:
+    return jnp.concatenate([first[None], rest])
 
 
 def _repeat(state: Any, batch: int) -> Any:

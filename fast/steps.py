@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from fast.environments import AbstractEnvironment
+from fast.networks import Products
 from fast.policies import Policy
 from fast.rollout import Trajectories
 
@@ -70,14 +71,27 @@ def row_terms(
 
 
 def evaluate(
-    policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    products: Products = (),
 ) -> Steps:
-    """The terms along known trajectories, differentiable in the policy."""
+    """The terms along known trajectories, differentiable in the policy.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        products: what sampling recorded on the way, time first; not for a lifted `p_B`, which
+            reads the latent of the terminal state as well.
+    """
     batch, time = trajectories.actions.shape
     states = trajectories.states
     if policy.p_b != "lifted":
         states = jax.tree.map(lambda leaf: leaf[:, :-1], states)
-    outputs = policy.network.unroll(jax.vmap(jax.vmap(environment.observe))(states))
+    seen = jax.vmap(jax.vmap(environment.observe))(states)
+    recorded = tuple(jnp.swapaxes(product, 0, 1) for product in products)
+    outputs = policy.network.recall(seen, recorded) if recorded else policy.network.unroll(seen)
     terms = row_terms(
         policy,
         environment,

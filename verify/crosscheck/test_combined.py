@@ -199,8 +199,8 @@ def test_the_loss_of_given_samplers_is_the_one_written_by_hand(rewarded: bool) -
         given = Given(tuple(others), (environment,) * len(others), rewarded)
         sampler = Sampler(own, jnp.zeros(()))
         draws = uniforms(jax.random.key(1), environment, 12)
-        drawn, log_p_f = eqx.filter_jit(sample_trajectories)(own, environment, draws)
-        batch = Batch(drawn, log_p_f)
+        drawn, known = eqx.filter_jit(sample_trajectories)(own, environment, draws)
+        batch = Batch(drawn, known)
 
         def direct(policy: Policy, drawn: Any) -> Any:
             terms = evaluate(policy, environment, drawn)
@@ -241,9 +241,9 @@ def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
     compiled, sample = eqx.filter_jit(loss_and_gradient), eqx.filter_jit(sample_trajectories)
 
     def loss_in(environment: Any, rewarded: bool) -> Any:
-        drawn, log_p_f = sample(sampler.policy, environment, draws)
+        drawn, known = sample(sampler.policy, environment, draws)
         given = Given((found.policies[1],), (environment,), rewarded)
-        return compiled(config, environment, sampler, Batch(drawn, log_p_f), None, given)
+        return compiled(config, environment, sampler, Batch(drawn, known), None, given)
 
     seen, unseen = loss_in(environment, False), loss_in(blind, False)
     assert np.isnan(sample(sampler.policy, blind, draws)[0].log_reward).all()

@@ -12,8 +12,9 @@ from scipy.special import softmax
 from fast.bridge import to_float64
 from fast.environments import AbstractEnvironment
 from fast.flow_matching import fm_residuals
-from fast.gradients import BLOCK, evaluate_with_pullback
+from fast.gradients import SMALLEST, evaluate_with_pullback
 from fast.names import LossName
+from fast.networks import Perceptron, known_product
 from fast.objectives import (
     Batch,
     Sampler,
@@ -119,10 +120,10 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
 
     def gradient(key: Any) -> Any:
         draws = uniforms(key, instance.environment, BATCH)
-        drawn, log_p_f = sample_trajectories(
-            policy, instance.environment, draws, Exploration(EPSILON)
+        drawn, known = sample_trajectories(
+            policy, instance.environment, draws, Exploration(EPSILON), record=True
         )
-        batch = Batch(drawn, log_p_f)
+        batch = Batch(drawn, known)
         found = loss_and_gradient(config, instance.environment, sampler, batch)[2].policy
         return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found)])
 
@@ -148,14 +149,18 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
 def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> None:
     instance = make_instance("grid")
     environment = instance.environment
-    policy = random_policy(environment, dynamics="markov", loss=loss, p_b=p_b)
-    # More steps than fit into one block, and a last block that is not full.
+    seed = {"tb": 2, "subtb": 1}[loss]
+    policy = random_policy(environment, seed, dynamics="markov", loss=loss, p_b=p_b)
     draws = uniforms(jax.random.key(0), environment, 150)
-    drawn, log_p_f = eqx.filter_jit(sample_trajectories)(
+    drawn, found_out = eqx.filter_jit(sample_trajectories)(
         policy, environment, draws, Exploration(0.2)
     )
-    assert drawn.active.sum() % BLOCK
-    assert drawn.active.size > BLOCK
+    # More blocks than one, and a last one that is not full, yet holds more than the last steps, at
+    # which no action is left but one.
+    later = drawn.active[:, 1:]
+    size = later.size // 8
+    assert SMALLEST < size < later.sum()
+    assert later.sum() % size > later[:, -1].sum()
     weights = jax.random.normal(jax.random.key(1), (3, *drawn.actions.shape))
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
 
@@ -172,7 +177,7 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> N
     whole = eqx.filter_jit(evaluate)(policy, environment, drawn)
     # Control: weights on padding change nothing, weights on steps do.
     off = jnp.where(drawn.active, 0.0, weights)
-    for number, known in enumerate((None, log_p_f), start=1):
+    for number, known in enumerate((None, found_out), start=1):
         steps, (of_weights, of_padding) = in_blocks(known, weights, off)
         for a, b in zip(steps, whole[:3], strict=True):
             assert np.abs(np.asarray(a - b)).max() < 1e-5
@@ -180,6 +185,79 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> N
         assert not _flat(of_padding).any()
         in_blocks(known, off, weights)
         assert in_blocks.traces == number
+
+
+RECORDED: dict[str, tuple[str, dict[str, Any]]] = {
+    "markov, every step there": ("sets", {"dynamics": "markov"}),
+    "markov, more than a block": ("synthetic, append", {"dynamics": "markov", "hidden_layers": 2}),
+    "markov, trajectories end": ("grid", {"dynamics": "markov"}),
+    "gru": ("sets", {"dynamics": "gru"}),
+    "gru, trajectories end": ("grid", {"dynamics": "gru", "skip": True}),
+    "gru, learned p_B": ("sets", {"dynamics": "gru", "p_b": "learned"}),
+    "gru, lifted p_B": ("sets", {"dynamics": "gru", "p_b": "lifted"}),
+    "srwm, a flow": ("grid", {"dynamics": "srwm", "loss": "subtb"}),
+    "no head": ("lines", {"dynamics": "linear"}),
+    "a reset latent": ("sets", {"dynamics": "gru", "reset": True}),
+}
+
+
+@pytest.mark.crosscheck(
+    "networks.known_product", "networks.Perceptron.record", "networks.Perceptron.recall"
+)
+def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product() -> None:
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        x, weight, by = (jnp.asarray(rng.normal(size=s)) for s in ((2, 3, 4), (4, 5), (2, 3, 5)))
+        plain, pull = jax.vjp(lambda x, weight: x @ weight, x, weight)
+        # A wrong one, to see that it is not computed.
+        value, pull_known = jax.vjp(lambda *both: known_product(*both, plain + 1), x, weight)
+        assert (value == plain + 1).all()
+        assert tree_distance(pull_known(by), pull(by)) <= TOLERANCE["float64"]
+        head = Perceptron([4, 3, 3, 5], key=jax.random.key(0))
+        outputs, products = Perceptron.record(head, x)
+        assert [product.shape for product in products] == [(2, 3, 3), (2, 3, 3), (2, 3, 5)]
+        assert (outputs == head(x)).all()
+        recalled = eqx.filter_vjp(lambda head: Perceptron.recall(head, x, products), head)
+        again = eqx.filter_vjp(lambda head: head(x), head)
+        assert (recalled[0] == outputs).all()
+        assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_products_give_the_gradient_without_evaluating_again(name: str) -> None:
+    problem, options = RECORDED[name]
+    environment = make_instance(problem).environment
+    policy = random_policy(environment, **options)
+    batch = 600 if name == "markov, more than a block" else 32
+
+    @Compiled
+    def compare(policy: Policy, draws: Any, weights: Any, scale: Any) -> Any:
+        drawn, known = sample_trajectories(
+            policy, environment, draws, Exploration(0.2), record=True
+        )
+        changed = known._replace(products=tuple(scale * each for each in known.products))
+        steps, pullback = evaluate_with_pullback(policy, environment, drawn, changed)
+        arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+        def weighted(arrays: Policy) -> Any:
+            plain = evaluate(eqx.combine(arrays, static), environment, drawn)
+            return jnp.sum(weights * jnp.stack(plain[:3])), plain[:3]
+
+        plain, values = jax.grad(weighted, has_aux=True)(arrays)
+        return pullback(weights), plain, steps[:3], values, len(known.products)
+
+    draws = uniforms(jax.random.key(0), environment, batch)
+    with jax.enable_x64(True):
+        weights = jax.random.normal(jax.random.key(1), (3, batch, environment.horizon))
+        given = (to_float64(policy), jnp.asarray(draws, jnp.float64), weights)
+        found, plain, steps, values, products = compare(*given, 1.0)
+        other, *_ = compare(*given, 2.0)
+    assert tree_distance(found, plain) <= TOLERANCE["float64"]
+    assert tree_distance(steps, values) <= TOLERANCE["float64"]
+    # Control: what was recorded is what is used, where it is and can be.
+    used = products > 0 and options.get("p_b") != "lifted"
+    assert (tree_distance(other, plain) > TOLERANCE["float64"]) == used
+    assert used == (name not in ("markov, trajectories end", "gru, lifted p_B", "no head"))
 
 
 class Small(NamedTuple):
@@ -284,7 +362,7 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert int(later.added) == BATCH + 6
     assert set(np.asarray(later.states.node)[BATCH : BATCH + 6]) == set(ends[:6])
     assert set(ends[6:]) <= set(np.asarray(final.node)) | set(ends[:6])
-    assert batch.log_p_f is None
+    assert batch.known is None
     # From half of the steps on there is no exploration: forwards it is p_F itself.
     for step, is_on_policy in ((0, False), (5, True), (9, True)):
         explored, _ = drawing(config, environment, state(step, buffer), draws)

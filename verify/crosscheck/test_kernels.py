@@ -157,6 +157,11 @@ def world(dynamics: Any, seed: int) -> World:
     return World(GRID, policy, draws, drawn, buffer, scorer, latents(rng), rng)
 
 
+def head_products(w: World) -> tuple[Any, ...]:
+    assert w.policy.backward_head is not None
+    return tuple(w.normal(BATCH, bias.size) for bias in w.policy.backward_head.biases)
+
+
 # By the name of a parameter, or of a parameter of one function or class.
 ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "adjacency": lambda w: jnp.asarray(w.rng.integers(2, size=(BATCH, 6, 6)), jnp.float32),
@@ -186,6 +191,9 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "steps.row_terms.outputs": lambda w: w.normal(w.draws.size, w.policy.network.outputs),
     "path_features": lambda w: w.normal(BATCH, 6, 1),
     "policy": lambda w: w.policy,
+    "networks.known_product.product": lambda w: w.normal(BATCH, 3),
+    "networks.Perceptron.recall.products": head_products,
+    "products": lambda w: (),
     "reads": lambda w: w.normal(2, 3, 4),
     "rows": lambda w: rows_of(w.trajectories),
     "policies.Policy.self": lambda w: w.policy,
@@ -195,6 +203,7 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "terms": lambda w: w.normal(3, BATCH, w.environment.horizon),
     "trajectories": lambda w: w.trajectories,
     "values": lambda w: w.normal(2, 3, 4),
+    "weight": lambda w: w.normal(w.features, 3),
     "writes": lambda w: w.normal(2, 3, 4),
     "x": lambda w: w.uniform(BATCH, w.features),
     "component": lambda w: jnp.asarray(w.rng.integers(4, size=BATCH)),

@@ -52,8 +52,8 @@ def test_the_log_z_reported_while_training_is_that_of_the_loss(loss: Any) -> Non
 
     @jax.jit
     def both(draws: Any) -> Any:
-        drawn, log_p_f = sample_trajectories(policy, environment, draws)
-        known = None if policy.has_flow else log_p_f
+        drawn, found_out = sample_trajectories(policy, environment, draws)
+        known = None if policy.has_flow else found_out
         sampler = Sampler(policy, learned)
         found = loss_and_gradient(config, environment, sampler, Batch(drawn, known))[1]
         return found, evaluate(policy, environment, drawn)

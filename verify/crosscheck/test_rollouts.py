@@ -66,8 +66,8 @@ def draw(
     Whatever the share of uniform actions, it is one program.
     """
     draws = uniforms(jax.random.key(seed), environment, batch)
-    drawn, log_p_f = sample_trajectories(policy, environment, draws, Exploration(epsilon))
-    return drawn, log_p_f, evaluate(policy, environment, drawn)
+    drawn, known = sample_trajectories(policy, environment, draws, Exploration(epsilon))
+    return drawn, known.log_p_f, evaluate(policy, environment, drawn)
 
 
 class OneByOne(NamedTuple):
