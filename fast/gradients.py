@@ -150,7 +150,8 @@ def _by_blocks(
         return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
 
     rows = jax.tree.map(by_time, rows_of(rest))
-    products = tuple(p[1:].reshape(whole, -1) for p in known.products) if known else ()
+    recorded = known.products if known else ()
+    products = tuple(each.reshape(whole, *each.shape[2:]) for each in recorded)
     count = rest.active.sum()
     (order,) = jnp.nonzero(by_time(rest.active.reshape(-1)), size=whole, fill_value=0)
 
@@ -170,10 +171,10 @@ def _by_blocks(
 
     def terms(arrays: Policy, numbers: Array) -> Array:
         full: Policy = eqx.combine(arrays, static)
-        block, recorded = pick((rows, products), numbers)
+        block, theirs = pick((rows, products), numbers)
         seen = jax.vmap(environment.observe)(block.before)
         network = full.network
-        outputs = network.recall(seen, recorded) if recorded else network.evaluate((), seen)
+        outputs = network.recall(seen, theirs) if theirs else network.evaluate((), seen)
         return row_terms(full, environment, block, outputs)
 
     def block_from(start: Array) -> Array:

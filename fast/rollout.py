@@ -41,7 +41,8 @@ class Known(NamedTuple):
     Attributes:
         log_p_f: `log p_F` of the actions (not that of an exploratory policy), in nats, 0 where
             padded.
-        products: what `AbstractNetwork.record` gave before each step, if it was asked for.
+        products: what `AbstractNetwork.record` gave before each step, of a Markovian policy before
+            each but the first, time first, if it was asked for.
     """
 
     log_p_f: Float[Array, "batch time"]
@@ -88,9 +89,9 @@ def sample_trajectories(
         exploration: how actions are drawn; the default draws from `p_F` itself.
         skip_ended: whether a Markovian policy is evaluated only where trajectories go on. Inside
             `vmap` that is slower, as there all branches are taken.
-        record: whether to keep the products of the network's layers, time first, for the gradient;
-            not of a Markovian policy whose trajectories end one by one, as to move its rows costs
-            more than to evaluate them again.
+        record: whether to keep the products of the network's layers for the gradient; not of a
+            Markovian policy whose trajectories end one by one, as to move its rows costs more than
+            to evaluate them again.
 
     Returns:
         the trajectories, and what is known of the policy on them.
@@ -98,43 +99,45 @@ def sample_trajectories(
     each = jax.vmap
     record &= environment.is_graded or not policy.is_markovian
 
-    def look(latent: Any, observation: Array) -> tuple[Array, Products]:
-        outputs, products = policy.network.record(latent, observation)
-        return outputs, products if record else ()
-
-    def take(
-        carry: Any, seen: tuple[Array, Products], draw: Float[Array, " batch"]
-    ) -> tuple[Any, Any]:
+    def take(carry: Any, outputs: Array, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
         state, _, latent, active = carry
-        outputs, products = seen
         mask = each(environment.mask)(state)
         log_p = policy.log_p_f(outputs, mask)
         action = draw_action(log_p, mask, draw, exploration)
         taken = jnp.take_along_axis(log_p, action[:, None], -1)[:, 0]
         following = each(environment.step)(state, action)
-        observation = each(environment.observe)(following)
+        seen = each(environment.observe)(following)
         # Latents of terminal states are advanced too, and never read.
-        latent = policy.network.advance(latent, observation)
+        latent = policy.network.advance(latent, seen)
         still = active & ~each(environment.is_terminal)(following)
-        step = (following, action, active, jnp.where(active, taken, 0.0), products)
-        return (following, observation, latent, still), step
+        step = (following, action, active, jnp.where(active, taken, 0.0))
+        return (following, seen, latent, still), step
 
     def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
         _, observation, latent, active = carry
+        products: Products = ()
         if policy.is_markovian and skip_ended and not environment.is_graded:
-            return take(carry, (_evaluate_where(active, policy, observation), ()), draw)
-        return take(carry, look(latent, observation), draw)
+            outputs = _evaluate_where(active, policy, observation)
+        else:
+            outputs, products = policy.network.record(latent, observation)
+        following, step = take(carry, outputs, draw)
+        return following, (step, products if record else ())
 
-    # All trajectories are in the same state first: one row says what the policy does there.
     batch = draws.shape[1]
     initial = environment.initial()
-    alone = environment.observe(initial)
-    seen = look(policy.network.initial(), alone)
-    start, observation, seen = _repeat((initial, alone, seen), batch)
+    seen = environment.observe(initial)
+    start, observation = _repeat((initial, seen), batch)
     carry = (start, observation, policy.network.initial((batch,)), jnp.ones(batch, bool))
-    carry, first = take(carry, seen, draws[0])
-    (final, *_), rest = _scan(environment, move, carry, draws[1:])
-    later, actions, active, log_p_f, products = jax.tree.map(_joined, first, rest)
+    if policy.is_markovian:
+        # All are in the same state first: one row says what the policy does there. Others have
+        # products of the first step as well, which would have to be copied beside the rest.
+        outputs = _repeat(policy.network.evaluate((), seen), batch)
+        carry, first = take(carry, outputs, draws[0])
+        (final, *_), (rest, products) = _scan(environment, move, carry, draws[1:])
+        steps = jax.tree.map(_joined, first, rest)
+    else:
+        (final, *_), (steps, products) = _scan(environment, move, carry, draws)
+    later, actions, active, log_p_f = steps
     states = jax.tree.map(_joined, start, later)
     log_reward = each(environment.log_reward)(final)
     drawn = Trajectories(states, actions, active, final, log_reward)

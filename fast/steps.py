@@ -82,8 +82,8 @@ def evaluate(
         policy: the policy.
         environment: the state graph.
         trajectories: a batch.
-        products: what sampling recorded on the way, time first; not for a lifted `p_B`, which
-            reads the latent of the terminal state as well.
+        products: what sampling recorded of a policy that is not Markovian; not for a lifted `p_B`,
+            which reads the latent of the terminal state as well.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states
