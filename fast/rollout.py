@@ -12,9 +12,10 @@ from fast.environments import AbstractEnvironment
 from fast.networks import Products
 from fast.policies import Policy
 
-# Sizes in which a batch is evaluated of which some trajectories have ended. Twice as many would
-# compile for a second longer, half as many sample grids by a tenth more slowly.
-PARTS = 16
+# In how many sizes a batch is evaluated of which some trajectories have ended, and the least rows
+# between two: half as many sample grids by a tenth more slowly, twice as many compile for a second
+# longer.
+PARTS, PART = 16, 4
 
 
 class Trajectories(NamedTuple):
@@ -241,12 +242,12 @@ def _evaluate_where(
 ) -> Float[Array, "batch outputs"]:
     """The outputs of a Markovian network on the active rows; zeros, or nonsense, on the others.
 
-    The active rows are moved to the front, and as many as the next of `PARTS` sizes are evaluated.
+    The active rows are moved to the front, and as many as the next of a few sizes are evaluated.
     """
     batch = len(active)
     (order,) = jnp.nonzero(active, size=batch, fill_value=batch)
     front = observation.at[order].get(mode="clip")
-    sizes = sorted({max(1, batch * part // PARTS) for part in range(1, PARTS + 1)})
+    sizes = sorted({*range(0, batch, max(PART, -(-batch // PARTS))), batch} - {0})
 
     def first(size: int) -> Callable[[Array], Array]:
         def evaluate(x: Array) -> Array:

@@ -204,7 +204,8 @@ def _first_log_z(
 ) -> Float[Array, ""]:
     """The best constant for a policy: `log Z` may be far from 0."""
     draws = uniforms(key, environment, FIRST_BATCH)
-    drawn, _ = sample_trajectories(policy, environment, draws)
+    # Without branches, as there is nothing to evaluate.
+    drawn, _ = sample_trajectories(policy, environment, draws, skip_ended=False)
     return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))
 
 

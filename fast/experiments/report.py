@@ -43,10 +43,11 @@ so: by how much, and whether a row leaves anything to gain, is said in the text 
 Steps, batches, exploration and parameter counts (within 5 %) are the same for all models of a row,
 unless it says otherwise. The paper gives no steps: ours are few, so that all can be run in hours
 on two cores. Seconds are of one core of a shared machine, of the fastest seed, as the first of a
-process compiles; they say little beyond a factor of two (in study:tuning, of one seed, of ten). At
-equal time: "cost" below each table has the TV of each model when the fastest of its row was done,
-read off its training curve (geometrically between two measurements, of which there are 2 to 20),
-where the learning rate had not yet come down. The models:
+process compiles, and of programs that took 1.1 to 1.4 times as long as those of now; they say
+little beyond a factor of two (in study:tuning, of one seed, of ten). At equal time: "cost" below
+each table has the TV of each model when the fastest of its row was done, read off its training
+curve (geometrically between two measurements, of which there are 2 to 20), where the learning rate
+had not yet come down. The models:
 
 | name | what |
 |---|---|
