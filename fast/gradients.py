@@ -153,7 +153,7 @@ def _by_blocks(
     recorded = known.products if known else ()
     products = tuple(each.reshape(whole, *each.shape[2:]) for each in recorded)
     count = rest.active.sum()
-    (order,) = jnp.nonzero(by_time(rest.active.reshape(-1)), size=whole, fill_value=0)
+    (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
 
     def pick(tree: Any, numbers: Array) -> Any:
         if environment.is_graded:
@@ -173,9 +173,7 @@ def _by_blocks(
         full: Policy = eqx.combine(arrays, static)
         block, theirs = pick((rows, products), numbers)
         seen = jax.vmap(environment.observe)(block.before)
-        network = full.network
-        outputs = network.recall(seen, theirs) if theirs else network.evaluate((), seen)
-        return row_terms(full, environment, block, outputs)
+        return row_terms(full, environment, block, full.network.recall(seen, theirs))
 
     def block_from(start: Array) -> Array:
         # The last block begins earlier, so that it is full.
@@ -198,7 +196,7 @@ def _by_blocks(
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
-        later = by_time(jnp.moveaxis(weights[..., 1:].reshape(3, -1), 0, 1))
+        later = weights[..., 1:].T.reshape(whole, 3)
 
         def at_start(arrays: Policy) -> Array:
             return jnp.sum(first_terms(arrays) * weights[..., 0])

@@ -67,7 +67,10 @@ class AbstractNetwork(eqx.Module, Generic[Latent]):
     def recall(
         self, observations: Float[Array, "*batch time features"], products: Products
     ) -> Float[Array, "*batch time outputs"]:
-        """What `unroll` gives, with its derivatives, if `record` gave the products on the way."""
+        """What `unroll` gives, with its derivatives, if `record` gave the products on the way.
+
+        Without products it is `unroll`.
+        """
         return self.unroll(observations)
 
 
@@ -119,7 +122,7 @@ class Perceptron(eqx.Module):
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """The outputs of the last layer."""
-        return self._through(x, lambda x, weight: x @ weight)
+        return self.record(x)[0]
 
     def record(self, x: Float[Array, "*batch in"]) -> tuple[Float[Array, "*batch out"], Products]:
         """The outputs, and the product of every layer."""
@@ -134,7 +137,9 @@ class Perceptron(eqx.Module):
     def recall(
         self, x: Float[Array, "*batch in"], products: Products
     ) -> Float[Array, "*batch out"]:
-        """The outputs, if the products are known."""
+        """The outputs, if the products are known; without any, they are computed."""
+        if not products:
+            return self(x)
         each = iter(products)
         return self._through(x, lambda x, weight: known_product(x, weight, next(each)))
 
@@ -204,14 +209,12 @@ class ReadOutNetwork(AbstractNetwork[Latent]):
     def evaluate(
         self, latent: Latent, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch outputs"]:
-        read = self.dynamics.read(latent, observation)
-        return read if self.head is None else self.head(read)
+        return self.record(latent, observation)[0]
 
     def unroll(
         self, observations: Float[Array, "*batch time features"]
     ) -> Float[Array, "*batch time outputs"]:
-        read = self.dynamics.unroll(observations)
-        return read if self.head is None else self.head(read)
+        return self.recall(observations, ())
 
     def record(
         self, latent: Latent, observation: Float[Array, "*batch features"]

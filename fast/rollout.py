@@ -98,7 +98,8 @@ def sample_trajectories(
         the trajectories, and what is known of the policy on them.
     """
     each = jax.vmap
-    record &= environment.is_graded or not policy.is_markovian
+    thins = policy.is_markovian and not environment.is_graded
+    record &= not thins
 
     def take(carry: Any, outputs: Array, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
         state, _, latent, active = carry
@@ -117,7 +118,7 @@ def sample_trajectories(
     def move(carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
         _, observation, latent, active = carry
         products: Products = ()
-        if policy.is_markovian and skip_ended and not environment.is_graded:
+        if thins and skip_ended:
             outputs = _evaluate_where(active, policy, observation)
         else:
             outputs, products = policy.network.record(latent, observation)
@@ -265,7 +266,7 @@ def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: A
     """`lax.scan`, which leaves the rest out once all trajectories of a batch have ended."""
     if environment.is_graded:
         return lax.scan(move, carry, draws)
-    one = jax.eval_shape(lambda: jnp.zeros(draws.shape[1:], draws.dtype))
+    one = jnp.zeros_like(draws, shape=draws.shape[1:])
     padding = jax.tree.map(
         lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(move, carry, one)[1]
     )

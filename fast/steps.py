@@ -91,7 +91,7 @@ def evaluate(
         states = jax.tree.map(lambda leaf: leaf[:, :-1], states)
     seen = jax.vmap(jax.vmap(environment.observe))(states)
     recorded = tuple(jnp.swapaxes(product, 0, 1) for product in products)
-    outputs = policy.network.recall(seen, recorded) if recorded else policy.network.unroll(seen)
+    outputs = policy.network.recall(seen, recorded)
     terms = row_terms(
         policy,
         environment,
