@@ -96,6 +96,7 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "control": claim.control,
         "theorems": list(claim.theorems),
         "experiment": claim.experiment,
+        "provisional": claim.provisional,
         "scopes": list(finding.scopes),
         "outcomes": {f"{kind} {outcome}": count for (kind, outcome), count in outcomes},
         "as_expected": claim.experiment is not None or finding.as_expected(),

@@ -26,6 +26,7 @@ class Claim:
         control: which hypothesis is dropped or which edge is broken, and what must then be seen.
         theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`.
         experiment: for a claim that only training can settle, the experiment that does.
+        provisional: why what came out of the experiment may yet change.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Claim:
     control: str
     theorems: tuple[str, ...] = ()
     experiment: str | None = None
+    provisional: str | None = None
 
     @property
     def verdict(self) -> str:
