@@ -33,7 +33,7 @@ from reference.combination import (
 )
 from reference.dag import PointedDAG, Trajectory, pointed_dag
 from reference.errors import InputError, TooLargeError
-from reference.fields import FLOAT64, RATIONAL, Field, gamma
+from reference.fields.field import FLOAT64, RATIONAL, Field, gamma
 from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, Table, lift
 from reference.marginals import (
     longest_path,
@@ -63,8 +63,8 @@ from reference.solve import (
 )
 
 if TYPE_CHECKING:
-    from reference.balls import BALL as BALL
-    from reference.symbolic import Symbolic as Symbolic
+    from reference.fields.balls import BALL as BALL
+    from reference.fields.symbolic import Symbolic as Symbolic
 
 __all__ = [
     "BALL",
@@ -129,11 +129,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`BALL` and `Symbolic`, imported when first asked for: flint and sympy load slowly."""
     if name == "BALL":
-        from reference.balls import BALL
+        from reference.fields.balls import BALL
 
         return BALL
     if name == "Symbolic":
-        from reference.symbolic import Symbolic
+        from reference.fields.symbolic import Symbolic
 
         return Symbolic
     raise AttributeError(f"module 'reference' has no attribute {name!r}")

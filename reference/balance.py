@@ -8,7 +8,7 @@ from typing import Any
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, TooLargeError, check_list, check_type
-from reference.fields import FLOAT64, T
+from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, ForwardPolicy
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from reference.balance import log_float, rewards_by_node
 from reference.dag import PointedDAG
 from reference.errors import InputError
-from reference.fields import FLOAT64, T, gamma
+from reference.fields.field import FLOAT64, T, gamma
 from reference.marginals import longest_path
 from reference.policies import BackwardKernel, ForwardPolicy
 

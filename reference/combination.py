@@ -12,7 +12,7 @@ from typing import Any, Generic
 from reference.balance import rewards_by_node
 from reference.dag import Trajectory
 from reference.errors import InputError, check_type
-from reference.fields import Field, T
+from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.policies import BackwardKernel, ForwardPolicy
 

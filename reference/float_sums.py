@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from reference.errors import InputError
-from reference.fields import gamma
+from reference.fields.field import gamma
 from reference.levels import LevelDAG, Rows
 
 Floats = npt.NDArray[np.float64]

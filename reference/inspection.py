@@ -1,18 +1,13 @@
 """What a problem is, in numbers: its graph, its lift by the full history, and its target."""
 
-import importlib
-import inspect
 import math
-import sys
 from collections.abc import Hashable
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
 from reference.dag import PointedDAG
-from reference.errors import InputError
-from reference.fields import FLOAT64
+from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
 from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
 from reference.solve import flows
@@ -85,59 +80,6 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
         z=z,
         entropy=log_float(z) - math.fsum(float(r / z) * log_float(r) for r in rewards),
     )
-
-
-def load_problem(spec: str) -> Any:
-    """The problem that `module:Name` names; a class or function is called without arguments.
-
-    `Name` may have dots, as in `reference.problems:Grid.minimal`. Modules of the working directory
-    are found.
-
-    Raises:
-        InputError: if there is no such module or name, it cannot be called without arguments, or
-            the result lacks a member of `Problem`.
-    """
-    module_name, colon, path = spec.partition(":")
-    if not (module_name and colon and path):
-        raise InputError(
-            f"{spec!r} does not name a problem: write module:Name, such as "
-            "reference.problems:Grid.minimal, or my_module:MyProblem"
-        )
-    find_modules_here()
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise InputError(
-            f"the module {module_name!r} cannot be imported ({error}): run from the folder that "
-            "holds it, and check its imports"
-        ) from None
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}: check the spelling")
-        found = getattr(found, name)
-    if callable(found):
-        try:
-            inspect.signature(found).bind()
-        except TypeError as error:
-            raise InputError(
-                f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
-                "Grid.minimal, or a function that returns the instance"
-            ) from None
-        found = found()
-    for member in ("initial", "children", "reward"):
-        if not hasattr(found, member):
-            raise InputError(
-                f"{spec!r} is a {type(found).__name__} without the member {member!r}: a problem "
-                "has initial, children(state) and reward(terminal)"
-            )
-    return found
-
-
-def find_modules_here() -> None:
-    """Lets modules of the working directory be found, also by those that import them later."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
 
 
 def _text(value: Fraction) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG
-from reference.fields import T
+from reference.fields.field import T
 from reference.policies import BackwardKernel, ForwardPolicy
 
 

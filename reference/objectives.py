@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple
 
 from reference.balance import rewards_by_node
 from reference.errors import InputError
-from reference.fields import T
+from reference.fields.field import T
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, ForwardPolicy
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, check_list, check_type
-from reference.fields import Field, T
+from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, check_list, check_type
-from reference.fields import Field, T
+from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verify.compilation import compile_quickly, keep_programs
+from verify.lib.compilation import compile_quickly, keep_programs
 
 
 def pytest_configure(config: pytest.Config) -> None:

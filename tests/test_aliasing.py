@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from reference import InputError, TooLargeError, marginal, pointed_dag
-from reference.aliasing import Interval, TiedPolicies
+from reference.expressivity.aliasing import Interval, TiedPolicies
 
 HALF = Fraction(1, 2)
 

@@ -28,8 +28,8 @@ from reference import (
     streaming_residuals,
     subtb_residuals,
 )
-from verify.named_dags import DIAMOND
-from verify.small_scope import lifts, pointed_dags
+from verify.lib.named_dags import DIAMOND
+from verify.lib.small_scope import lifts, pointed_dags
 
 
 class Instance(NamedTuple):

@@ -28,7 +28,7 @@ from reference.bounds import (
     tv_bound_from_loss,
 )
 from reference.problems import Grid
-from verify.named_dags import FORK
+from verify.lib.named_dags import FORK
 
 
 def test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth() -> None:

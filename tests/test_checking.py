@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.checking import check_environment
 from fast.environments import GridEnvironment, LinesEnvironment, load_environment, make_environment
+from fast.measure.check_environment import check_environment
 from reference.errors import InputError
 from reference.problems import Grid, Lines
 

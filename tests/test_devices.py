@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fast.job import train
+from fast.runs.job import train
 from fast.tasks import SetsConfig
 from reference import InputError
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 RUNS = """
 from dataclasses import replace
 from pathlib import Path
-from fast.job import complete
+from fast.runs.job import complete
 from fast.tasks import SetsConfig
 
 config = SetsConfig(

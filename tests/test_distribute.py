@@ -21,22 +21,22 @@ import jax
 import numpy as np
 import pytest
 
-import fast.distributed.experiment
-from fast.config import TrainConfig
-from fast.distributed.certificates import all_trajectories
-from fast.distributed.comparison import Comparison
-from fast.distributed.engine import LocalProcesses, RunsFailedError, dask_executor, run_all
-from fast.distributed.experiment import begin, proceed
-from fast.distributed.plan import Distributed, Plan, Streamed, plan_from_json
 from fast.environments import make_environment
-from fast.evaluation import Report
-from fast.given import factors_left
-from fast.job import complete, train
-from fast.objectives import Given
-from fast.records import read_metrics
-from fast.runs import load_config
+from fast.measure.report import Report
+from fast.runs.folder import load_config
+from fast.runs.frozen import factors_left
+from fast.runs.job import complete, train
+from fast.runs.records import read_metrics
 from fast.tasks import GridConfig, PreferenceConfig, SetsConfig, from_json, to_json
-from fast.training import make_trainer
+from fast.training.config import TrainConfig
+from fast.training.step import Given
+from fast.training.trainer import make_trainer
+from pdai.distributed import experiment
+from pdai.distributed.certificates import all_trajectories
+from pdai.distributed.comparison import Comparison
+from pdai.distributed.engine import LocalProcesses, RunsFailedError, dask_executor, run_all
+from pdai.distributed.experiment import begin, proceed
+from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
 from reference import InputError, TooLargeError
 
 ROOT = Path(__file__).parent.parent
@@ -159,7 +159,7 @@ def test_a_plan_is_there_before_its_folder_is(
     plan = Streamed(replace(TINY, out=tmp_path / "stream"), 2)
     for part, left in (("write_json", []), ("_do", ["stream"])):
         with monkeypatch.context() as patched:
-            patched.setattr(fast.distributed.experiment, part, killed)
+            patched.setattr(experiment, part, killed)
             with ThreadPoolExecutor(1) as executor, pytest.raises(SystemExit):
                 begin(plan, executor)
         assert [path.name for path in tmp_path.iterdir()] == left

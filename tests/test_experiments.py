@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from fast.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
-from fast.experiments.base import QUICK_STEPS, Quoted, cells
-from fast.experiments.report import RESULTS, report, section
-from fast.experiments.results import Run, difference, load, save, summary, wanted
-from fast.experiments.running import reproduce
-from fast.experiments.tables import compared, costs, header, rows, verdict
-from fast.experiments.trainings import description
-from fast.runs import load_config
+from fast.runs.folder import load_config
 from fast.tasks import IsingConfig, LinesConfig, Pho4Config
+from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
+from pdai.experiments.base import QUICK_STEPS, Quoted, cells
+from pdai.experiments.report import RESULTS, report, section
+from pdai.experiments.results import Run, difference, load, save, summary, wanted
+from pdai.experiments.running import reproduce
+from pdai.experiments.tables import compared, costs, header, rows, verdict
+from pdai.experiments.trainings import description
 from reference import InputError
-from verify.ledger import CLAIMS
+from verify.lib.ledger import CLAIMS
 
 # What a model may change of a configuration: the network, and the p_B that fig:setsa is about.
 OF_A_MODEL = {
@@ -353,7 +353,7 @@ def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> N
 def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["reproduce", "tab:sets", "--jobs", "0", "--out", str(out)]
-    command = [sys.executable, "-m", "fast", *options]
+    command = [sys.executable, "-m", "pdai", *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
     assert "jobs is 0" in done.stderr
@@ -375,7 +375,7 @@ def test_quick_and_all_are_every_experiment_shortened() -> None:
 
 def test_the_report_is_written_from_the_results() -> None:
     text = (RESULTS.parent / "README.md").read_text()
-    assert text == report(tuple(EXPERIMENTS.values())), "write it: python -m fast.experiments"
+    assert text == report(tuple(EXPERIMENTS.values())), "write it: python -m pdai.experiments"
     for experiment in EXPERIMENTS.values():
         if experiment.draw != "none" and load(RESULTS / f"{experiment.slug}.json"):
             assert (RESULTS / f"{experiment.slug}.png").is_file()

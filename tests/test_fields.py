@@ -27,10 +27,10 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.balls import PrecisionError, enclose, precision
-from reference.symbolic import generic
-from verify.named_dags import DIAMOND
-from verify.small_scope import lifts, pointed_dags
+from reference.fields.balls import PrecisionError, enclose, precision
+from reference.fields.symbolic import generic
+from verify.lib.named_dags import DIAMOND
+from verify.lib.small_scope import lifts, pointed_dags
 
 CHAIN = pointed_dag({"o": ["x"], "x": []})
 

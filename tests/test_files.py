@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import fast.files
-from fast.files import alone_in, new_folder, replace_file
+import fast.runs.files
+from fast.runs.files import alone_in, new_folder, replace_file
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 HOLDER = """
 import subprocess, sys, time
 from pathlib import Path
-from fast.files import alone_in
+from fast.runs.files import alone_in
 
 with alone_in(Path(sys.argv[1])):
     child = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -49,7 +49,7 @@ def holder(folder: Path) -> Iterator["subprocess.Popen[str]"]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives up at once where a folder is in use."""
-    monkeypatch.setattr(fast.files, "PATIENCE", 0.0)
+    monkeypatch.setattr(fast.runs.files, "PATIENCE", 0.0)
 
 
 def names(folder: Path) -> set[str]:
@@ -85,7 +85,7 @@ def test_a_folder_is_free_when_the_run_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[int] = []
-    flock = fast.files.fcntl.flock
+    flock = fast.runs.files.fcntl.flock
 
     def copied(descriptor: int, operation: int) -> None:
         flock(descriptor, operation)
@@ -93,7 +93,7 @@ def test_a_folder_is_free_when_the_run_is_over(
         copies.append(os.dup(descriptor))
 
     with monkeypatch.context() as patched:
-        patched.setattr(fast.files.fcntl, "flock", copied)
+        patched.setattr(fast.runs.files.fcntl, "flock", copied)
         with alone_in(tmp_path):
             patched.undo()
             with pytest.raises(InputError, match="another process"), alone_in(tmp_path):
@@ -113,11 +113,11 @@ def test_without_locks_a_run_goes_on(
 
     (tmp_path / "x.1.partial").touch()
     if without == "fcntl":
-        monkeypatch.setattr(fast.files, "fcntl", None)
+        monkeypatch.setattr(fast.runs.files, "fcntl", None)
     elif without == "flock":
-        monkeypatch.setattr(fast.files.fcntl, "flock", unsupported)
+        monkeypatch.setattr(fast.runs.files.fcntl, "flock", unsupported)
     else:
-        monkeypatch.setattr(fast.files.os, "open", unsupported)
+        monkeypatch.setattr(fast.runs.files.os, "open", unsupported)
     with alone_in(tmp_path), alone_in(tmp_path):
         # It may be another's, who is writing it.
         assert names(tmp_path) == {"x.1.partial"}

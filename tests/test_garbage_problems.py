@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reference import InputError, TooLargeError, enumerate_dag, enumerate_rewards
-from reference.aliasing import TiedPolicies
-from reference.linear import LinearLines
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.linear import LinearLines
 from reference.problems import (
     BitSequences,
     EdgeAddition,
@@ -28,8 +28,8 @@ from reference.problems import (
 )
 from reference.problems.closed_form import ClosedForm
 from reference.problems.graphs import Graph, graph
-from reference.stochastic import StochasticLift
-from reference.stochastic_gaussian import GaussianForward, GaussianTarget
+from reference.stochastic.gaussian import GaussianForward, GaussianTarget
+from reference.stochastic.lift import StochasticLift
 from tests.test_garbage import DAG, GARBAGE, SCALARS
 
 NEAR = st.one_of(

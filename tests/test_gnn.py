@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from reference import InputError, TooLargeError
-from reference.gnn import (
+from reference.expressivity.gnn import (
     Memory,
     PrintedTemporalDegree,
     TemporalDegree,

@@ -9,10 +9,11 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from fast.cli import main
+from pdai.cli import main
 from reference import History, InputError, TooLargeError, enumerate_dag, lift
 from reference.drawing import draw
-from reference.inspection import inspect_problem, load_problem
+from reference.inspection import inspect_problem
+from reference.loading import load_problem
 from reference.networks import from_networkx, to_networkx
 from reference.problems import Grid, Lines
 
@@ -69,7 +70,7 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
 
 def test_inspecting_does_not_import_jax() -> None:
     code = (
-        "import sys; from fast.cli import main; "
+        "import sys; from pdai.cli import main; "
         "main(['inspect', 'reference.problems:Grid']); sys.exit('jax' in sys.modules)"
     )
     command = [sys.executable, "-c", code]

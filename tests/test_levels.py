@@ -26,7 +26,7 @@ from reference import (
 from reference.integer_rows import IntegerRows
 from reference.levels import LevelDAG
 from reference.problems import Grid, Lines, SyntheticSequences
-from verify.small_scope import pointed_dags
+from verify.lib.small_scope import pointed_dags
 
 HALF = Fraction(1, 2)
 

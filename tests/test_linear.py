@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from reference import FLOAT64, RATIONAL, InputError
-from reference.linear import LinearLines, Parameters, law_from_odds, solve
-from reference.linear_policy import LinearDynamics, linear_policy
+from reference.expressivity.linear import LinearLines, Parameters, law_from_odds, solve
+from reference.expressivity.linear_policy import LinearDynamics, linear_policy
 from reference.problems import Lines
 
 

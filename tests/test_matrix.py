@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fast.environments import TabularEnvironment, make_environment
-from fast.names import ON_GRAPHS, BackwardKind, DynamicsName, LossName, PenaltyName, Replay
 from fast.tasks import TASKS, CustomConfig, GraphsConfig, GridConfig, LinesConfig, Pho4Config
-from fast.training import make_trainer
+from fast.training.names import ON_GRAPHS, BackwardKind, DynamicsName, LossName, PenaltyName, Replay
+from fast.training.trainer import make_trainer
 from reference import InputError
 from reference.problems import Grid
 

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-import fast.run_setup
-from fast.job import train
-from fast.memory import compiled_bytes, device_memory, fitting_batch, out_of_memory
+import fast.runs.setup
+from fast.runs.job import train
+from fast.runs.memory import compiled_bytes, device_memory, fitting_batch, out_of_memory
 from fast.stochastic.config import StochasticLines
 from fast.stochastic.job import train_stochastic
 from fast.tasks import LinesConfig
@@ -57,7 +57,7 @@ def test_other_errors_are_not_explained() -> None:
 
 
 def test_not_even_a_small_batch_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fast.memory.device_memory", lambda: 1_000)
+    monkeypatch.setattr("fast.runs.memory.device_memory", lambda: 1_000)
     message = out_of_memory(FULL, 64, 1, needed)
     assert message is not None
     assert "not even" in message
@@ -78,13 +78,13 @@ def test_what_ran_out_is_said_even_if_a_smaller_batch_breaks_a_rule() -> None:
 def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = fast.run_setup.make_trainer
+    made = fast.runs.setup.make_trainer
 
     def make_trainer(config: LinesConfig, *rest: Any) -> Any:
         trainer = made(config, *rest)
         return trainer._replace(advance=full) if config.batch == 64 else trainer
 
-    monkeypatch.setattr(fast.run_setup, "make_trainer", make_trainer)
+    monkeypatch.setattr(fast.runs.setup, "make_trainer", make_trainer)
     config = LinesConfig(length=6, batch=64, parameters=5_000, out=tmp_path / "run")
     wanted = (
         r"64 trajectories .*asked for 12345 bytes.* about --batch 32 .*checkpoint is in '.*run'"

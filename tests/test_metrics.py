@@ -20,10 +20,10 @@ from reference import (
     lift,
     total_variation,
 )
-from reference.memory import aliasing_kl, memory_kl
+from reference.expressivity.memory import aliasing_kl, memory_kl
 from reference.metrics import fcs_estimate, fcs_under, jensen_shannon
 from reference.problems import Lines
-from verify.named_dags import DIAMOND
+from verify.lib.named_dags import DIAMOND
 
 
 def law(*hundredths: int) -> tuple[Fraction, ...]:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from verify.ledger import CLAIMS
+from verify.lib.ledger import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 NOTES = ROOT / "proofs_notes"

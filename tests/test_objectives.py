@@ -23,10 +23,10 @@ from reference import (
     optimal_log_z,
     tb_objective,
 )
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 from reference.problems import Grid
-from verify.named_dags import DIAMOND
-from verify.small_scope import lifts, pointed_dags
+from verify.lib.named_dags import DIAMOND
+from verify.lib.small_scope import lifts, pointed_dags
 
 LOG_Z = 0.7
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 PARENT = """
 import sys, time
 from pathlib import Path
-from fast.distributed.engine import LocalProcesses
-from fast.experiments.running import _pool
+from pdai.distributed.engine import LocalProcesses
+from pdai.experiments.running import _pool
 from tests.test_orphans import linger
 
 if __name__ == "__main__":

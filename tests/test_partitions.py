@@ -6,7 +6,7 @@ import pytest
 
 from reference import Forgetful, History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
 from reference.partitions import MergeStatistics, lifts, merge_statistics, set_partitions
-from verify.small_scope import isomorphism_classes, pointed_dags
+from verify.lib.small_scope import isomorphism_classes, pointed_dags
 
 # Both histories of c can merge there, or one step later at d, or not at all.
 LONG_DIAMOND = pointed_dag(

@@ -29,7 +29,7 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
-from reference.balls import enclose
+from reference.fields.balls import enclose
 from reference.problems import closed_form
 from reference.problems.closed_form import Enclosure
 from reference.problems.presets import MINIMAL, PAPER

@@ -13,7 +13,7 @@ from flint import acb
 from scipy.stats import chisquare, norm
 
 from reference import BALL, History, InputError, enumerate_dag, enumerate_rewards, lift, normalize
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 from reference.problems import ising
 from reference.problems.ising import Ising, Spins
 

@@ -21,7 +21,7 @@ from reference import (
     gamma,
     lift,
 )
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 from reference.problems import preference
 from reference.problems.preference import Order, Preference, Weights
 

@@ -23,7 +23,7 @@ from reference import (
     lift,
     marginal,
 )
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 from reference.problems import dyadic, positive_reward
 from reference.problems.random_walk import LazyRandomWalk, Walker
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tyro
 
-from fast.cli import Command
+from pdai.cli import Command
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 

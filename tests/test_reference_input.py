@@ -31,7 +31,7 @@ from reference import (
     total_variation,
 )
 from reference.problems import Grid, Lines, SyntheticSequences, TableSequences, positive_reward
-from verify.named_dags import FORK
+from verify.lib.named_dags import FORK
 
 
 @pytest.mark.parametrize(

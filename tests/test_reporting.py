@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fast.audit import Audit
-from fast.bridge import decode_all, enumerate_environment
 from fast.environments import LinesEnvironment, TabularEnvironment
-from fast.evaluation import Figures, Report, target_law
-from fast.tables import report_table
+from fast.measure.enumeration import decode_all, enumerate_environment
+from fast.measure.report import Figures, Report, target_law
+from fast.runs.audit import Audit
+from pdai.tables import report_table
 from reference.metrics import Estimate
 from reference.problems import Lines
 

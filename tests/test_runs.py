@@ -19,19 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import fast.job
-import fast.loop
-from fast.audit import audit
-from fast.cli import main
-from fast.commands.look import Inspect
-from fast.files import alone_in
-from fast.job import Sample, complete, draw_samples, resume, train
-from fast.loop import advance_to_end
-from fast.meter import Meter
-from fast.records import load_law, read_json, read_metrics, save_law
+import fast.runs.job
+import fast.runs.loop
+from fast.runs.audit import audit
+from fast.runs.files import alone_in
+from fast.runs.job import Sample, complete, draw_samples, resume, train
+from fast.runs.loop import advance_to_end
+from fast.runs.meter import Meter
+from fast.runs.records import load_law, read_json, read_metrics, save_law
 from fast.stochastic.job import resume_stochastic
-from fast.tables import audit_table
 from fast.tasks import LinesConfig
+from pdai.cli import main
+from pdai.commands.look import Inspect
+from pdai.tables import audit_table
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +41,7 @@ SMALL += ["--checkpoint-every", "100", "--evaluations", "2"]
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "fast", *arguments]
+    return [sys.executable, "-m", "pdai", *arguments]
 
 
 def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
@@ -112,7 +112,7 @@ def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     states = ["a\tb", "c\nd", "e\\tf", "π g"]
-    monkeypatch.setattr(fast.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
+    monkeypatch.setattr(fast.runs.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
     main(["sample", "run"])
     rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
     assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
@@ -273,7 +273,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
 ) -> None:
     config = tiny(tmp_path / "run")
     with monkeypatch.context() as patched:
-        patched.setattr(fast.job, "last_state", killed)
+        patched.setattr(fast.runs.job, "last_state", killed)
         with pytest.raises(SystemExit):
             train(config)
     assert {path.name for path in config.folder().iterdir()} == {"config.json", "meta.json"}
@@ -307,7 +307,7 @@ def test_a_measurement_is_kept_whole_or_made_again(
 def test_a_run_that_another_process_trains_is_left_alone(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast.files, "PATIENCE", 0.0)
+    monkeypatch.setattr(fast.runs.files, "PATIENCE", 0.0)
     config, refusals = tiny(tmp_path / "run"), list[InputError]()
 
     def meanwhile(*_: Any, **__: Any) -> Any:
@@ -317,7 +317,7 @@ def test_a_run_that_another_process_trains_is_left_alone(
             refusals.append(refusal.value)
         raise SystemExit
 
-    monkeypatch.setattr(fast.job, "advance_to_end", meanwhile)
+    monkeypatch.setattr(fast.runs.job, "advance_to_end", meanwhile)
     for first in (train, complete):
         with pytest.raises(SystemExit):
             first(config)
@@ -355,7 +355,7 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         def interrupts() -> Iterator[Any]:
             yield lambda: next(questions) >= asked_before
 
-        monkeypatch.setattr(fast.loop, "deferred_interrupts", interrupts)
+        monkeypatch.setattr(fast.runs.loop, "deferred_interrupts", interrupts)
         folder = tmp_path / str(asked_before)
         folder.mkdir()
         start, config = Counted(np.zeros(1, int)), replace(tiny(folder), steps=300)

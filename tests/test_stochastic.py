@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from reference import InputError
-from reference.stochastic import StochasticLift
-from reference.stochastic_axioms import axioms
-from reference.stochastic_kernels import Kernel, absorbed_after, power
-from verify.stochastic_lifts import CHAIN, FIFTH, HALF, ONE, Row, build, chain, law, with_row
+from reference.stochastic.axioms import axioms
+from reference.stochastic.kernels import Kernel, absorbed_after, power
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import CHAIN, FIFTH, HALF, ONE, Row, build, chain, law, with_row
 
 
 @pytest.mark.parametrize(

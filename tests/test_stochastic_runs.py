@@ -14,11 +14,11 @@ import jax
 import numpy as np
 import pytest
 
-import fast.files
+import fast.runs.files
 import fast.stochastic.job
 from fast import tasks
 from fast.environments import make_environment
-from fast.records import read_metrics
+from fast.runs.records import read_metrics
 from fast.stochastic.config import (
     TASKS,
     StochasticGrid,
@@ -39,7 +39,7 @@ SMALL += ["--checkpoint-every", "100", "--evaluations", "1", "--seeds", "2"]
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "fast", "stochastic", *arguments]
+    return [sys.executable, "-m", "pdai", "stochastic", *arguments]
 
 
 def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
@@ -140,7 +140,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
         with pytest.raises(SystemExit):
             train_stochastic(config)
     assert {path.name for path in out.iterdir()} == {"config.json", "meta.json"}
-    monkeypatch.setattr(fast.files, "PATIENCE", 0.0)
+    monkeypatch.setattr(fast.runs.files, "PATIENCE", 0.0)
     # The figures at the end take long, and are another test's.
     monkeypatch.setattr(fast.stochastic.job, "final_report", meanwhile)
     with pytest.raises(SystemExit):

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import fast.environments.tabular as tabular
-from fast.bridge import enumerate_environment
-from fast.checking import check_environment
 from fast.environments import TabularEnvironment, make_environment
-from fast.given import load_policy
-from fast.job import load_run, resume, train
+from fast.measure.check_environment import check_environment
+from fast.measure.enumeration import enumerate_environment
+from fast.runs.frozen import load_policy
+from fast.runs.job import load_run, resume, train
 from fast.tasks import CustomConfig
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid

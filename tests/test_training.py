@@ -8,17 +8,15 @@ import jax
 import numpy as np
 import pytest
 
-from fast.bridge import enumerate_environment
-from fast.config import TrainConfig
 from fast.environments import make_environment
-from fast.evaluation import target_law
-from fast.given import arithmetic
-from fast.laws import exact_law
-from fast.models import make_policy
-from fast.objectives import Batch, Sampler, TrainState, loss_and_gradient
-from fast.policies import Policy, count_parameters
-from fast.replay import Buffer, choose
-from fast.rollout import sample_trajectories, uniforms
+from fast.measure.enumeration import enumerate_environment
+from fast.measure.laws import exact_law
+from fast.measure.report import target_law
+from fast.policies.build import make_policy
+from fast.policies.policy import Policy, count_parameters
+from fast.runs.frozen import arithmetic
+from fast.sampling.replay import Buffer, choose
+from fast.sampling.rollout import sample_trajectories, uniforms
 from fast.tasks import (
     TASKS,
     CustomConfig,
@@ -30,7 +28,9 @@ from fast.tasks import (
     from_json,
     to_json,
 )
-from fast.training import make_optimizer, make_trainer
+from fast.training.config import TrainConfig
+from fast.training.step import Batch, Sampler, TrainState, loss_and_gradient
+from fast.training.trainer import make_optimizer, make_trainer
 from reference import InputError, enumerate_dag, total_variation
 
 SHIPPED = [name for name, task in TASKS.items() if task is not Pho4Config]

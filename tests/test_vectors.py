@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from fast.cli import main
+from pdai.cli import main
 from reference import InputError
 from verify.vectors import write_vectors
 from verify.vectors.folder import HERE, MANIFEST

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from fast.claims import check_claims
+from pdai.claims import check_claims
 from reference import InputError
-from verify.report import Finding
+from verify.lib.report import Finding
 
 ROOT = Path(__file__).parent.parent
 
 
 def verify(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fast", "verify", *arguments]
+    command = [sys.executable, "-m", "pdai", "verify", *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 

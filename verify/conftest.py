@@ -10,10 +10,10 @@ import pytest
 from hypothesis import settings
 from rich.console import Console
 
-from verify import scopes
-from verify.compilation import compile_quickly, keep_programs
-from verify.ledger import CLAIMS, markdown
-from verify.report import findings, ledger_json, ledger_table
+from verify.lib import scopes
+from verify.lib.compilation import compile_quickly, keep_programs
+from verify.lib.ledger import CLAIMS, markdown
+from verify.lib.report import findings, ledger_json, ledger_table
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)

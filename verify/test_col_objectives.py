@@ -38,9 +38,9 @@ from reference import (
     tb_objective,
     tb_residuals,
 )
-from verify.named_dags import DIAMOND, FORK
-from verify.scopes import all_small_dags
-from verify.small_scope import lifts, pointed_dags
+from verify.lib.named_dags import DIAMOND, FORK
+from verify.lib.scopes import all_small_dags
+from verify.lib.small_scope import lifts, pointed_dags
 
 LOG_Z = 0.7
 

@@ -48,8 +48,8 @@ from reference import (
     total_variation,
 )
 from reference.bounds import combined_tv_bound, tv_bound, tv_within
-from verify.named_dags import DIAMOND, FORK
-from verify.small_scope import lifts, pointed_dags
+from verify.lib.named_dags import DIAMOND, FORK
+from verify.lib.small_scope import lifts, pointed_dags
 
 Rewards = tuple[Fraction, ...]
 Ratios = Mapping[Trajectory, Fraction]

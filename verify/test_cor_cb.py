@@ -31,12 +31,12 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
-from reference.fields import T
-from verify import strategies
-from verify.rationals import FLINT
-from verify.scopes import all_small_lifts, described
-from verify.small_scope import isomorphism_classes
-from verify.symbolic_scope import everything
+from reference.fields.field import T
+from verify.lib import strategies
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
+from verify.lib.small_scope import isomorphism_classes
+from verify.lib.symbolic_scope import everything
 
 
 def check_identity(

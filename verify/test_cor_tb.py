@@ -34,12 +34,12 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
-from reference.fields import T
+from reference.fields.field import T
 from reference.problems import Grid, enumerate_dag
-from verify import strategies
-from verify.rationals import FLINT
-from verify.scopes import Draw, all_small_lifts, balanced_with, described
-from verify.small_scope import lifts, pointed_dags
+from verify.lib import strategies
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import Draw, all_small_lifts, balanced_with, described
+from verify.lib.small_scope import lifts, pointed_dags
 
 # Two ways to x, one to y.
 FORK = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from reference import pointed_dag
-from reference.stochastic import StochasticLift
-from reference.stochastic_axioms import Axioms, axioms, horizon, is_absorbing, printed_forms
-from reference.stochastic_kernels import (
+from reference.stochastic.axioms import Axioms, axioms, horizon, is_absorbing, printed_forms
+from reference.stochastic.kernels import (
     ZERO,
     closure,
     power,
@@ -25,7 +24,8 @@ from reference.stochastic_kernels import (
     restrict,
     support,
 )
-from verify.stochastic_lifts import (
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import (
     HALF,
     ONE,
     QUARTER,

@@ -29,8 +29,8 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
-from verify import strategies
-from verify.small_scope import pointed_dags
+from verify.lib import strategies
+from verify.lib.small_scope import pointed_dags
 
 
 def satisfies_the_definition(dag: PointedDAG[Any]) -> bool:

@@ -32,10 +32,10 @@ from reference import (
     pointed_dag,
 )
 from reference.problems import Grid, enumerate_dag
-from verify import strategies
-from verify.named_dags import DIAMOND
-from verify.scopes import all_small_lifts, described
-from verify.small_scope import pointed_dags
+from verify.lib import strategies
+from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import all_small_lifts, described
+from verify.lib.small_scope import pointed_dags
 
 
 def path_counts(dag: PointedDAG[Any]) -> list[int]:

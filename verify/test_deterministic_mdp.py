@@ -26,9 +26,9 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.symbolic import generic
-from verify.scopes import all_small_dags
-from verify.small_scope import isomorphism_classes, pointed_dags
+from reference.fields.symbolic import generic
+from verify.lib.scopes import all_small_dags
+from verify.lib.small_scope import isomorphism_classes, pointed_dags
 
 
 @pytest.mark.claim("deterministic-mdp")

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic import StochasticLift
-from reference.stochastic_kernels import ZERO, LiftedState, Measure, power, push, restrict, scale
-from reference.stochastic_lemmas import end_point_residuals, freeze
-from verify.stochastic_lifts import (
+from reference.stochastic.kernels import ZERO, LiftedState, Measure, power, push, restrict, scale
+from reference.stochastic.lemmas import end_point_residuals, freeze
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import (
     HALF,
     ONE,
     THIRD,

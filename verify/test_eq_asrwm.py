@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import sympy
 
-from verify.srwm import (
+from verify.lib.srwm import (
     HALF,
     QUARTER,
     Array,

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from reference import RATIONAL, ForwardPolicy, enumerate_dag, marginal
-from reference.aliasing import TiedPolicies
-from reference.gnn import refine, relabel, tied_terminals, wl_policies
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.gnn import refine, relabel, tied_terminals, wl_policies
+from reference.fields.symbolic import Symbolic
 from reference.problems.graphs import EdgeAddition, added_edge, graph
-from reference.symbolic import Symbolic
-from verify.forks import (
+from verify.lib.forks import (
     EVERYTHING,
     FORCED,
     FORKS,

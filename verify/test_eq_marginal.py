@@ -24,9 +24,9 @@ from reference import (
     marginal_by_trajectories,
     pointed_dag,
 )
-from verify import strategies
-from verify.rationals import FLINT
-from verify.scopes import all_small_lifts, described
+from verify.lib import strategies
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
 
 
 @pytest.mark.claim("eq:marginal")

@@ -38,7 +38,7 @@ from reference import (
     marginal,
     normalize,
 )
-from reference.memory import aliasing_kl
+from reference.expressivity.memory import aliasing_kl
 from reference.problems import Lines
 
 SPARSE = Lines.sparse(25, 2)

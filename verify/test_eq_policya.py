@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 
 from reference import BALL, FLOAT64, Additive, Symbolic, enumerate_dag, lift, marginal
-from reference.balls import enclose
-from reference.fields import Field
-from reference.linear import LinearLines, Parameters, Vector, law_from_odds
-from reference.linear_policy import LinearDynamics, LinearPolicy, linear_policy
+from reference.expressivity.linear import LinearLines, Parameters, Vector, law_from_odds
+from reference.expressivity.linear_policy import LinearDynamics, LinearPolicy, linear_policy
+from reference.fields.balls import enclose
+from reference.fields.field import Field
 from reference.problems import Lines
 
 BLOCKED = -math.inf

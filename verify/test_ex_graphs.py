@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reference import Dynamics, enumerate_dag, lift
-from reference.gnn import (
+from reference.expressivity.gnn import (
     Gate,
     Memory,
     PrintedTemporalDegree,
@@ -24,7 +24,7 @@ from reference.gnn import (
     wl_policies,
 )
 from reference.problems.graphs import EdgeAddition, Graph
-from verify.forks import (
+from verify.lib.forks import (
     EVERYTHING,
     FORCED,
     FORKS,

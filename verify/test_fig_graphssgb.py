@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from reference import marginal, total_variation
-from reference.aliasing import TiedPolicies
-from reference.gnn import TemporalDegree, wl_policies
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.gnn import TemporalDegree, wl_policies
 from reference.problems.graphs import EdgeAddition
-from verify.forks import (
+from verify.lib.forks import (
     FORKS,
     HALF,
     TENTHS,

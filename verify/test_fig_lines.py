@@ -39,7 +39,7 @@ from reference import (
     tb_residuals,
 )
 from reference.problems import Grid, Lines
-from verify import strategies
+from verify.lib import strategies
 
 Edges = dict[tuple[str, str], Fraction]
 SIZES = [(length, step) for length in range(1, 7) for step in range(1, length + 1)]

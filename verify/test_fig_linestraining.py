@@ -19,8 +19,8 @@ import pytest
 from flint import arb
 
 from reference import normalize, total_variation
-from reference.balls import enclose
-from reference.linear import LinearLines, Parameters, Vector, law_from_odds
+from reference.expressivity.linear import LinearLines, Parameters, Vector, law_from_odds
+from reference.fields.balls import enclose
 from reference.problems import Lines
 
 N = 16

@@ -30,13 +30,13 @@ from reference import (
     lift,
     marginal,
 )
-from reference.fields import T
-from reference.memory import memory_kl
+from reference.expressivity.memory import memory_kl
+from reference.fields.field import T
 from reference.problems import Lines
-from verify.markovian import has_memory, is_markovian, parent_laws
-from verify.named_dags import DIAMOND
-from verify.rationals import FLINT
-from verify.scopes import all_small_lifts, described
+from verify.lib.markovian import has_memory, is_markovian, parent_laws
+from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
 
 
 def is_law_of_one_base_policy(

@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic import StochasticLift
-from reference.stochastic_kernels import (
+from reference.stochastic.kernels import (
     ZERO,
     Kernel,
     Measure,
@@ -29,8 +28,9 @@ from reference.stochastic_kernels import (
     scale,
     visits,
 )
-from reference.stochastic_lemmas import padded_laws
-from verify.stochastic_lifts import (
+from reference.stochastic.lemmas import padded_laws
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import (
     HALF,
     ONE,
     QUARTER,

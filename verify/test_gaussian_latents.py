@@ -1,7 +1,7 @@
 """The stochastic section with `Omega = R`: zero loss gives the target, on Lines, by quadrature.
 
 A forward kernel with a latent-dependent policy and the backward kernel that is dual to it are known
-in closed form (`verify.gaussian_lines`). On the trajectories, which have unequal lengths, every
+in closed form (`verify.lib.gaussian_lines`). On the trajectories, which have unequal lengths, every
 residual of trajectory balance is zero; integrating the latents out gives `R / Z`.
 
 Proofs: proofs_notes/fixed_length_loss.md, proofs_notes/lines_latents.md.
@@ -16,8 +16,8 @@ import pytest
 
 from reference import PointedDAG
 from reference.problems import Lines
-from reference.stochastic_gaussian import Floats, GaussianTarget, log_tb_residual, terminal_law
-from verify.gaussian_lines import Balanced, balanced_lines
+from reference.stochastic.gaussian import Floats, GaussianTarget, log_tb_residual, terminal_law
+from verify.lib.gaussian_lines import Balanced, balanced_lines
 
 # Sums of up to 25 log densities of size 100 at most, each rounded.
 ROUNDING = 1e-11

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from reference.gnn import refine
+from reference.expressivity.gnn import refine
 from reference.problems.graphs import Graph, graph
-from verify.forks import same_partition
+from verify.lib.forks import same_partition
 
 Colours = tuple[Hashable, ...]
 Layer = Callable[[Hashable, list[Any]], Hashable]

@@ -28,10 +28,10 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.symbolic import generic
-from verify.markovian import has_memory, is_markovian, is_normalised
-from verify.rationals import FLINT
-from verify.scopes import all_small_lifts, described
+from reference.fields.symbolic import generic
+from verify.lib.markovian import has_memory, is_markovian, is_normalised
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
 
 DIAMOND: PointedDAG[Any] = pointed_dag(
     {"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}

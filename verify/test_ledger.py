@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from verify.claims.record import Claim, Reading
-from verify.ledger import CLAIMS, markdown, marked_tests, scopes_of
+from verify.lib.ledger import CLAIMS, markdown, marked_tests, scopes_of
 
 NOTES = Path(__file__).parents[1] / "proofs_notes"
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic import StochasticLift
-from reference.stochastic_axioms import axioms, horizon
-from reference.stochastic_kernels import closure, power, successors
-from reference.stochastic_lemmas import (
+from reference.stochastic.axioms import axioms, horizon
+from reference.stochastic.kernels import closure, power, successors
+from reference.stochastic.lemmas import (
     Lemma,
     backward_absorption_at_horizon,
     backward_absorption_lasts,
 )
-from verify.stochastic_lifts import (
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import (
     HALF,
     ONE,
     QUARTER,

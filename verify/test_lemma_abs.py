@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic import StochasticLift
-from reference.stochastic_axioms import axioms, horizon
-from reference.stochastic_kernels import closure, power, successors
-from reference.stochastic_lemmas import Lemma, forward_absorption_lasts
-from verify.stochastic_lifts import (
+from reference.stochastic.axioms import axioms, horizon
+from reference.stochastic.kernels import closure, power, successors
+from reference.stochastic.lemmas import Lemma, forward_absorption_lasts
+from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic_lifts import (
     check_fails_without,
     check_never_refuted,
     described,

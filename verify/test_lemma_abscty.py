@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic_axioms import axioms, cells, is_nondegenerate
-from reference.stochastic_kernels import power, support
-from reference.stochastic_lemmas import compositions_are_nondegenerate
-from verify.stochastic_lifts import (
+from reference.stochastic.axioms import axioms, cells, is_nondegenerate
+from reference.stochastic.kernels import power, support
+from reference.stochastic.lemmas import compositions_are_nondegenerate
+from verify.lib.stochastic_lifts import (
     backward_enters_a_null_state,
     chain,
     check_fails_without,

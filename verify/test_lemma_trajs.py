@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic_axioms import axioms, duality_residuals
-from reference.stochastic_kernels import power
-from verify.stochastic_lifts import (
+from reference.stochastic.axioms import axioms, duality_residuals
+from reference.stochastic.kernels import power
+from verify.lib.stochastic_lifts import (
     FIFTH,
     ONE,
     THIRD,

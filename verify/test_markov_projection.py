@@ -36,10 +36,10 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.memory import price_of_forgetting
-from verify.markovian import has_memory, is_markovian
-from verify.named_dags import DIAMOND
-from verify.scopes import all_small_dags, all_small_lifts, described
+from reference.expressivity.memory import price_of_forgetting
+from verify.lib.markovian import has_memory, is_markovian
+from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import all_small_dags, all_small_lifts, described
 
 Law = list[Fraction]
 

@@ -20,8 +20,8 @@ from reference import (
     pointed_dag,
 )
 from reference.problems import Lines
-from verify.named_dags import DIAMOND
-from verify.scopes import all_small_dags
+from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import all_small_dags
 
 
 @pytest.mark.claim("misprints")

@@ -17,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import PointedDAG
-from reference.stochastic_axioms import axioms, duality_residuals
-from reference.stochastic_kernels import ZERO, power, push, restrict
-from reference.stochastic_lemmas import (
+from reference.stochastic.axioms import axioms, duality_residuals
+from reference.stochastic.kernels import ZERO, power, push, restrict
+from reference.stochastic.lemmas import (
     backward_absorption_lasts,
     forward_absorption_lasts,
     nu_is_forced,
 )
-from verify import strategies
-from verify.stochastic_lifts import (
+from verify.lib import strategies
+from verify.lib.stochastic_lifts import (
     FIFTH,
     HALF,
     QUARTER,

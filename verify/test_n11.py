@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from verify.srwm import (
+from verify.lib.srwm import (
     QUARTER,
     TRIPLES,
     Array,

@@ -29,9 +29,9 @@ from reference import (
     normalize,
     pointed_dag,
 )
-from reference.aliasing import TiedPolicies
-from verify.forks import EVERYTHING, HALF
-from verify.scopes import all_small_dags
+from reference.expressivity.aliasing import TiedPolicies
+from verify.lib.forks import EVERYTHING, HALF
+from verify.lib.scopes import all_small_dags
 
 Path = tuple[int, ...]
 

@@ -44,9 +44,9 @@ from reference.bounds import (
     tv_bound_from_loss,
     tv_within,
 )
-from reference.symbolic import Symbolic
-from verify.named_dags import FORK
-from verify.scopes import all_small_lifts, described
+from reference.fields.symbolic import Symbolic
+from verify.lib.named_dags import FORK
+from verify.lib.scopes import all_small_lifts, described
 
 
 class Instance(NamedTuple):

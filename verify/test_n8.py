@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from reference.linear import Dimensions, Family, LinearLines, Parameters
-from reference.symbolic import Symbolic
+from reference.expressivity.linear import Dimensions, Family, LinearLines, Parameters
+from reference.fields.symbolic import Symbolic
 
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
 

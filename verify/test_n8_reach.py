@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from reference.linear import LinearLines, Parameters, Vector, rank, solve
-from reference.symbolic import Symbolic
+from reference.expressivity.linear import LinearLines, Parameters, Vector, rank, solve
+from reference.fields.symbolic import Symbolic
 
 
 def span(lines: LinearLines) -> list[Vector]:

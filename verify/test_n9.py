@@ -29,7 +29,7 @@ from reference import (
     marginal,
     normalize,
 )
-from reference.gnn import (
+from reference.expressivity.gnn import (
     PrintedTemporalDegree,
     TemporalDegree,
     relabel,
@@ -38,7 +38,7 @@ from reference.gnn import (
     wl_policies,
 )
 from reference.problems.graphs import EdgeAddition
-from verify.forks import (
+from verify.lib.forks import (
     EVERYTHING,
     FORCED,
     HALF,
@@ -49,7 +49,7 @@ from verify.forks import (
     random_weights,
     steps,
 )
-from verify.scopes import all_small_dags
+from verify.lib.scopes import all_small_dags
 
 Image = tuple[int, ...]
 

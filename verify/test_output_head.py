@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from reference import BALL
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 
 Floats = npt.NDArray[np.float64]
 SLOPE = 0.01

@@ -35,12 +35,12 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
-from reference.fields import T
-from verify import strategies
-from verify.named_dags import DIAMOND
-from verify.rationals import FLINT
-from verify.scopes import all_small_lifts, described
-from verify.small_scope import lifts, pointed_dags
+from reference.fields.field import T
+from verify.lib import strategies
+from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
+from verify.lib.small_scope import lifts, pointed_dags
 
 REWARDS = (Fraction(1), Fraction(2))
 

@@ -19,7 +19,14 @@ from typing import Any
 
 import pytest
 
-from reference.linear import Family, LinearLines, Parameters, Vector, law_from_odds, rank
+from reference.expressivity.linear import (
+    Family,
+    LinearLines,
+    Parameters,
+    Vector,
+    law_from_odds,
+    rank,
+)
 
 Matrix = tuple[Vector, ...]
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")

@@ -32,12 +32,12 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
+from reference.fields.symbolic import generic
 from reference.problems import Lines
-from reference.symbolic import generic
-from verify.markovian import has_memory, is_markovian, is_normalised, parent_laws
-from verify.named_dags import DIAMOND
-from verify.rationals import FLINT
-from verify.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
+from verify.lib.markovian import has_memory, is_markovian, is_normalised, parent_laws
+from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
 
 
 def check_repaired(draw: Draw) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from reference import enumerate_dag, marginal, normalize, total_variation
-from reference.aliasing import TiedPolicies
-from reference.gnn import (
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.gnn import (
     Gate,
     PrintedTemporalDegree,
     TemporalDegree,
@@ -26,7 +26,7 @@ from reference.gnn import (
     wl_policies,
 )
 from reference.problems.graphs import EdgeAddition, Graph, graph
-from verify.forks import (
+from verify.lib.forks import (
     EVERYTHING,
     FORCED,
     FORKS,

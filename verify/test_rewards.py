@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reference import BALL, InputError, enumerate_dag, normalize, total_variation
-from reference.balls import enclose, precision
+from reference.fields.balls import enclose, precision
 from reference.problems import Grid, Ising, Preference, positive_reward
 from reference.problems.grid import Cell
 from reference.problems.ising import Spins

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verify.srwm import QUARTER, Array, blocks, exact, eye, plane, power, rotation, vector
+from verify.lib.srwm import QUARTER, Array, blocks, exact, eye, plane, power, rotation, vector
 
 
 def gram(W: Array) -> Array:

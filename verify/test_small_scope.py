@@ -20,9 +20,9 @@ from reference import (
     marginal,
     pointed_dag,
 )
-from verify import scopes
-from verify.rationals import FLINT
-from verify.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
+from verify.lib import scopes
+from verify.lib.rationals import FLINT
+from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
 
 @pytest.mark.parametrize(("nodes", "count"), [(2, 1), (3, 3), (4, 21), (5, 315)])

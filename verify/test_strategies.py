@@ -4,7 +4,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from reference import LiftedDAG, PointedDAG, pointed_dag
-from verify.strategies import lifted_dags, pointed_dags
+from verify.lib.strategies import lifted_dags, pointed_dags
 
 # What is drawn is valid by construction, so that more examples would add little.
 few = settings(max_examples=min(100, settings().max_examples))

@@ -31,8 +31,8 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
-from verify.named_dags import DIAMOND
-from verify.symbolic_scope import Polynomials, everything, free_edges, generic, symbolic_lifts
+from verify.lib.named_dags import DIAMOND
+from verify.lib.symbolic_scope import Polynomials, everything, free_edges, generic, symbolic_lifts
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 
 from reference import History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
 from reference.problems import Lines, SyntheticSequences, enumerate_dag
-from verify import strategies
-from verify.scopes import all_small_dags
-from verify.small_scope import lifts, pointed_dags
+from verify.lib import strategies
+from verify.lib.scopes import all_small_dags
+from verify.lib.small_scope import lifts, pointed_dags
 
 
 def meets_inside(dag: PointedDAG[Any]) -> bool:

@@ -15,7 +15,8 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
     """A state graph written for one state; batch it with `jax.vmap`, step it in `lax.scan`.
 
     Parameters come from a problem of `reference.problems`; steps, masks and rewards are written
-    again here, so that comparing the two means something (`fast.bridge.enumerate_environment`).
+    again here, so that comparing the two means something (`enumerate_environment` of
+    `fast.measure.enumeration`).
 
     Attributes:
         horizon: the largest number of steps of a trajectory, `T`.

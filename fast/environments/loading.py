@@ -5,7 +5,7 @@ from typing import Any
 
 from fast.environments.base import AbstractEnvironment
 from reference.errors import InputError
-from reference.inspection import find_modules_here
+from reference.loading import find_modules_here
 from reference.problems import Problem
 
 

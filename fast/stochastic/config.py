@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import tyro
-
-from fast.combinations import IDLE as TRAIN_IDLE
-from fast.combinations import Idle, refuse_idle
-from fast.options import build, check_options, check_seeds
 from fast.stochastic.moments import covariance_factor, mean_vector
+from fast.training.combinations import IDLE as TRAIN_IDLE
+from fast.training.combinations import Idle, refuse_idle
+from fast.training.options import build, check_options, check_seeds
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
 
@@ -83,7 +81,7 @@ class StochasticConfig(ABC):
     """How often the distance to the target is estimated during training."""
     checkpoint_every: int = 500
     """Steps between checkpoints, rounded up to hundreds: what a killed run loses at most."""
-    out: tyro.conf.DisallowNone[Path | None] = None
+    out: Path | None = None
     """The run folder, which must not exist yet. Default: runs/stochastic-PROBLEM-LATENT-SEED."""
 
     def __post_init__(self) -> None:

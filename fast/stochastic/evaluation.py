@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from fast.bridge import Enumeration, Floats
+from fast.balance.losses import log_ratio
 from fast.environments import AbstractEnvironment
-from fast.evaluation import mean_of, target_law, uniform_law
-from fast.losses import log_ratio
+from fast.measure.enumeration import Enumeration, Floats
+from fast.measure.report import mean_of, target_law, uniform_law
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import draw_noise, evaluate, sample_latent_trajectories

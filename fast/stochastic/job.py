@@ -1,6 +1,5 @@
 """The job of `pdai stochastic`: train, estimate, checkpoint, report; and resume."""
 
-import statistics
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,16 +7,16 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-from rich.table import Table
 
-from fast.bridge import Enumeration, enumerate_environment
-from fast.checkpoints import last_state
 from fast.environments import AbstractEnvironment, make_environment
-from fast.files import alone_in
-from fast.loop import CHUNK, advance_to_end
-from fast.memory import compiled_bytes, out_of_memory
-from fast.records import read_json, write_json
-from fast.runs import make_folder
+from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.runs.checkpoints import last_state
+from fast.runs.display import PLAIN, Display
+from fast.runs.files import alone_in
+from fast.runs.folder import make_folder
+from fast.runs.loop import CHUNK, advance_to_end
+from fast.runs.memory import compiled_bytes, out_of_memory
+from fast.runs.records import read_json, write_json
 from fast.stochastic.config import StochasticConfig, from_json, to_json
 from fast.stochastic.densities import Normal
 from fast.stochastic.evaluation import (
@@ -74,7 +73,9 @@ def set_up_stochastic(config: StochasticConfig) -> StochasticSetup:
     )
 
 
-def train_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
+def train_stochastic(
+    config: StochasticConfig, display: Display = PLAIN
+) -> tuple[Path, StochasticReport]:
     """Runs a training from its start; returns the run folder and the final figures."""
     setup = set_up_stochastic(config)
     state = setup.trainer.init()
@@ -83,10 +84,10 @@ def train_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
         config.folder(), to_json(config), seeds, _parameters(setup, state), "stochastic"
     )
     with alone_in(folder):
-        return folder, _continue(folder, setup, state)
+        return folder, _continue(folder, setup, state, display)
 
 
-def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
+def resume_stochastic(folder: Path, display: Display = PLAIN) -> tuple[Path, StochasticReport]:
     """Continues a run from its last checkpoint, as if it had never stopped.
 
     Raises:
@@ -101,10 +102,12 @@ def resume_stochastic(folder: Path) -> tuple[Path, StochasticReport]:
                 "report.json; train another with --steps and --out"
             )
         setup = set_up_stochastic(config)
-        return folder, _continue(folder, setup, setup.trainer.init())
+        return folder, _continue(folder, setup, setup.trainer.init(), display)
 
 
-def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticReport]:
+def complete_stochastic(
+    config: StochasticConfig, display: Display = PLAIN
+) -> tuple[Path, StochasticReport]:
     """Brings the run of a configuration to its end, wherever it stands.
 
     Raises:
@@ -113,7 +116,7 @@ def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticRepor
     """
     folder = config.folder()
     if not folder.exists():
-        return train_stochastic(config)
+        return train_stochastic(config, display)
     found = _load_config(folder)
     if to_json(found) != to_json(config):
         raise InputError(
@@ -122,7 +125,7 @@ def complete_stochastic(config: StochasticConfig) -> tuple[Path, StochasticRepor
         )
     if (folder / "report.json").is_file():
         return folder, StochasticReport.from_json(read_json(folder / "report.json"))
-    return resume_stochastic(folder)
+    return resume_stochastic(folder, display)
 
 
 def _load_config(folder: Path) -> StochasticConfig:
@@ -130,25 +133,9 @@ def _load_config(folder: Path) -> StochasticConfig:
     return from_json(read_json(path, made_by="`pdai stochastic`"), str(path))
 
 
-def stochastic_table(report: StochasticReport) -> Table:
-    """The final figures of a run."""
-    runs = len(report.tv)
-    name = "learned" if runs == 1 else f"learned, mean ± sd of {runs}"
-    table = Table(title=f"marginal over x, from {report.samples:,} trajectories")
-    for column in ("", name, "uniform walk", "exact sampling"):
-        table.add_column(column, justify="right" if column else "left")
-    mean, deviation = report.floor
-    floor = f"{mean:.4f} ± {deviation:.4f}"
-    table.add_row("TV to the target", _spread(report.tv), f"{report.uniform:.4f}", floor)
-    true = f"{report.true_log_z:.4f}"
-    table.add_row("log Z learned, nats", _spread(report.log_z), "-", true)
-    bound = tuple(estimate.mean for estimate in report.bound)
-    table.add_row("log Z, mean of log R p_B/p_F", _spread(bound), "-", true)
-    table.caption = f"{report.parameters:,} parameters"
-    return table
-
-
-def _continue(folder: Path, setup: StochasticSetup, initial: StochasticState) -> StochasticReport:
+def _continue(
+    folder: Path, setup: StochasticSetup, initial: StochasticState, display: Display
+) -> StochasticReport:
     def measure(state: StochasticState, step: int) -> dict[str, Any]:
         return {"tv": setup.distances(state, step)}
 
@@ -162,6 +149,7 @@ def _continue(folder: Path, setup: StochasticSetup, initial: StochasticState) ->
         measure,
         command="stochastic",
         explain=partial(_out_of_memory, setup),
+        display=display,
     )
     report = final_report(setup, state)
     # Last: its presence is what says that the run is finished.
@@ -205,9 +193,3 @@ def final_report(setup: StochasticSetup, state: StochasticState) -> StochasticRe
 def _parameters(setup: StochasticSetup, state: StochasticState) -> int:
     leaves = jax.tree.leaves(eqx.filter(state.sampler.policy, eqx.is_array))
     return int(sum(leaf.size for leaf in leaves)) // setup.config.seeds
-
-
-def _spread(values: tuple[float, ...]) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.4f}"
-    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}"

@@ -27,9 +27,9 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from fast.balance.losses import log_ratio, tb_residuals
 from fast.environments import AbstractEnvironment
-from fast.losses import log_ratio, tb_residuals
-from fast.rollout import Exploration
+from fast.sampling.rollout import Exploration
 from fast.stochastic.config import GradientKind, StochasticConfig
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, make_stochastic_policy
@@ -41,7 +41,7 @@ from fast.stochastic.trajectories import (
     sample_latent_trajectories,
     trace,
 )
-from fast.training import FIRST_BATCH, TrainInfo, make_optimizer
+from fast.training.trainer import FIRST_BATCH, TrainInfo, make_optimizer
 
 
 class StochasticSampler(eqx.Module):

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from fast.balance.steps import Steps
 from fast.environments import AbstractEnvironment
-from fast.rollout import ON_POLICY, Exploration, Trajectories, draw_action
-from fast.steps import Steps
+from fast.sampling.rollout import ON_POLICY, Exploration, Trajectories, draw_action
 from fast.stochastic.densities import Normal, log_normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 
@@ -144,7 +144,7 @@ def evaluate(
 ) -> Steps:
     """The terms of trajectory balance along trajectories that stop on arrival.
 
-    `fast.losses.log_ratio` of them is, for a trajectory of `n` steps,
+    `fast.balance.losses.log_ratio` of them is, for a trajectory of `n` steps,
 
         log xi(w_0) + sum over t < n of log p_{F,s} p_{F,w} - log R(x) N(w_n | mu, Lambda)
                     - sum over t < n of log p_B

@@ -7,12 +7,12 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from fast.config import TrainConfig
-from fast.options import build
 from fast.tasks.choices import GraphsConfig, IsingConfig, PreferenceConfig, SetsConfig
 from fast.tasks.custom import CustomConfig
 from fast.tasks.sequences import BitsConfig, Pho4Config, Six6Config, SynConfig
 from fast.tasks.walks import GridConfig, LinesConfig, RandomWalkConfig
+from fast.training.config import TrainConfig
+from fast.training.options import build
 from reference.errors import InputError
 
 FORMAT = 2

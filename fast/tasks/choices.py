@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import comb
 from typing import ClassVar, Literal
 
-from fast.config import TrainConfig
-from fast.names import DynamicsName, LossName
 from fast.tasks.sequences import words
+from fast.training.config import TrainConfig
+from fast.training.names import DynamicsName, LossName
 from reference.errors import InputError
 from reference.problems import EdgeAddition, Ising, Preference, RewardForm, Sets, dyadic
 

@@ -6,8 +6,8 @@ Imports no JAX, so that the command line answers at once.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fast.config import TrainConfig
-from reference.inspection import load_problem
+from fast.training.config import TrainConfig
+from reference.loading import load_problem
 
 
 @dataclass(frozen=True)

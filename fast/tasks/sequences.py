@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fast.config import TrainConfig
-from fast.names import LossName
+from fast.training.config import TrainConfig
+from fast.training.names import LossName
 from reference.problems import (
     BitSequences,
     Build,

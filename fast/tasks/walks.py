@@ -6,7 +6,7 @@ Imports no JAX, so that the command line answers at once.
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from fast.config import TrainConfig
+from fast.training.config import TrainConfig
 from reference.problems import Grid, LazyRandomWalk, Lines
 
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reference.errors import InputError, check_integer, check_seed
-from reference.fields import gamma
+from reference.fields.field import gamma
 
 S = TypeVar("S", bound=Hashable)
 S_co = TypeVar("S_co", bound=Hashable, covariant=True)

@@ -144,7 +144,7 @@ class Ising:
         `Z = exp(-|v|^2 / 2) sum_z s phi(z) prod_i 2 cosh(h_i + z v_i)` up to `2^-112` of it. Here
         it is computed in balls, and the error allows for the rounding of the rewards.
         """
-        from reference.balls import BALL, enclose, precision
+        from reference.fields.balls import BALL, enclose, precision
 
         with precision(128):
             scale = BALL.convert(STEP) / (2 * BALL.one.pi()).sqrt()
@@ -164,7 +164,7 @@ class Ising:
         and point of the lattice); the rounding of rewards moves the law by less than `2^-23` in
         total variation.
         """
-        from reference.balls import BALL, precision
+        from reference.fields.balls import BALL, precision
 
         check_seed("sample", seed)
         with precision(128):
@@ -187,7 +187,7 @@ class Ising:
 
     def _lattice_terms(self) -> "list[arb]":
         """`exp(-z^2 / 2) prod_i 2 cosh(h_i + z v_i)`, one per point, at the current precision."""
-        from reference.balls import BALL
+        from reference.fields.balls import BALL
 
         h, v = (list(map(BALL.convert, data)) for data in (self.fields, self.direction))
         terms = []

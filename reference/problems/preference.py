@@ -21,7 +21,7 @@ from reference.errors import (
     check_seed,
     check_type,
 )
-from reference.fields import gamma
+from reference.fields.field import gamma
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Enclosure, check_count
 

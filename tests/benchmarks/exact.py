@@ -37,7 +37,7 @@ from reference.integer_rows import IntegerRows
 from reference.levels import LevelDAG
 from reference.partitions import lifts
 from reference.problems import Grid, Sequences, TableSequences
-from verify.small_scope import isomorphism_classes
+from verify.lib.small_scope import isomorphism_classes
 
 ROUNDS = 7
 

@@ -13,13 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from fast.bridge import enumerate_environment
-from fast.config import TrainConfig
 from fast.environments import make_environment
-from fast.laws import exact_law
-from fast.models import make_policy
+from fast.measure.enumeration import enumerate_environment
+from fast.measure.laws import exact_law
+from fast.policies.build import make_policy
 from fast.tasks import GridConfig, SetsConfig, Six6Config, SynConfig
-from fast.training import make_trainer
+from fast.training.config import TrainConfig
+from fast.training.trainer import make_trainer
 from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
 
 ROUNDS, STEPS = 5, 50

@@ -24,7 +24,7 @@ FAULTS = (
     Fault(
         "backward-log-p-b-added",
         "log p_B is added to log p_F instead of subtracted.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "jnp.sum(steps.log_p_f - steps.log_p_b, -1)",
         "jnp.sum(steps.log_p_f + steps.log_p_b, -1)",
         f"{ROLLOUTS}::test_losses_equal_those_of_the_exact_residuals[lines, srwm]",
@@ -32,7 +32,7 @@ FAULTS = (
     Fault(
         "log-reward-added",
         "log R has the wrong sign in the log ratio.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "return log_path_ratio(steps) - steps.log_reward",
         "return log_path_ratio(steps) + steps.log_reward",
         f"{LOSSES}::test_subtrajectory_balance_from_start_to_end_is_trajectory_balance",
@@ -40,7 +40,7 @@ FAULTS = (
     Fault(
         "log-z-counted-twice-in-the-loss",
         "log Z enters the loss of trajectory balance twice.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "return log_z + log_ratio(steps)",
         "return 2 * log_z + log_ratio(steps)",
         f"{LOSSES}::test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z",
@@ -48,7 +48,7 @@ FAULTS = (
     Fault(
         "biased-variance",
         "The variance loss divides by n instead of n - 1.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "return 2 * jnp.var(ratios, ddof=1)",
         "return 2 * jnp.var(ratios)",
         f"{LOSSES}::test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z",
@@ -56,7 +56,7 @@ FAULTS = (
     Fault(
         "mean-over-padding",
         "Detailed balance averages over padded steps too.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "jnp.sum(jnp.where(steps.active, residuals, 0.0)) / jnp.sum(steps.active)",
         "jnp.sum(jnp.where(steps.active, residuals, 0.0)) / steps.active.size",
         f"{LOSSES}::test_every_loss_is_the_one_written_by_hand[db-float64]",
@@ -64,7 +64,7 @@ FAULTS = (
     Fault(
         "learned-flow-at-the-end",
         "The flow after the last step is a learned one instead of the reward.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "flows = jnp.where(steps.active, steps.log_flow, steps.log_reward[:, None])",
         "flows = steps.log_flow",
         f"{LOSSES}::test_every_loss_is_the_one_written_by_hand[db-float64]",
@@ -72,7 +72,7 @@ FAULTS = (
     Fault(
         "subtrajectories-without-their-first-step",
         "The sum over a subtrajectory leaves out its first step.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "total[:, None, :] - before[:, :, None]",
         "total[:, None, :] - total[:, :, None]",
         f"{LOSSES}::test_every_loss_is_the_one_written_by_hand[subtb-float64]",
@@ -80,7 +80,7 @@ FAULTS = (
     Fault(
         "aggregate-with-a-reward",
         "The aggregate's loss counts a reward beside those that its clients stand for.",
-        "fast/objectives.py",
+        "fast/training/step.py",
         "    return aggregated_ratio(steps, given)",
         "    return aggregated_ratio(steps, given) - steps.log_reward",
         f"{COMBINED}::test_the_loss_of_given_samplers_is_the_one_written_by_hand[aggregate]",
@@ -88,7 +88,7 @@ FAULTS = (
     Fault(
         "stream-forgets-its-chunk",
         "A step of a stream forgets the reward of its own chunk.",
-        "fast/objectives.py",
+        "fast/training/step.py",
         "        return streaming_ratio(steps, previous)",
         "        return aggregated_ratio(steps, [previous])",
         f"{COMBINED}::test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do[sets]",
@@ -96,7 +96,7 @@ FAULTS = (
     Fault(
         "oscillation-without-the-clients",
         "The residual of an aggregate leaves out what its clients say.",
-        "fast/distributed/certificates.py",
+        "pdai/distributed/certificates.py",
         "residual = ratios[name] - sum(ratios[other] for other in given[name])",
         "residual = ratios[name]",
         f"{COMBINED}::test_oscillations_are_the_spreads_of_exact_residuals",
@@ -104,7 +104,7 @@ FAULTS = (
     Fault(
         "seeds-paired-with-the-first-client-only",
         "Every seed of an aggregate is given the samplers of the first one.",
-        "fast/training.py",
+        "fast/training/trainer.py",
         "each = (state, seeds, given.policies)",
         "each = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), given.policies))",
         "tests/test_distribute.py::test_seeds_are_paired_with_those_of_the_given_samplers",
@@ -112,7 +112,7 @@ FAULTS = (
     Fault(
         "huber-with-a-jump",
         "The linear branch of the penalty does not meet the quadratic one in slope.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "jnp.where(size <= 1, residual**2, 2 * size - 1)",
         "jnp.where(size <= 1, residual**2, size)",
         f"{LOSSES}::test_penalties_are_quadratic_near_zero_and_linear_far_away",
@@ -120,7 +120,7 @@ FAULTS = (
     Fault(
         "stream-without-its-reward",
         "The streaming loss leaves out the new reward.",
-        "fast/losses.py",
+        "fast/balance/losses.py",
         "return log_ratio(steps) - log_path_ratio(previous)",
         "return log_path_ratio(steps) - log_path_ratio(previous)",
         f"{LOSSES}::test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets",
@@ -128,7 +128,7 @@ FAULTS = (
     Fault(
         "flow-matching-last-step-off-by-one",
         "The reward replaces the flow one step before the end instead of at the end.",
-        "fast/flow_matching.py",
+        "fast/balance/flow_matching.py",
         "jnp.arange(shape[1]) + 1 == trajectories.active.sum(1, keepdims=True)",
         "jnp.arange(shape[1]) + 2 == trajectories.active.sum(1, keepdims=True)",
         f"{LOSSES}::test_flow_residuals_of_a_network_are_those_of_the_reference[grid-learned]",
@@ -136,7 +136,7 @@ FAULTS = (
     Fault(
         "flow-matching-slots-for-actions",
         "The number of a parent is used as the action that leads from it.",
-        "fast/flow_matching.py",
+        "fast/balance/flow_matching.py",
         "actions = each(each(environment.redo, (None, 0)), (0, None))(after, slots)",
         "actions = jnp.broadcast_to(slots, mask.shape)",
         f"{LOSSES}::test_flow_residuals_of_a_network_are_those_of_the_reference"
@@ -146,7 +146,7 @@ FAULTS = (
     Fault(
         "p-b-at-the-state-before",
         "p_B is normalised over the parents of the state before the step, not of the one after.",
-        "fast/steps.py",
+        "fast/balance/steps.py",
         "log_p_b = policy.log_p_b(later, seen, each(environment.parent_mask)(rows.after))",
         "log_p_b = policy.log_p_b(later, seen, each(environment.parent_mask)(rows.before))",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
@@ -154,7 +154,7 @@ FAULTS = (
     Fault(
         "p-b-head-on-the-state-before",
         "The head of a learned p_B reads the state before the step instead of the one after.",
-        "fast/steps.py",
+        "fast/balance/steps.py",
         "seen = each(environment.observe)(rows.after)",
         "seen = each(environment.observe)(rows.before)",
         f"{BACKWARD}::test_backward_trajectories_follow_the_backward_policy[lines-learned]",
@@ -162,7 +162,7 @@ FAULTS = (
     Fault(
         "p-b-reads-the-latent-before",
         "A p_B of the latent reads W_t instead of W_{t+1}.",
-        "fast/steps.py",
+        "fast/balance/steps.py",
         "_flat(outputs[:, 1:]) if",
         "_flat(outputs[:, :time]) if",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",
@@ -170,7 +170,7 @@ FAULTS = (
     Fault(
         "p-b-from-the-forward-logits",
         "A p_B of the latent reads the logits of p_F.",
-        "fast/policies.py",
+        "fast/policies/policy.py",
         "outputs[..., self.actions : self.actions + self.parents]",
         "outputs[..., : self.parents]",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",
@@ -178,7 +178,7 @@ FAULTS = (
     Fault(
         "unnormalised-p-b",
         "A uniform p_B divides by the number of backward actions, legal or not.",
-        "fast/policies.py",
+        "fast/policies/policy.py",
         "-jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1))",
         "-jnp.log(jnp.float32(self.parents))",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
@@ -186,7 +186,7 @@ FAULTS = (
     Fault(
         "mask-that-multiplies",
         "The mask multiplies logits instead of replacing them.",
-        "fast/policies.py",
+        "fast/policies/policy.py",
         "jax.nn.log_softmax(jnp.where(mask, logits, MASKED))",
         "jax.nn.log_softmax(jnp.where(mask, logits, logits * -MASKED))",
         f"{ROLLOUTS}::test_masked_actions_have_probability_zero_for_logits_of_any_sign",
@@ -195,7 +195,7 @@ FAULTS = (
     Fault(
         "latent-of-the-state-left",
         "In sampling, W is updated with the state before the step instead of the one after.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "latent = policy.network.advance(latent, seen)",
         "latent = policy.network.advance(latent, each(environment.observe)(state))",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
@@ -203,7 +203,7 @@ FAULTS = (
     Fault(
         "latent-updated-before-it-is-read",
         "In sampling, W is updated before the outputs are read from it.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "outputs, products = policy.network.record(latent, observation)",
         "outputs, products = policy.network.record(policy.network.advance(latent, observation), "
         "observation)",
@@ -212,7 +212,7 @@ FAULTS = (
     Fault(
         "log-p-f-of-padding",
         "log p_F of padded steps is kept.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "step = (following, action, active, jnp.where(active, taken, 0.0))",
         "step = (following, action, active, taken)",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
@@ -220,7 +220,7 @@ FAULTS = (
     Fault(
         "exploration-not-averaged",
         "Exploration adds epsilon to every legal action instead of mixing in a law.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "epsilon * mask / mask.sum(-1, keepdims=True)",
         "epsilon * mask",
         f"{EXPLORATION}::test_actions_are_drawn_from_the_mixture_of_the_definition",
@@ -228,7 +228,7 @@ FAULTS = (
     Fault(
         "temperature-multiplies",
         "Log-probabilities are multiplied by the temperature instead of divided.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "jax.nn.log_softmax(log_p / temperature)",
         "jax.nn.log_softmax(log_p * temperature)",
         f"{EXPLORATION}::test_actions_are_drawn_from_the_mixture_of_the_definition",
@@ -236,7 +236,7 @@ FAULTS = (
     Fault(
         "draws-at-the-ends-take-masked-actions",
         "A draw above all partial sums, by rounding, takes an action without probability.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "jnp.where(~(p <= 0) & ~(before > level), action, chosen)",
         "jnp.where(~(p < 0) & ~(before > level), action, chosen)",
         f"{EXPLORATION}::test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies",
@@ -244,7 +244,7 @@ FAULTS = (
     Fault(
         "exploration-never-ends",
         "epsilon stays where it began.",
-        "fast/objectives.py",
+        "fast/training/step.py",
         "decay = 1 - state.step / (config.epsilon_until * config.steps)",
         "decay = 1 - 0 * state.step / (config.epsilon_until * config.steps)",
         f"{EXPLORATION}::test_exploration_falls_linearly_and_ends_where_the_configuration_says",
@@ -252,7 +252,7 @@ FAULTS = (
     Fault(
         "backward-walk-one-row-late",
         "A trajectory that was drawn backwards is turned round one row too late.",
-        "fast/rollout.py",
+        "fast/sampling/rollout.py",
         "row = length - 1 - jnp.arange(time)[:, None]",
         "row = length - jnp.arange(time)[:, None]",
         f"{BACKWARD}::test_states_on_the_way_back_are_those_on_the_way_forth",
@@ -261,7 +261,7 @@ FAULTS = (
     Fault(
         "known-p-b-at-the-state-before",
         "Where p_B is known without a network, it counts the parents of the state before.",
-        "fast/gradients.py",
+        "fast/balance/gradients.py",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).after)",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).before)",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
@@ -269,7 +269,7 @@ FAULTS = (
     Fault(
         "last-block-dropped",
         "The last block of rows, which is not full, is left out of the gradient.",
-        "fast/gradients.py",
+        "fast/balance/gradients.py",
         "lambda carry: carry[0] < count, backward,",
         "lambda carry: carry[0] + size <= count, backward,",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
@@ -277,7 +277,7 @@ FAULTS = (
     Fault(
         "products-of-the-step-before",
         "The gradient at a step takes the products that were recorded one step earlier.",
-        "fast/gradients.py",
+        "fast/balance/gradients.py",
         "tuple(each.reshape(whole, *each.shape[2:]) for each in recorded)",
         "tuple(jnp.roll(each, 1, 0).reshape(whole, *each.shape[2:]) for each in recorded)",
         f"{GRADIENTS}::test_recorded_products_give_the_gradient_without_evaluating_again"
@@ -286,7 +286,7 @@ FAULTS = (
     Fault(
         "known-product-passes-nothing-back",
         "Derivatives stop at a product that is known.",
-        "fast/networks.py",
+        "fast/dynamics/networks.py",
         "return by_product @ weight.T, by_weight,",
         "return 0 * by_product @ weight.T, by_weight,",
         f"{GRADIENTS}::test_recorded_products_give_the_gradient_without_evaluating_again[gru]",
@@ -294,7 +294,7 @@ FAULTS = (
     Fault(
         "first-step-of-one-trajectory",
         "The first step, one row for all trajectories, counts for one of them.",
-        "fast/gradients.py",
+        "fast/balance/gradients.py",
         "jnp.sum(first_terms(arrays) * weights[..., 0])",
         "jnp.sum((first_terms(arrays) * weights[..., 0])[:, :1])",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[tb-uniform]",
@@ -302,7 +302,7 @@ FAULTS = (
     Fault(
         "groups-cut-at-their-shortest",
         "A group of trajectories is cut where its shortest ends.",
-        "fast/gradients.py",
+        "fast/balance/gradients.py",
         "lengths[chosen].max()",
         "lengths[chosen].min()",
         f"{GRADIENTS}::test_gradients_of_sampled_losses_are_unbiased[srwm-tb]",
@@ -400,7 +400,7 @@ FAULTS = (
     Fault(
         "degrees-on-one-side",
         "Rows are divided by the degree instead of both sides by its root.",
-        "fast/graph_networks.py",
+        "fast/dynamics/graph_networks.py",
         "scale * (looped @ (scale * states))",
         "scale**2 * (looped @ states)",
         f"{GRAPHS}::test_networks_equal_the_printed_equations[markovian]",
@@ -408,7 +408,7 @@ FAULTS = (
     Fault(
         "network-gate-at-the-new-graph",
         "The gate of the path features is evaluated at the graph that already has the edge.",
-        "fast/graph_networks.py",
+        "fast/dynamics/graph_networks.py",
         "latent.m + self._alpha(latent.adjacency) * new, adjacency)",
         "latent.m + self._alpha(adjacency) * new, adjacency)",
         f"{GRAPHS}::test_the_latent_is_that_of_the_reference[paper-temporal]",
@@ -417,7 +417,7 @@ FAULTS = (
     Fault(
         "buffer-overwrites-its-start",
         "A batch is always stored at the start of the buffer.",
-        "fast/replay.py",
+        "fast/sampling/replay.py",
         "place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity",
         "place = jnp.arange(log_rewards.shape[0]) % capacity",
         f"{BACKWARD}::test_replay_draws_uniformly_or_in_proportion_to_reward[uniform]",
@@ -425,7 +425,7 @@ FAULTS = (
     Fault(
         "holes-replayed",
         "Places of the buffer that are still empty are drawn too.",
-        "fast/replay.py",
+        "fast/sampling/replay.py",
         "jnp.where(filled, buffer.log_rewards, -jnp.inf)",
         "buffer.log_rewards",
         f"{BACKWARD}::test_replay_draws_uniformly_or_in_proportion_to_reward[reward]",
@@ -434,7 +434,7 @@ FAULTS = (
     Fault(
         "law-summed-in-float32",
         "The probabilities of trajectories are accumulated in float32.",
-        "fast/laws.py",
+        "fast/measure/laws.py",
         "p_t, mass = np.zeros(nodes), np.zeros(nodes)",
         "p_t, mass = np.zeros(nodes, np.float32), np.zeros(nodes, np.float32)",
         f"{LAWS}::test_law_in_floats_equals_the_exact_one",
@@ -442,7 +442,7 @@ FAULTS = (
     Fault(
         "p-b-looked-up-at-the-parent",
         "log p_B of an edge is looked up at its parent instead of its child.",
-        "fast/laws.py",
+        "fast/measure/laws.py",
         "heads = [v for _, v in enumeration.dag.edges]",
         "heads = [u for u, _ in enumeration.dag.edges]",
         f"{BACKWARD}::test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents",
@@ -450,7 +450,7 @@ FAULTS = (
     Fault(
         "lifted-p-b-of-the-wrong-step",
         "In summing trajectories, a p_B of the latent is read for the wrong backward action.",
-        "fast/laws.py",
+        "fast/measure/laws.py",
         "undo = enumeration.undo[taken[part]]",
         "undo = 0 * enumeration.undo[taken[part]]",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",
@@ -458,7 +458,7 @@ FAULTS = (
     Fault(
         "mean-of-logarithms",
         "log p_T is estimated by the mean of log ratios instead of the log of their mean.",
-        "fast/estimates.py",
+        "fast/measure/estimates.py",
         "log_p = largest + np.log(np.exp(rows - largest).mean(0))",
         "log_p = rows.mean(0)",
         f"{METRICS}::test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio",
@@ -466,7 +466,7 @@ FAULTS = (
     Fault(
         "log-z-subtracted",
         "log Z has the wrong sign in the distance between laws of trajectories.",
-        "fast/estimates.py",
+        "fast/measure/estimates.py",
         "paths.log_path_ratio - paths.log_reward + log_z",
         "paths.log_path_ratio - paths.log_reward - log_z",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
@@ -474,7 +474,7 @@ FAULTS = (
     Fault(
         "tanh-of-the-whole-ratio",
         "The distance between laws of trajectories has tanh |f| for tanh |f| / 2.",
-        "fast/estimates.py",
+        "fast/measure/estimates.py",
         "+ log_z) / 2)\n",
         "+ log_z))\n",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
@@ -482,7 +482,7 @@ FAULTS = (
     Fault(
         "worst-for-best",
         "The worst distinct states are averaged instead of the best.",
-        "fast/evaluation.py",
+        "fast/measure/report.py",
         "np.sort(log_rewards[first])[-MEAN_BEST:]",
         "np.sort(log_rewards[first])[:MEAN_BEST]",
         f"{METRICS}::test_means_are_those_of_the_statistics_module",
@@ -490,7 +490,7 @@ FAULTS = (
     Fault(
         "reported-divergence-the-other-way-round",
         "A run reports KL(p_T || pi) as KL(pi || p_T).",
-        "fast/evaluation.py",
+        "fast/measure/report.py",
         "kl_divergence(target.tolist(), p.tolist())",
         "kl_divergence(p.tolist(), target.tolist())",
         f"{METRICS}::test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic",
@@ -498,7 +498,7 @@ FAULTS = (
     Fault(
         "first-log-z-of-the-wrong-sign",
         "Training starts from the mean of f as log Z instead of minus it.",
-        "fast/training.py",
+        "fast/training/trainer.py",
         "return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))",
         "return jnp.mean(log_ratio(evaluate(policy, environment, drawn)))",
         f"{LOG_Z}::test_training_starts_from_the_best_constant_of_the_uniform_policy",
@@ -506,7 +506,7 @@ FAULTS = (
     Fault(
         "reported-log-z-of-the-wrong-sign",
         "With the variance loss, the mean of f is reported as log Z instead of minus it.",
-        "fast/objectives.py",
+        "fast/training/step.py",
         "return log_variance(ratios), -jnp.mean(ratios)",
         "return log_variance(ratios), jnp.mean(ratios)",
         f"{LOG_Z}::test_the_log_z_reported_while_training_is_that_of_the_loss[log_variance]",

@@ -301,7 +301,7 @@ FAULTS = (
     Fault(
         "price-of-forgetting-the-other-way-round",
         "The price of forgetting is measured by the KL of the projection from the policy.",
-        "reference/memory.py",
+        "reference/expressivity/memory.py",
         "            [forward.values[e] for e in row],\n"
         "            [projected.values[lifted.base_edge[e]] for e in row],\n",
         "            [projected.values[lifted.base_edge[e]] for e in row],\n"
@@ -311,7 +311,7 @@ FAULTS = (
     Fault(
         "aliasing-the-other-way-round",
         "Of two aliased states, the KL is measured from the first to the second.",
-        "reference/memory.py",
+        "reference/expressivity/memory.py",
         "kl_divergence([q[a] for a in order], [p[a] for a in order])",
         "kl_divergence([p[a] for a in order], [q[a] for a in order])",
         "verify/test_eq_max_kl.py"
@@ -321,7 +321,7 @@ FAULTS = (
     Fault(
         "spacing-for-roundoff",
         "The unit roundoff of float64 is taken for the spacing at 1, which is twice as large.",
-        "reference/fields.py",
+        "reference/fields/field.py",
         "UNIT_ROUNDOFF = 2.0**-53",
         "UNIT_ROUNDOFF = 2.0**-52",
         "tests/test_reference.py::test_fields_agree_exactly_or_within_their_roundings",
@@ -329,7 +329,7 @@ FAULTS = (
     Fault(
         "enclosure-of-the-centre",
         "The end points of a ball are both its centre.",
-        "reference/balls.py",
+        "reference/fields/balls.py",
         "return _rational(value.lower()), _rational(value.upper())",
         "return _rational(value.mid()), _rational(value.mid())",
         "tests/test_fields.py"
@@ -380,7 +380,7 @@ FAULTS = (
     Fault(
         "initial-state-in-the-sum",
         "The embedding of s_o is added to the latent.",
-        "reference/linear.py",
+        "reference/expressivity/linear.py",
         "total = [Fraction(0)] * self.dimension\n",
         "total = list(self.embedding[0])\n",
         "verify/test_eq_policya.py::test_the_sums_leave_out_the_initial_state",
@@ -388,7 +388,7 @@ FAULTS = (
     Fault(
         "steps-counted-from-one",
         "Action k moves k steps instead of k + 1, so that the last step has the logit of stopping.",
-        "reference/linear_policy.py",
+        "reference/expressivity/linear_policy.py",
         "int(child[1:]) - here - 1]",
         "int(child[1:]) - here]",
         "verify/test_eq_policya.py::test_the_policy_on_the_lift_has_the_law_of_its_log_odds",
@@ -397,7 +397,7 @@ FAULTS = (
     Fault(
         "edges-in-one-direction",
         "Only the smaller end of an edge sees the other: the adjacency is not symmetric.",
-        "reference/gnn.py",
+        "reference/expressivity/gnn.py",
         "[u + w - v for u, w in g.edges if v in (u, w)]",
         "[w for u, w in g.edges if v == u]",
         "verify/test_gnn_layer.py::test_multiset_layers_see_the_middle_of_a_path_by_hand",
@@ -405,7 +405,7 @@ FAULTS = (
     Fault(
         "set-for-multiset",
         "A round of 1-WL sees the set of the neighbours' colours, not how often each occurs.",
-        "reference/gnn.py",
+        "reference/expressivity/gnn.py",
         "tuple(sorted(row[w] for w in near))",
         "tuple(sorted({row[w] for w in near}))",
         "verify/test_gnn_layer.py::test_layers_of_multiset_and_self_compute_the_stable_colours",
@@ -413,7 +413,7 @@ FAULTS = (
     Fault(
         "ordered-pairs",
         "The two ends of a new edge are compared in order, though an edge has none.",
-        "reference/gnn.py",
+        "reference/expressivity/gnn.py",
         "pair = tuple(sorted((colours[label][m], colours[label][n])))",
         "pair = (colours[label][m], colours[label][n])",
         "verify/test_eq_graphss.py::test_one_edge_on_three_nodes_by_hand",
@@ -421,7 +421,7 @@ FAULTS = (
     Fault(
         "gate-at-the-new-graph",
         "The gate of the path feature is evaluated after the edge is added instead of before.",
-        "reference/gnn.py",
+        "reference/expressivity/gnn.py",
         "_gated_sum(latent, _value(self.gate, latent.graph), state), state)",
         "_gated_sum(latent, _value(self.gate, state), state), state)",
         "verify/test_ex_graphs.py::test_the_repaired_dynamics_are_those_of_the_proposition",
@@ -429,7 +429,7 @@ FAULTS = (
     Fault(
         "alike-actions-not-shared",
         "The mass of a class of actions goes to each of them whole instead of in equal parts.",
-        "reference/aliasing.py",
+        "reference/expressivity/aliasing.py",
         "+ mass / among",
         "+ mass",
         "verify/test_prop_temporal_gnns.py::test_the_matching_by_hand",
@@ -438,7 +438,7 @@ FAULTS = (
     Fault(
         "forbidden-states-passed-through",
         "A taboo composition goes through the states that it should leave out.",
-        "reference/stochastic_kernels.py",
+        "reference/stochastic/kernels.py",
         "s: push(row if through is None else restrict(row, through), second)",
         "s: push(row, second)",
         "verify/test_lemma_abbs.py"
@@ -447,7 +447,7 @@ FAULTS = (
     Fault(
         "absorbed-a-step-too-late",
         "The step at which absorption is certain is counted from one.",
-        "reference/stochastic_kernels.py",
+        "reference/stochastic/kernels.py",
         "            return len(seen)\n",
         "            return len(seen) + 1\n",
         "tests/test_stochastic.py"

@@ -1,6 +1,6 @@
-"""The functions of `fast.losses` by their definitions: float64, one term at a time, no JAX.
+"""The functions of `fast.balance.losses` by their definitions: float64, one term at a time, no JAX.
 
-Names and parameters are those of `fast.losses`; `test_losses` compares the two one by one.
+Names and parameters are those of `fast.balance.losses`; `test_losses` compares the two one by one.
 """
 
 import math

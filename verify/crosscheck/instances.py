@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.bridge import Enumeration, enumerate_environment
-from fast.config import TrainConfig
 from fast.environments import AbstractEnvironment, AnyProblem, TabularEnvironment, make_environment
-from fast.models import build_policy
-from fast.policies import Policy
+from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.policies.build import build_policy
+from fast.policies.policy import Policy
 from fast.tasks import Six6Config
+from fast.training.config import TrainConfig
 from reference.problems import (
     BitSequences,
     EdgeAddition,

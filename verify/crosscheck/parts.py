@@ -1,6 +1,6 @@
 """What `fast` has that must be cross-checked, found by looking, and the markers of the tests.
 
-A part is known by its name below `fast`: `losses.tb`, `policies.Policy.log_p_f`.
+A part is known by its full name: `fast.balance.losses.tb`.
 """
 
 import ast
@@ -16,36 +16,37 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 import equinox as eqx
 
 import fast
+import pdai
 from fast.dynamics import AbstractDynamics
+from fast.dynamics.networks import AbstractNetwork
 from fast.environments import AbstractEnvironment
-from fast.networks import AbstractNetwork
 
 # Classes of which instances are compared, with every option, where they are listed as cases.
 COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment)
 
 # Modules without numbers to compare. A new module is not here, so that its parts are asked for.
 ELSEWHERE = {
-    "bridge": "is the comparison itself, with controls in test_environments and test_laws",
-    "checking": "likewise",
-    "checkpoints": "reads and writes files: tests/test_runs.py",
-    "distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
-    "dynamics.recurrence": "draws initial weights",
-    "environments.interface": "part of checking",
-    "experiments.correlation": "statistics: tests/test_experiments.py",
-    "experiments.figures": "draws pictures",
-    "experiments.results": "statistics and files: tests/test_experiments.py",
-    "given": "loads trained samplers: tests/test_distribute.py",
-    "job": "starts and resumes runs: tests/test_runs.py",
-    "loop": "advances, records and checkpoints: tests/test_runs.py",
-    "memory": "asks the compiler and the device: tests/test_memory.py",
-    "meter": "chooses among figures that are compared: tests/test_runs.py",
-    "models": "builds what is compared from a configuration: tests/test_matrix.py",
-    "plotting": "draws pictures",
-    "records": "reads and writes files: tests/test_runs.py",
-    "run_setup": "builds a run: tests/test_runs.py",
-    "runs": "reads and writes files: tests/test_runs.py",
-    "stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
-    "training": "hands gradients to optax: tests/test_training.py",
+    "fast.measure.enumeration": "is the comparison itself: test_environments, test_laws",
+    "fast.measure.check_environment": "likewise",
+    "fast.runs.checkpoints": "reads and writes files: tests/test_runs.py",
+    "pdai.distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
+    "fast.dynamics.recurrence": "draws initial weights",
+    "fast.environments.interface": "part of checking",
+    "pdai.experiments.correlation": "statistics: tests/test_experiments.py",
+    "pdai.experiments.figures": "draws pictures",
+    "pdai.experiments.results": "statistics and files: tests/test_experiments.py",
+    "fast.runs.frozen": "loads trained samplers: tests/test_distribute.py",
+    "fast.runs.job": "starts and resumes runs: tests/test_runs.py",
+    "fast.runs.loop": "advances, records and checkpoints: tests/test_runs.py",
+    "fast.runs.memory": "asks the compiler and the device: tests/test_memory.py",
+    "fast.runs.meter": "chooses among figures that are compared: tests/test_runs.py",
+    "fast.policies.build": "builds what is compared from a configuration: tests/test_matrix.py",
+    "pdai.plotting": "draws pictures",
+    "fast.runs.records": "reads and writes files: tests/test_runs.py",
+    "fast.runs.setup": "builds a run: tests/test_runs.py",
+    "fast.runs.folder": "reads and writes files: tests/test_runs.py",
+    "fast.stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
+    "fast.training.trainer": "hands gradients to optax: tests/test_training.py",
 }
 
 
@@ -59,8 +60,12 @@ class Marked(NamedTuple):
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """The modules of `fast` that compute: those that import JAX, Equinox or NumPy."""
-    names = [info.name for info in pkgutil.walk_packages(fast.__path__, "fast.")]
+    """The modules of `fast` and `pdai` that compute: those that import JAX, Equinox or NumPy."""
+    names = [
+        info.name
+        for package in (fast, pdai)
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     found = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
     return tuple(module for module in found if _computes(module))
 
@@ -68,11 +73,6 @@ def modules() -> tuple[ModuleType, ...]:
 def _computes(module: ModuleType) -> bool:
     imported = {value.__name__ for value in vars(module).values() if inspect.ismodule(value)}
     return bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"})
-
-
-def below_fast(module: ModuleType) -> str:
-    """The name without the package."""
-    return module.__name__.removeprefix("fast.")
 
 
 def own(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -93,14 +93,14 @@ def parts(searched: Iterable[ModuleType]) -> set[str]:
     """Every function, network, and public method of the other classes that hold arrays."""
     found = set()
     for module in searched:
-        if below_fast(module) in ELSEWHERE:
+        if module.__name__ in ELSEWHERE:
             continue
-        found |= {f"{below_fast(module)}.{name}" for name in functions(module)}
+        found |= {f"{module.__name__}.{name}" for name in functions(module)}
         for kind in concrete(eqx.Module, [module]):
             if issubclass(kind, AbstractNetwork):
-                found.add(f"{below_fast(module)}.{kind.__name__}")
+                found.add(f"{module.__name__}.{kind.__name__}")
             elif not issubclass(kind, COMPARED_AS_CASES):
-                name = f"{below_fast(module)}.{kind.__name__}"
+                name = f"{module.__name__}.{kind.__name__}"
                 found |= {f"{name}.{method}" for method in _methods(kind)}
     return found
 

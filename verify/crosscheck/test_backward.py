@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from fast.bridge import decode_all
-from fast.laws import base_log_p_b, exact_law
-from fast.replay import Buffer, Replay, add, choose, empty_buffer
-from fast.rollout import Trajectories, sample_backward
-from fast.steps import evaluate
+from fast.balance.steps import evaluate
+from fast.measure.enumeration import decode_all
+from fast.measure.laws import base_log_p_b, exact_law
+from fast.sampling.replay import Buffer, Replay, add, choose, empty_buffer
+from fast.sampling.rollout import Trajectories, sample_backward
 from reference import FLOAT64, BackwardKernel, path_sums
 from verify.crosscheck.instances import Instance, make_instance, random_policy
-from verify.scopes import crossed
+from verify.lib.scopes import crossed
 
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
-@pytest.mark.crosscheck("rollout.sample_backward", "laws.base_log_p_b")
+@pytest.mark.crosscheck("fast.sampling.rollout.sample_backward", "fast.measure.laws.base_log_p_b")
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)
@@ -177,7 +177,9 @@ def _filled(rewards: list[float], capacity: int) -> Buffer:
     return buffer
 
 
-@pytest.mark.crosscheck("replay.empty_buffer", "replay.add", "replay.choose")
+@pytest.mark.crosscheck(
+    "fast.sampling.replay.empty_buffer", "fast.sampling.replay.add", "fast.sampling.replay.choose"
+)
 @pytest.mark.parametrize("kind", get_args(Replay)[1:])
 def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: Any) -> None:
     # Six states into four places: the last four are left. A half-full buffer never gives a hole.

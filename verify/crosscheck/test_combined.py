@@ -12,10 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.bridge import exact_policy, to_float64
-from fast.distributed.certificates import all_trajectories, oscillations, path_ratios
-from fast.losses import aggregated_ratio, streaming_ratio
-from fast.objectives import (
+from fast.balance.losses import aggregated_ratio, streaming_ratio
+from fast.balance.steps import Steps, evaluate
+from fast.measure.enumeration import exact_policy, to_float64
+from fast.policies.policy import Policy
+from fast.sampling.rollout import sample_trajectories, uniforms
+from fast.tasks import SetsConfig
+from fast.training.step import (
     Batch,
     Given,
     Sampler,
@@ -24,10 +27,7 @@ from fast.objectives import (
     loss_and_gradient,
     loss_and_gradient_on_devices,
 )
-from fast.policies import Policy
-from fast.rollout import sample_trajectories, uniforms
-from fast.steps import Steps, evaluate
-from fast.tasks import SetsConfig
+from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -86,7 +86,7 @@ NAMES = ["sets", "lines"]
 
 
 @pytest.mark.crosscheck(
-    "distributed.certificates.all_trajectories", "distributed.certificates.path_ratios"
+    "pdai.distributed.certificates.all_trajectories", "pdai.distributed.certificates.path_ratios"
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(name: str) -> None:
@@ -101,7 +101,7 @@ def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(
     assert np.abs(found.ratios[0] - found.ratios[1]).max() > 0.1
 
 
-@pytest.mark.crosscheck("objectives.combined_ratio", "losses.aggregated_ratio")
+@pytest.mark.crosscheck("fast.training.step.combined_ratio", "fast.balance.losses.aggregated_ratio")
 @pytest.mark.parametrize("name", NAMES)
 def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str) -> None:
     found = case(name)
@@ -148,7 +148,7 @@ def _side(above: list[Any], below: list[Any]) -> Fraction:
     )
 
 
-@pytest.mark.crosscheck("distributed.certificates.oscillations")
+@pytest.mark.crosscheck("pdai.distributed.certificates.oscillations")
 def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
     found = case("sets")
     problem, enumeration = found.instance.problem, found.instance.enumeration
@@ -187,7 +187,7 @@ def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
     assert len({round(value, 3) for value in spread.values()}) == 4
 
 
-@pytest.mark.crosscheck("objectives.Given.evaluate", "objectives.loss_and_gradient")
+@pytest.mark.crosscheck("fast.training.step.Given.evaluate", "fast.training.step.loss_and_gradient")
 @pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
 def test_the_loss_of_given_samplers_is_the_one_written_by_hand(rewarded: bool) -> None:
     found = case("sets")

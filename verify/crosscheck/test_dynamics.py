@@ -30,7 +30,7 @@ from fast.dynamics import (
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.srwm import Matrix, Writes
 from reference.errors import InputError
-from reference.linear import LinearLines, Parameters
+from reference.expressivity.linear import LinearLines, Parameters
 from verify.crosscheck.compare import ROUNDED, TOLERANCE, Precision, distance, eagerly
 
 Floats = npt.NDArray[np.float64]
@@ -399,7 +399,7 @@ def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
     assert isinstance(srwm(horizon=10).initial(), Matrix)
 
 
-@pytest.mark.crosscheck("dynamics.fast_weights.delta_rule")
+@pytest.mark.crosscheck("fast.dynamics.fast_weights.delta_rule")
 @pytest.mark.parametrize("time", [1, 2, 8, 9, 37])
 def test_the_delta_rule_and_its_gradient_equal_the_recurrence(time: int) -> None:
     rng = np.random.default_rng(time)
@@ -445,7 +445,9 @@ def test_the_constant_of_the_linear_dynamics_is_no_parameter() -> None:
     assert Linear(FEATURES, 2, b=(1.0, 2.0), key=KEY).b == (1.0, 2.0)
 
 
-@pytest.mark.crosscheck("dynamics.rotations.rotation_angles", "dynamics.rotations.haar_bases")
+@pytest.mark.crosscheck(
+    "fast.dynamics.rotations.rotation_angles", "fast.dynamics.rotations.haar_bases"
+)
 @pytest.mark.parametrize("kind", ["planes", "haar"])
 def test_the_rotation_is_proper_and_does_not_nearly_return(kind: str) -> None:
     R = rotation_matrix(32, kind=kind)

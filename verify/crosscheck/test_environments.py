@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from fast.bridge import decode_all, enumerate_environment
-from fast.checking import check_environment
 from fast.environments import (
     AbstractEnvironment,
     AnyProblem,
@@ -28,6 +26,8 @@ from fast.environments import (
     make_environment,
 )
 from fast.environments.encodings import encode_numbers
+from fast.measure.check_environment import check_environment
+from fast.measure.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
 from reference.problems import BitSequences, EdgeAddition, Grid, Sets, TableSequences
@@ -97,7 +97,7 @@ def test_other_observations_tell_all_inner_states_apart(
     assert len(np.unique(rows, axis=0)) == len(inner)
 
 
-@pytest.mark.crosscheck("environments.encodings.encode_numbers")
+@pytest.mark.crosscheck("fast.environments.encodings.encode_numbers")
 @pytest.mark.parametrize("encoding", ["natural", "affine", "fourier"])
 def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
     numbers = np.array([0.0, 1.0, -3.0, 7.5])

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fast.objectives import Sampler, TrainState, draw_batch
-from fast.policies import masked_log_softmax
-from fast.rollout import (
+from fast.policies.policy import masked_log_softmax
+from fast.sampling.rollout import (
     ON_POLICY,
     Exploration,
     _invert_by_cumsum,
@@ -18,6 +17,7 @@ from fast.rollout import (
     draw_action,
 )
 from fast.tasks import LinesConfig
+from fast.training.step import Sampler, TrainState, draw_batch
 from verify.crosscheck.instances import make_instance, random_policy
 
 # Draws in the middle of as many equal parts of the unit interval: frequencies then differ from

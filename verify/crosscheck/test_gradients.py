@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from fast.bridge import to_float64
+from fast.balance.flow_matching import fm_residuals
+from fast.balance.gradients import SMALLEST, evaluate_with_pullback
+from fast.balance.steps import evaluate
+from fast.dynamics.networks import Perceptron, known_product
 from fast.environments import AbstractEnvironment, AnyProblem, make_environment
-from fast.flow_matching import fm_residuals
-from fast.gradients import SMALLEST, evaluate_with_pullback
-from fast.names import LossName
-from fast.networks import Perceptron, known_product
-from fast.objectives import (
+from fast.measure.enumeration import to_float64
+from fast.policies.policy import Policy
+from fast.sampling.replay import add, empty_buffer
+from fast.sampling.rollout import Exploration, sample_trajectories, uniforms
+from fast.tasks import LinesConfig
+from fast.training.names import LossName
+from fast.training.step import (
     Batch,
     Sampler,
     TrainState,
@@ -23,11 +28,6 @@ from fast.objectives import (
     loss_and_gradient,
     loss_and_gradient_on_devices,
 )
-from fast.policies import Policy
-from fast.replay import add, empty_buffer
-from fast.rollout import Exploration, sample_trajectories, uniforms
-from fast.steps import evaluate
-from fast.tasks import LinesConfig
 from reference import (
     FLOAT64,
     BackwardPolicy,
@@ -42,7 +42,7 @@ from reference.problems import Sets
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import TOLERANCE, Compiled, tree_distance
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
-from verify.scopes import crossed
+from verify.lib.scopes import crossed
 
 LOG_Z, EPSILON, BATCH, BATCHES = 0.3, 0.4, 8, 400
 
@@ -145,7 +145,7 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         assert np.abs(found.mean(0) * 7 / 8 - directions @ exact)[0] > 2 * error[0]
 
 
-@pytest.mark.crosscheck("gradients.evaluate_with_pullback")
+@pytest.mark.crosscheck("fast.balance.gradients.evaluate_with_pullback")
 @pytest.mark.parametrize(("loss", "p_b"), crossed(["tb", "subtb"], ["uniform", "learned"]))
 def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> None:
     instance = make_instance("grid")
@@ -208,7 +208,9 @@ RECORDED: dict[str, tuple[AnyProblem, dict[str, Any]]] = {
 
 
 @pytest.mark.crosscheck(
-    "networks.known_product", "networks.Perceptron.record", "networks.Perceptron.recall"
+    "fast.dynamics.networks.known_product",
+    "fast.dynamics.networks.Perceptron.record",
+    "fast.dynamics.networks.Perceptron.recall",
 )
 def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product() -> None:
     rng = np.random.default_rng(0)
@@ -303,7 +305,7 @@ def moved(small: Small, step: float) -> Sampler:
     return result
 
 
-@pytest.mark.crosscheck("objectives.loss_and_gradient")
+@pytest.mark.crosscheck("fast.training.step.loss_and_gradient")
 @pytest.mark.parametrize("loss", get_args(LossName))
 def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
     small: Small, loss: LossName
@@ -350,7 +352,9 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
 terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
 
 
-@pytest.mark.crosscheck("objectives.draw_batch", "objectives.loss_and_gradient_on_devices")
+@pytest.mark.crosscheck(
+    "fast.training.step.draw_batch", "fast.training.step.loss_and_gradient_on_devices"
+)
 def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(small: Small) -> None:
     environment = small.environment
     policy = random_policy(environment, dynamics="markov")

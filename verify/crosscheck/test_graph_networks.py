@@ -16,14 +16,14 @@ import pytest
 from jax import lax
 from scipy.special import softmax
 
-from fast.bridge import Enumeration, enumerate_environment
+from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
+from fast.dynamics.networks import AbstractNetwork
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
-from fast.graph_networks import GCNNetwork, TemporalGCNNetwork
-from fast.networks import AbstractNetwork
+from fast.measure.enumeration import Enumeration, enumerate_environment
 from reference import Dynamics
 from reference.errors import InputError
-from reference.gnn import (
+from reference.expressivity.gnn import (
     Memory,
     PrintedTemporalDegree,
     TemporalDegree,
@@ -156,7 +156,7 @@ def logits(instance: Instance, name: str) -> Floats:
 # The environment
 
 
-@pytest.mark.crosscheck("environments.graphs.adjacency_matrix")
+@pytest.mark.crosscheck("fast.environments.graphs.adjacency_matrix")
 def test_adjacency_matrices_are_symmetric_and_have_the_edges() -> None:
     for edges in ((), ((0, 1),), ((0, 3), (1, 2), (2, 3))):
         found = np.zeros((4, 4), bool)
@@ -250,10 +250,10 @@ def literal_logits(
 
 
 @pytest.mark.crosscheck(
-    "graph_networks.GCNNetwork",
-    "graph_networks.TemporalGCNNetwork",
-    "graph_networks.EdgeScorer.__call__",
-    "graph_networks.EdgeScorer.adjacency",
+    "fast.dynamics.graph_networks.GCNNetwork",
+    "fast.dynamics.graph_networks.TemporalGCNNetwork",
+    "fast.dynamics.graph_networks.EdgeScorer.__call__",
+    "fast.dynamics.graph_networks.EdgeScorer.adjacency",
 )
 @pytest.mark.parametrize("name", VARIANTS)
 def test_networks_equal_the_printed_equations(

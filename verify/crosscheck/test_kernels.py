@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.balance.steps import rows_of
+from fast.dynamics.graph_networks import EdgeScorer
 from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
-from fast.graph_networks import EdgeScorer
-from fast.policies import Policy
-from fast.replay import Buffer, add, empty_buffer
-from fast.rollout import Exploration, Trajectories, sample_trajectories
-from fast.steps import rows_of
+from fast.policies.policy import Policy
+from fast.sampling.replay import Buffer, add, empty_buffer
+from fast.sampling.rollout import Exploration, Trajectories, sample_trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 from fast.stochastic.training import StochasticSampler
@@ -28,31 +28,31 @@ from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_laten
 from reference.problems import EdgeAddition, Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
 from verify.crosscheck.instances import PRESETS, environment_of, filled, random_policy
-from verify.crosscheck.parts import below_fast, concrete, modules, parts
+from verify.crosscheck.parts import concrete, modules, parts
 
 # Where compilations are counted elsewhere.
 ELSEWHERE = {
-    "estimates": "called from Python, on a whole problem: test_metrics",
-    "evaluation": "likewise",
-    "laws": "likewise",
-    "losses": "with their derivatives: test_losses",
-    "gradients": "compared with plain derivatives: test_gradients",
-    "distributed.certificates": "called from Python, on a whole problem: test_combined",
-    "experiments.probes": "likewise: test_probes",
-    "stochastic.evaluation": "likewise: test_stochastic",
-    "stochastic.moments": "NumPy",
-    "stochastic.policy.make_stochastic_policy": "makes what is compared here",
-    "stochastic.training.make_stochastic_trainer": "likewise: test_stochastic",
-    "objectives": "made of parts that are compared here: test_gradients",
-    "dynamics.rotations": "NumPy",
-    "environments.graphs": "NumPy",
+    "fast.measure.estimates": "called from Python, on a whole problem: test_metrics",
+    "fast.measure.report": "likewise",
+    "fast.measure.laws": "likewise",
+    "fast.balance.losses": "with their derivatives: test_losses",
+    "fast.balance.gradients": "compared with plain derivatives: test_gradients",
+    "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",
+    "pdai.experiments.probes": "likewise: test_probes",
+    "fast.stochastic.evaluation": "likewise: test_stochastic",
+    "fast.stochastic.moments": "NumPy",
+    "fast.stochastic.policy.make_stochastic_policy": "makes what is compared here",
+    "fast.stochastic.training.make_stochastic_trainer": "likewise: test_stochastic",
+    "fast.training.step": "made of parts that are compared here: test_gradients",
+    "fast.dynamics.rotations": "NumPy",
+    "fast.environments.graphs": "NumPy",
 }
 
 
 def kernel(part: str) -> Any:
     """The function, method or class of that name."""
-    module = next(m for m in modules() if part.startswith(below_fast(m) + "."))
-    names = part.removeprefix(below_fast(module) + ".").split(".")
+    module = next(m for m in modules() if part.startswith(m.__name__ + "."))
+    names = part.removeprefix(module.__name__ + ".").split(".")
     return functools.reduce(getattr, names, module)
 
 
@@ -63,9 +63,13 @@ KERNELS = sorted(
     and not inspect.isclass(kernel(part))
 )
 # These take another way if the policy is path-dependent.
-BOTH_WAYS = ("rollout.sample_trajectories", "steps.evaluate")
+BOTH_WAYS = ("fast.sampling.rollout.sample_trajectories", "fast.balance.steps.evaluate")
 # These give the same whatever the numbers.
-CONSTANT = ("replay.empty_buffer", "policies.uniform_policy", "policies.count_parameters")
+CONSTANT = (
+    "fast.sampling.replay.empty_buffer",
+    "fast.policies.policy.uniform_policy",
+    "fast.policies.policy.count_parameters",
+)
 
 BATCH = 4
 

@@ -8,20 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.bridge import exact_policy
+from fast.balance.steps import evaluate
+from fast.dynamics.networks import ReadOutNetwork
 from fast.environments.interface import encode_all
-from fast.laws import complete_histories, exact_law
-from fast.networks import ReadOutNetwork
-from fast.policies import BackwardKind
-from fast.rollout import Trajectories
-from fast.steps import evaluate
+from fast.measure.enumeration import exact_policy
+from fast.measure.laws import complete_histories, exact_law
+from fast.policies.policy import BackwardKind
+from fast.sampling.rollout import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
-from verify.scopes import crossed
+from verify.lib.scopes import crossed
 
 
-@pytest.mark.crosscheck("laws.exact_law", "networks.ReadOutNetwork")
+@pytest.mark.crosscheck("fast.measure.laws.exact_law", "fast.dynamics.networks.ReadOutNetwork")
 @pytest.mark.parametrize(("name", "dynamics"), crossed(PROBLEMS, ("markov", "srwm")))
 def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
     instance = make_instance(name)
@@ -47,7 +47,7 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
         )
 
 
-@pytest.mark.crosscheck("laws.complete_histories")
+@pytest.mark.crosscheck("fast.measure.laws.complete_histories")
 @pytest.mark.parametrize("p_b", get_args(BackwardKind))
 def test_every_history_is_there_with_its_probabilities(p_b: BackwardKind) -> None:
     instance = make_instance("synthetic, prepend-append")

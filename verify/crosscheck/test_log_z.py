@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.losses import log_ratio
-from fast.objectives import Batch, Sampler, loss_and_gradient
-from fast.rollout import sample_trajectories, uniforms
-from fast.steps import evaluate
+from fast.balance.losses import log_ratio
+from fast.balance.steps import evaluate
+from fast.sampling.rollout import sample_trajectories, uniforms
 from fast.tasks import LinesConfig
-from fast.training import FIRST_BATCH, make_trainer
+from fast.training.step import Batch, Sampler, loss_and_gradient
+from fast.training.trainer import FIRST_BATCH, make_trainer
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
 from verify.crosscheck.instances import make_instance, random_policy
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast import losses, names
-from fast.flow_matching import fm_residuals
-from fast.losses import (
+from fast.balance import losses
+from fast.balance.flow_matching import fm_residuals
+from fast.balance.losses import (
     PENALTIES,
     aggregated_ratio,
     db_residuals,
@@ -24,8 +24,9 @@ from fast.losses import (
     subtb_residuals,
     tb,
 )
-from fast.rollout import sample_trajectories, uniforms
-from fast.steps import Steps, evaluate
+from fast.balance.steps import Steps, evaluate
+from fast.sampling.rollout import sample_trajectories, uniforms
+from fast.training import names
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import (
@@ -40,7 +41,7 @@ from verify.crosscheck.compare import (
 )
 from verify.crosscheck.instances import make_instance, random_policy
 from verify.crosscheck.parts import functions
-from verify.scopes import crossed
+from verify.lib.scopes import crossed
 
 LENGTHS = (4, 1, 3)
 SEEDS = (0, 1)
@@ -54,7 +55,7 @@ def some_steps(rng: np.random.Generator) -> Any:
     return Steps(*terms)
 
 
-# A value for every parameter of a function of `fast.losses`, by its name.
+# A value for every parameter of a function of `fast.balance.losses`, by its name.
 ARGUMENTS: dict[str, Callable[[np.random.Generator], Any]] = {
     "steps": some_steps,
     "previous": some_steps,
@@ -150,7 +151,7 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
     )
 
 
-@pytest.mark.crosscheck("losses")
+@pytest.mark.crosscheck("fast.balance.losses")
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_loss_is_the_one_written_by_hand(name: str, dtype: Precision) -> None:
@@ -262,7 +263,9 @@ def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets()
     assert float(streaming(sampler(second), sampler(first))) > 0.1
 
 
-@pytest.mark.crosscheck("flow_matching.fm_residuals", "policies.Policy.log_flow")
+@pytest.mark.crosscheck(
+    "fast.balance.flow_matching.fm_residuals", "fast.policies.policy.Policy.log_flow"
+)
 @pytest.mark.parametrize(
     ("name", "p_b"),
     crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"]),

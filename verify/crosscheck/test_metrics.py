@@ -11,9 +11,11 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom, chi2
 
-from fast import estimates, evaluation, laws
-from fast.bridge import Ints, decode_all, exact_policy
-from fast.estimates import (
+from fast.dynamics.networks import UniformNetwork
+from fast.measure import estimates, laws
+from fast.measure import report as evaluation
+from fast.measure.enumeration import Ints, decode_all, exact_policy
+from fast.measure.estimates import (
     backward_paths,
     curve_value,
     estimated_fcs,
@@ -23,7 +25,8 @@ from fast.estimates import (
     random_terminals,
     total_variation_of_paths,
 )
-from fast.evaluation import (
+from fast.measure.laws import exact_law, sample_terminals, sampled_law
+from fast.measure.report import (
     enumerated_report,
     has_exact_law,
     law_of,
@@ -31,9 +34,7 @@ from fast.evaluation import (
     mean_of,
     target_law,
 )
-from fast.laws import exact_law, sample_terminals, sampled_law
-from fast.networks import UniformNetwork
-from fast.policies import Policy, count_parameters, uniform_policy
+from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
 from verify.crosscheck.compare import compilations
@@ -128,7 +129,9 @@ def fcs_by_hand(p: Floats, q: Floats, batches: Any) -> float:
 # Without enumeration
 
 
-@pytest.mark.crosscheck("estimates.random_terminals", "estimates.exact_terminals")
+@pytest.mark.crosscheck(
+    "fast.measure.estimates.random_terminals", "fast.measure.estimates.exact_terminals"
+)
 def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
     instance, size = exact.instance, len(exact.pi)
     uniform = random_terminals(instance.environment, 4_000, SEED)
@@ -141,10 +144,10 @@ def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
 
 
 @pytest.mark.crosscheck(
-    "estimates.forward_paths",
-    "estimates.backward_paths",
-    "estimates.total_variation_of_paths",
-    "estimates.curve_value",
+    "fast.measure.estimates.forward_paths",
+    "fast.measure.estimates.backward_paths",
+    "fast.measure.estimates.total_variation_of_paths",
+    "fast.measure.estimates.curve_value",
 )
 def test_the_distance_of_trajectories_is_estimated_without_bias(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +178,7 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     assert curve_value(policy, environment, None, final, SEED) is None
 
 
-@pytest.mark.crosscheck("estimates.estimated_fcs")
+@pytest.mark.crosscheck("fast.measure.estimates.estimated_fcs")
 def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +203,7 @@ def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
         assert abs(found.mean - p_t[x]) <= ERRORS * found.standard_error + 1e-6
 
 
-@pytest.mark.crosscheck("estimates.estimated_report")
+@pytest.mark.crosscheck("fast.measure.estimates.estimated_report")
 def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,10 +259,10 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 
 
 @pytest.mark.crosscheck(
-    "evaluation.enumerated_report",
-    "evaluation.target_law",
-    "evaluation.uniform_law",
-    "laws.sample_terminals",
+    "fast.measure.report.enumerated_report",
+    "fast.measure.report.target_law",
+    "fast.measure.report.uniform_law",
+    "fast.measure.laws.sample_terminals",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -314,7 +317,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
-@pytest.mark.crosscheck("laws.sampled_law")
+@pytest.mark.crosscheck("fast.measure.laws.sampled_law")
 def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> None:
     environment, enumeration, count = exact.instance.environment, exact.instance.enumeration, 4_096
     law = sampled_law(exact.policy, environment, enumeration, count, SEED)
@@ -343,10 +346,10 @@ def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> Non
 
 
 @pytest.mark.crosscheck(
-    "evaluation.law_of",
-    "evaluation.has_exact_law",
-    "policies.uniform_policy",
-    "networks.UniformNetwork",
+    "fast.measure.report.law_of",
+    "fast.measure.report.has_exact_law",
+    "fast.policies.policy.uniform_policy",
+    "fast.dynamics.networks.UniformNetwork",
 )
 def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -376,7 +379,11 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
 # Statistics
 
 
-@pytest.mark.crosscheck("evaluation.mean_of", "evaluation.mean_best", "policies.count_parameters")
+@pytest.mark.crosscheck(
+    "fast.measure.report.mean_of",
+    "fast.measure.report.mean_best",
+    "fast.policies.policy.count_parameters",
+)
 def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:
     values = np.random.default_rng(0).normal(size=50)
     found = mean_of(values)

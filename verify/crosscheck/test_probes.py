@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.bridge import exact_policy
 from fast.environments import make_environment
-from fast.experiments.probes import aliasing, best, memory
-from fast.run_setup import Setup, set_up
+from fast.measure.enumeration import exact_policy
+from fast.runs.setup import Setup, set_up
 from fast.tasks import LinesConfig, SynConfig
-from reference.memory import aliasing_kl
+from pdai.experiments.probes import aliasing, best, memory
+from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_rewards
 from verify.crosscheck.instances import random_policy
 
@@ -61,7 +61,7 @@ def kl(p: Any, q: Any) -> float:
     return math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
 
 
-@pytest.mark.crosscheck("experiments.probes.aliasing")
+@pytest.mark.crosscheck("pdai.experiments.probes.aliasing")
 @pytest.mark.parametrize("dynamics", ["markov", "gru"])
 def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: Any) -> None:
     # At p_3 of N = 4 there is no step of two: of N = 5 there is.
@@ -83,7 +83,7 @@ def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: Any) -> No
     assert found != pytest.approx(backwards, rel=1e-3)
 
 
-@pytest.mark.crosscheck("experiments.probes.memory")
+@pytest.mark.crosscheck("pdai.experiments.probes.memory")
 def test_memory_is_the_mean_divergence_between_histories() -> None:
     setup = lines(1, dynamics="gru")
     after = laws(setup)
@@ -100,14 +100,14 @@ def test_memory_is_the_mean_divergence_between_histories() -> None:
     assert found > 1e-3
 
 
-@pytest.mark.crosscheck("experiments.probes.memory")
+@pytest.mark.crosscheck("pdai.experiments.probes.memory")
 @pytest.mark.parametrize("options", [{"dynamics": "markov"}, {"dynamics": "gru", "reset": True}])
 def test_control_a_policy_without_memory_has_no_divergence(options: Any) -> None:
     setup = set_up(LinesConfig(length=LENGTH, parameters=4_000, latent_size=8, **options))
     assert memory(setup, setup.initial, 0)["kl"] == 0
 
 
-@pytest.mark.crosscheck("experiments.probes.best")
+@pytest.mark.crosscheck("pdai.experiments.probes.best")
 def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> None:
     config = SynConfig(length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4)
     setup = set_up(config)

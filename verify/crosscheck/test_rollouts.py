@@ -11,17 +11,17 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from fast.bridge import decode_all, exact_policy
-from fast.losses import log_ratio, log_variance, tb
-from fast.policies import BackwardKind, Policy, masked_log_softmax
-from fast.rollout import (
+from fast.balance.losses import log_ratio, log_variance, tb
+from fast.balance.steps import Steps, as_steps, evaluate, row_terms, rows_of
+from fast.measure.enumeration import decode_all, exact_policy
+from fast.policies.policy import BackwardKind, Policy, masked_log_softmax
+from fast.sampling.rollout import (
     Exploration,
     Trajectories,
     draw_action,
     sample_trajectories,
     uniforms,
 )
-from fast.steps import Steps, as_steps, evaluate, row_terms, rows_of
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -32,7 +32,7 @@ from reference import (
     marginal,
 )
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
-from verify.scopes import crossed
+from verify.lib.scopes import crossed
 
 # float32 soft-max and sums of up to seven log-probabilities of size up to about 30.
 TOLERANCE = 2e-4
@@ -124,12 +124,12 @@ def perceptron(head: Any, x: Any) -> Any:
 
 
 @pytest.mark.crosscheck(
-    "steps.evaluate",
-    "steps.row_terms",
-    "steps.rows_of",
-    "steps.as_steps",
-    "policies.Policy.log_p_b",
-    "networks.Perceptron.__call__",
+    "fast.balance.steps.evaluate",
+    "fast.balance.steps.row_terms",
+    "fast.balance.steps.rows_of",
+    "fast.balance.steps.as_steps",
+    "fast.policies.policy.Policy.log_p_b",
+    "fast.dynamics.networks.Perceptron.__call__",
 )
 @pytest.mark.parametrize("p_b", get_args(BackwardKind))
 def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
@@ -163,7 +163,7 @@ def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
     assert found.steps.log_p_f[found.drawn.active].std() > 0.1
 
 
-@pytest.mark.crosscheck("rollout.uniforms")
+@pytest.mark.crosscheck("fast.sampling.rollout.uniforms")
 def test_the_random_numbers_of_a_batch_are_uniform() -> None:
     environment = make_instance("grid").environment
     draws = np.asarray(uniforms(jax.random.key(0), environment, 2_000))
@@ -216,7 +216,7 @@ def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
     assert all(not dag.children[dag.end(tau)] for tau in sampled.trajectories)
 
 
-@pytest.mark.crosscheck("rollout.sample_trajectories")
+@pytest.mark.crosscheck("fast.sampling.rollout.sample_trajectories")
 def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled) -> None:
     dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
     kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
@@ -288,7 +288,7 @@ def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
     assert _chi_square(counts, wrong * samples) > 1
 
 
-@pytest.mark.crosscheck("rollout.draw_action")
+@pytest.mark.crosscheck("fast.sampling.rollout.draw_action")
 def test_actions_are_drawn_by_inverting_the_distribution_function() -> None:
     rng = np.random.default_rng(0)
     logits, mask = rng.normal(size=(3, 4)), np.array([[1, 1, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]) > 0
@@ -323,7 +323,9 @@ def test_exploration_mixes_in_uniform_actions() -> None:
     assert _chi_square(first_actions(0), uniform) > 1
 
 
-@pytest.mark.crosscheck("policies.Policy.log_p_f", "policies.masked_log_softmax")
+@pytest.mark.crosscheck(
+    "fast.policies.policy.Policy.log_p_f", "fast.policies.policy.masked_log_softmax"
+)
 def test_masked_actions_have_probability_zero_for_logits_of_any_sign() -> None:
     policy = random_policy(make_instance("grid").environment)
     mask = jnp.array([True, False, True])

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax, logsumexp
 
-from fast.bridge import Enumeration, Floats, enumerate_environment
+from fast.balance.losses import tb_residuals
 from fast.environments import AbstractEnvironment, make_environment
-from fast.losses import tb_residuals
-from fast.rollout import Exploration
+from fast.measure.enumeration import Enumeration, Floats, enumerate_environment
+from fast.sampling.rollout import Exploration
 from fast.stochastic.config import GradientKind, StochasticLines
 from fast.stochastic.densities import Mixture, Normal, log_normal
 from fast.stochastic.evaluation import floor_of, sampled_distance, sampled_marginal
@@ -42,7 +42,7 @@ from fast.stochastic.trajectories import (
     trace,
 )
 from reference.problems import Lines
-from reference.stochastic_gaussian import (
+from reference.stochastic.gaussian import (
     Component,
     GaussianForward,
     GaussianTarget,
@@ -187,8 +187,8 @@ def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tu
         yield tuple(nodes)
 
 
-@pytest.mark.crosscheck("stochastic.moments", "stochastic.densities.log_normal")
-@pytest.mark.crosscheck("stochastic.densities.Normal", "stochastic.densities.Mixture")
+@pytest.mark.crosscheck("fast.stochastic.moments", "fast.stochastic.densities.log_normal")
+@pytest.mark.crosscheck("fast.stochastic.densities.Normal", "fast.stochastic.densities.Mixture")
 def test_densities_are_those_of_scipy() -> None:
     rng = np.random.default_rng(0)
     w = rng.normal(size=(4, 5, 3))
@@ -230,8 +230,10 @@ def test_densities_are_those_of_scipy() -> None:
     assert distance(of.factor, factor) < TOLERANCE["float32"]
 
 
-@pytest.mark.crosscheck("stochastic.policy.StochasticPolicy")
-@pytest.mark.crosscheck("stochastic.policy.features_of", "stochastic.policy.make_stochastic_policy")
+@pytest.mark.crosscheck("fast.stochastic.policy.StochasticPolicy")
+@pytest.mark.crosscheck(
+    "fast.stochastic.policy.features_of", "fast.stochastic.policy.make_stochastic_policy"
+)
 def test_a_policy_is_the_one_written_by_hand() -> None:
     instance = lines(3, 2)
     policy = random_policy(instance, 0, size=3)
@@ -272,8 +274,8 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     assert [x.shape for x in jax.tree.leaves(made)] == [x.shape for x in jax.tree.leaves(policy)]
 
 
-@pytest.mark.crosscheck("stochastic.trajectories")
-@pytest.mark.crosscheck("stochastic.training.stochastic_loss")
+@pytest.mark.crosscheck("fast.stochastic.trajectories")
+@pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
 def test_latents_and_residuals_are_those_of_the_reference() -> None:
     instance = lines(3, 2)
     target, by_hand = target_of(instance)
@@ -355,8 +357,8 @@ def chi_square(counts: Any, expected: Floats) -> float:
     return float(stats.chisquare(counts, counts.sum() * expected).pvalue)
 
 
-@pytest.mark.crosscheck("stochastic.trajectories.sample_latent_trajectories")
-@pytest.mark.crosscheck("stochastic.trajectories.draw_noise", "stochastic.evaluation")
+@pytest.mark.crosscheck("fast.stochastic.trajectories.sample_latent_trajectories")
+@pytest.mark.crosscheck("fast.stochastic.trajectories.draw_noise", "fast.stochastic.evaluation")
 def test_the_sampled_marginal_is_that_of_quadrature() -> None:
     instance = lines(3, 2)
     enumeration = instance.enumeration
@@ -441,7 +443,7 @@ def slope(
 BATCH, BATCHES = 256, 128
 
 
-@pytest.mark.crosscheck("stochastic.training.stochastic_loss")
+@pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
 def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
     instance = lines(1, 1)
     rng = np.random.default_rng(0)
@@ -522,7 +524,7 @@ def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> N
     assert gaps[2] < 0.002
 
 
-@pytest.mark.crosscheck("stochastic.training.make_stochastic_trainer")
+@pytest.mark.crosscheck("fast.stochastic.training.make_stochastic_trainer")
 def test_training_brings_the_quadrature_of_the_law_to_the_target() -> None:
     config = StochasticLines(
         length=3, latent_size=1, width=16, steps=600, learning_rate=5e-3, batch=64

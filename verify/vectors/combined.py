@@ -24,7 +24,7 @@ from reference import (
     normalize,
     pointed_dag,
 )
-from verify.named_dags import DIAMOND
+from verify.lib.named_dags import DIAMOND
 from verify.vectors.encoding import Json, encode_graph, encode_lift, encode_lifted_graph, numbers
 
 

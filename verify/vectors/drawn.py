@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from reference import History, LiftedDAG, enumerate_dag, enumerate_rewards, lift
 from reference.problems.presets import MINIMAL
-from verify.small_scope import from_parents, lifts
+from verify.lib.small_scope import from_parents, lifts
 from verify.vectors.samplers import Draws, SamplerCase
 
 MAX_LIFTED_STATES = 60

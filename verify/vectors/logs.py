@@ -24,7 +24,7 @@ from reference import (
     Trajectory,
     tb_objective,
 )
-from reference.balls import precision
+from reference.fields.balls import precision
 from verify.vectors.encoding import Json
 
 SUBTB_LAMBDA = Fraction(9, 10)

@@ -18,7 +18,7 @@ from reference import (
     lift,
     pointed_dag,
 )
-from verify.named_dags import DIAMOND, FORK
+from verify.lib.named_dags import DIAMOND, FORK
 from verify.vectors.samplers import Draws, SamplerCase
 
 UNEVEN = pointed_dag({"o": ["x", "u"], "u": ["y"], "x": [], "y": []})

@@ -19,7 +19,7 @@ from reference import (
     lift,
     pointed_dag,
 )
-from verify.named_dags import DIAMOND, FORK
+from verify.lib.named_dags import DIAMOND, FORK
 from verify.vectors.encoding import Json, encode_graph, encode_lift, encode_lifted_graph, numbers
 
 FORK_JSON = encode_graph(FORK)

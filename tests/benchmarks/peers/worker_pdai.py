@@ -12,11 +12,11 @@ from jax import lax
 from protocol import Worker, serve
 from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
 
-from fast import training
 from fast.environments import AbstractEnvironment, GridEnvironment
-from fast.policies import Policy
-from fast.rollout import sample_trajectories, uniforms
+from fast.policies.policy import Policy
+from fast.sampling.rollout import sample_trajectories, uniforms
 from fast.tasks import GridConfig
+from fast.training import trainer as training
 from reference.problems import Grid
 
 

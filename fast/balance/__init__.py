@@ -1,0 +1,1 @@
+"""Balance conditions along trajectories: their terms, residuals, losses and gradients."""

@@ -1,0 +1,42 @@
+"""Flow matching, the one condition that looks at all parents of a state."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fast.balance.steps import rows_of
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy
+from fast.sampling.rollout import Trajectories
+
+
+def fm_residuals(
+    policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+) -> Float[Array, "batch time"]:
+    """Flow matching: `log sum over parents s of F(s) p_F(s'|s) - log F(s')`, with `F(x) = R(x)`.
+
+    Of the states `s' = s_1, ..., s_T` along trajectories; zero where padded. Flows out of a state
+    match by construction, as `p_F` is a law. For Markovian policies only: the parents of a lifted
+    state are pairs `(s, W)` of which a trajectory shows one. (Bengio et al., Flow
+    network based generative models, 2021.)
+    """
+    after = rows_of(trajectories).after
+    each = jax.vmap
+    mask = each(environment.parent_mask)(after)
+    slots = jnp.arange(environment.parents)
+    parents = each(each(environment.backward_step, (None, 0)), (0, None))(after, slots)
+    actions = each(each(environment.redo, (None, 0)), (0, None))(after, slots)
+    outputs = policy.network.evaluate((), each(each(environment.observe))(parents))
+    log_p_f = policy.log_p_f(outputs, each(each(environment.mask))(parents))
+    taken = jnp.take_along_axis(log_p_f, actions[..., None], -1)[..., 0]
+    inflow = jnp.where(mask, policy.log_flow(outputs) + taken, -jnp.inf)
+    own = policy.log_flow(policy.network.evaluate((), each(environment.observe)(after)))
+    shape = trajectories.active.shape
+    is_last = jnp.arange(shape[1]) + 1 == trajectories.active.sum(1, keepdims=True)
+    outflow = jnp.where(is_last, trajectories.log_reward[:, None], own.reshape(shape))
+    # Padding has no parents to speak of: its sum is replaced before it is subtracted.
+    arrived = jnp.where(mask.any(-1, keepdims=True), inflow, 0.0)
+    total = jax.nn.logsumexp(arrived, -1).reshape(shape)
+    return jnp.where(trajectories.active, total - outflow, 0.0)

@@ -1,0 +1,146 @@
+"""Balance conditions as log residuals of trajectories, and losses on them.
+
+A residual is the logarithm of the left-hand side minus that of the right-hand side, in nats; it is
+zero everywhere if and only if the condition holds. A loss averages a penalty of residuals.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fast.balance.steps import Steps
+
+Penalty = Callable[[Float[Array, "*any"]], Float[Array, "*any"]]
+PenaltyName = Literal["square", "huber", "log-cosh"]
+
+
+def square(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    """`r^2`."""
+    return residual**2
+
+
+def huber(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    """`r^2` up to 1 nat, `2 |r| - 1` beyond: large residuals no longer dominate."""
+    size = jnp.abs(residual)
+    return jnp.where(size <= 1, residual**2, 2 * size - 1)
+
+
+def log_cosh(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    """`2 log cosh r`, which is about `r^2` near 0 and `2 |r|` far away."""
+    return 2 * (jnp.logaddexp(residual, -residual) - jnp.log(2.0))
+
+
+PENALTIES: dict[PenaltyName, Penalty] = {"square": square, "huber": huber, "log-cosh": log_cosh}
+
+
+def log_ratio(steps: Steps) -> Float[Array, " batch"]:
+    """`f(tau) = log( p_F(tau) / (p_B(tau|x) R(x)) )`, in nats.
+
+    The residual of trajectory balance is `log Z + f(tau)`; that of contrastive balance is
+    `f(tau) - f(tau')`.
+    """
+    return log_path_ratio(steps) - steps.log_reward
+
+
+def log_path_ratio(steps: Steps) -> Float[Array, " batch"]:
+    """`log( p_F(tau) / p_B(tau|x) )`, in nats: the ratio without a reward."""
+    return jnp.sum(steps.log_p_f - steps.log_p_b, -1)
+
+
+def tb_residuals(steps: Steps, log_z: Float[Array, ""]) -> Float[Array, " batch"]:
+    """Trajectory balance: `log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`.
+
+    Paper: col:tb. (Malkin et al., Trajectory balance, 2022.)
+    """
+    return log_z + log_ratio(steps)
+
+
+def tb(steps: Steps, log_z: Float[Array, ""], penalty: Penalty = square) -> Float[Array, ""]:
+    """The trajectory balance loss: the mean penalty of `tb_residuals`. Paper: col:objectives."""
+    return jnp.mean(penalty(tb_residuals(steps, log_z)))
+
+
+def log_variance(ratios: Float[Array, " batch"]) -> Float[Array, ""]:
+    """The contrastive balance loss, `E (f(tau) - f(tau'))^2 = 2 Var f`, without bias.
+
+    Needs no `log Z`; with `f = log_ratio` it is twice the trajectory balance loss at the best
+    `log Z = -E f`. With `aggregated_ratio` or `streaming_ratio` it is the loss of those conditions.
+    Paper: col:objectives, "variance loss". (Richter et al., VarGrad, 2020; Zhang et al., Robust
+    scheduling with GFlowNets, 2023.)
+    """
+    return 2 * jnp.var(ratios, ddof=1)
+
+
+def aggregated_ratio(steps: Steps, clients: Sequence[Steps]) -> Float[Array, " batch"]:
+    """`log p_F/p_B (tau) - sum over clients of log p_F/p_B (tau)`, constant at balance.
+
+    Then the sampler's law is proportional to the product of the clients' laws. All are evaluated
+    along the same base trajectories, each through its own latent. Paper: prop:apx:dist.
+    (Silva et al., Embarrassingly parallel GFlowNets, 2024.)
+    """
+    return log_path_ratio(steps) - sum(log_path_ratio(client) for client in clients)
+
+
+def streaming_ratio(steps: Steps, previous: Steps) -> Float[Array, " batch"]:
+    """`log p_F/(p_B R_T) (tau) - log p_F/p_B (tau)` of the previous sampler, constant at balance.
+
+    Then the sampler's law is proportional to `R_T` times the previous law. Paper: prop:apx:sm.
+    (Silva et al., Streaming Bayes GFlowNets, 2024.)
+    """
+    return log_ratio(steps) - log_path_ratio(previous)
+
+
+def db_residuals(steps: Steps) -> Float[Array, "batch time"]:
+    """Detailed balance: `log F(s_t) + log p_F - log p_B - log F(s_{t+1})`, with `F(x) = R(x)`.
+
+    Zero where padded. (Bengio et al., GFlowNet foundations, 2023.)
+    """
+    flows = _state_flows(steps)
+    residuals = flows[:, :-1] + steps.log_p_f - steps.log_p_b - flows[:, 1:]
+    return jnp.where(steps.active, residuals, 0.0)
+
+
+def db(steps: Steps, penalty: Penalty = square) -> Float[Array, ""]:
+    """The detailed balance loss: the mean penalty over all steps of the batch."""
+    residuals = penalty(db_residuals(steps))
+    return jnp.sum(jnp.where(steps.active, residuals, 0.0)) / jnp.sum(steps.active)
+
+
+def subtb_residuals(steps: Steps) -> Float[Array, "batch starts ends"]:
+    """Subtrajectory balance between `s_i` and `s_j`: the sum of `db_residuals` from i to j.
+
+    `log F(s_i) + sum of (log p_F - log p_B) - log F(s_j)` at `[:, i, j - 1]` for `i < j`, else 0;
+    zero where padded. Paper: prop:lifted_balance. (Madan et al., Learning GFlowNets from partial
+    episodes, 2023.)
+    """
+    total = jnp.cumsum(db_residuals(steps), -1)
+    before = jnp.pad(total[:, :-1], ((0, 0), (1, 0)))
+    return jnp.where(_pairs(steps), total[:, None, :] - before[:, :, None], 0.0)
+
+
+def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[Array, ""]:
+    """The subtrajectory balance loss: pairs weighted by `lambda^(j - i)`, one in all a trajectory.
+
+    Args:
+        steps: the terms, with flows.
+        decay: `lambda`, in (0, 1].
+        penalty: of a residual.
+    """
+    time = jnp.arange(steps.active.shape[1])
+    weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)
+    weights = weights / weights.sum((1, 2), keepdims=True)
+    return jnp.mean(jnp.sum(weights * penalty(subtb_residuals(steps)), (1, 2)))
+
+
+def _state_flows(steps: Steps) -> Float[Array, "batch states"]:
+    """`log F` of `s_0, ..., s_T`: the learned flow, and the reward from the end on."""
+    flows = jnp.where(steps.active, steps.log_flow, steps.log_reward[:, None])
+    return jnp.concatenate([flows, steps.log_reward[:, None]], -1)
+
+
+def _pairs(steps: Steps) -> Array:
+    """Which `(i, j - 1)` are the first and last step of a subtrajectory."""
+    time = jnp.arange(steps.active.shape[1])
+    return (time[:, None] <= time[None, :]) & steps.active[:, None, :]

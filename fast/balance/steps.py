@@ -1,0 +1,117 @@
+"""The terms of the balance conditions along trajectories, evaluated by a policy."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from fast.dynamics.networks import Products
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy
+from fast.sampling.rollout import Trajectories
+
+
+class Steps(NamedTuple):
+    """What every loss is a function of; in nats, 0 where padded.
+
+    Attributes:
+        log_p_f: `log p_F(s_{t+1} | s_t, W_t)`.
+        log_p_b: `log p_B(s_t | s_{t+1}, W_{t+1})`.
+        log_flow: `log F(s_t, W_t)`, of states that are not terminal; zeros if there is no flow.
+        active: whether the trajectory has a step t.
+        log_reward: `log R(x)`.
+    """
+
+    log_p_f: Float[Array, "batch time"]
+    log_p_b: Float[Array, "batch time"]
+    log_flow: Float[Array, "batch time"]
+    active: Bool[Array, "batch time"]
+    log_reward: Float[Array, " batch"]
+
+
+class Rows(NamedTuple):
+    """Steps `s_t -> s_{t+1}` of any trajectories, one per row."""
+
+    before: Any
+    action: Int[Array, " rows"]
+    after: Any
+
+
+def rows_of(trajectories: Trajectories) -> Rows:
+    """All steps of a batch, trajectory by trajectory."""
+    before = jax.tree.map(lambda leaf: _flat(leaf[:, :-1]), trajectories.states)
+    after = jax.tree.map(lambda leaf: _flat(leaf[:, 1:]), trajectories.states)
+    return Rows(before, _flat(trajectories.actions), after)
+
+
+def row_terms(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    rows: Rows,
+    outputs: Float[Array, "rows outputs"],
+    later: Float[Array, "rows outputs"] | None = None,
+) -> Float[Array, "3 rows"]:
+    """`log p_F`, `log p_B` and `log F` of steps.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        rows: the steps.
+        outputs: the network's outputs before each step.
+        later: those after it; needed for a `p_B` that reads latents.
+    """
+    each = jax.vmap
+    log_p_f = policy.log_p_f(outputs, each(environment.mask)(rows.before))
+    seen = each(environment.observe)(rows.after)
+    log_p_b = policy.log_p_b(later, seen, each(environment.parent_mask)(rows.after))
+    parent = each(environment.undo)(rows.before, rows.action)
+    flow = policy.log_flow(outputs) if policy.has_flow else jnp.zeros_like(outputs[:, 0])
+    return jnp.stack([_taken(log_p_f, rows.action), _taken(log_p_b, parent), flow])
+
+
+def evaluate(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    products: Products = (),
+) -> Steps:
+    """The terms along known trajectories, differentiable in the policy.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        products: what sampling recorded of a policy that is not Markovian; not for a lifted `p_B`,
+            which reads the latent of the terminal state as well.
+    """
+    batch, time = trajectories.actions.shape
+    states = trajectories.states
+    if policy.p_b != "lifted":
+        states = jax.tree.map(lambda leaf: leaf[:, :-1], states)
+    seen = jax.vmap(jax.vmap(environment.observe))(states)
+    recorded = tuple(jnp.swapaxes(product, 0, 1) for product in products)
+    outputs = policy.network.recall(seen, recorded)
+    terms = row_terms(
+        policy,
+        environment,
+        rows_of(trajectories),
+        _flat(outputs[:, :time]),
+        _flat(outputs[:, 1:]) if policy.p_b == "lifted" else None,
+    )
+    return as_steps(trajectories, terms.reshape(3, batch, time))
+
+
+def as_steps(trajectories: Trajectories, terms: Float[Array, "3 batch time"]) -> Steps:
+    """The terms, with zeros where the trajectories are padded."""
+    kept = jnp.where(trajectories.active, terms, 0.0)
+    return Steps(kept[0], kept[1], kept[2], trajectories.active, trajectories.log_reward)
+
+
+def _flat(x: Array) -> Array:
+    """An array without the division of its rows into trajectories."""
+    return x.reshape(-1, *x.shape[2:])
+
+
+def _taken(log_p: Float[Array, "rows n"], index: Int[Array, " rows"]) -> Float[Array, " rows"]:
+    return jnp.take_along_axis(log_p, index[:, None], -1)[:, 0]

@@ -1,0 +1,271 @@
+"""Graph networks that score edges, without and with path features (prop:temporal_gnns)."""
+
+import math
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics.networks import AbstractMarkovianNetwork, AbstractNetwork
+from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
+from reference.errors import check_choice, check_integer, check_type
+
+Layer = Literal["gcn", "graphconv"]
+Gate = Literal["inverse-size", "constant"]
+Update = Literal["proposition", "example"]
+
+
+class EdgeScorer(eqx.Module):
+    """`zeta(f(x_m; G) concat f(x_n; G))` for the edge `{m, n}` of every action (eq:graphss).
+
+    `f` is a graph network of two layers, and `zeta` a perceptron with one hidden layer:
+
+        f(X) = agg(relu(agg(X) W_1 + b_1)) W_2 + b_2,    zeta(u) = w . relu(u U + c).
+
+    Attributes:
+        weights: `W_1` and `W_2`.
+        biases: `b_1` and `b_2`.
+        hidden: `U`, shape (2 width, width).
+        hidden_bias: `c`.
+        readout: `w`; a bias would cancel in the soft-max.
+        features: the feature of each node, a category: `X` has one column for each that occurs.
+        edges: the edge of each action.
+        layer: how a node sees its neighbours in the graph with adjacency matrix `A`.
+            "gcn": `agg(H) = D^{-1/2} (A + I) D^{-1/2} H`, `D` the diagonal matrix of the row sums
+            of `A + I` (Kipf and Welling, 2017), as in the paper's experiment. It is coarser than
+            1-WL: if all inputs are equal, the nodes of regular components, of whatever degree, look
+            like isolated ones.
+            "graphconv": `agg(H) = [H || A H]` (Morris et al., 2019), which for suitable weights
+            tells apart whatever a round of 1-WL does.
+        symmetric: whether `zeta` is averaged over the two orders of the pair. As printed, it sees
+            the smaller node first, and so depends on how the nodes are numbered.
+    """
+
+    weights: tuple[Float[Array, "in width"], Float[Array, "in width"]]
+    biases: tuple[Float[Array, " width"], Float[Array, " width"]]
+    hidden: Float[Array, "pair width"]
+    hidden_bias: Float[Array, " width"]
+    readout: Float[Array, " width"]
+    features: tuple[int, ...] = eqx.field(static=True)
+    edges: tuple[Edge, ...] = eqx.field(static=True)
+    layer: Layer = eqx.field(static=True)
+    symmetric: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        environment: GraphEnvironment,
+        width: int,
+        *,
+        path_features: int = 0,
+        layer: Layer = "gcn",
+        symmetric: bool = True,
+        key: PRNGKeyArray,
+    ):
+        check_type("a graph network", "the environment", environment, GraphEnvironment)
+        check_integer("a graph network", "the width", width, 1)
+        check_choice("a graph network", "the layer", layer, Layer)
+        check_type("a graph network", "symmetric", symmetric, bool)
+        inputs = len(set(environment.features)) + path_features
+        seen = 2 if layer == "graphconv" else 1
+        keys = jax.random.split(key, 4)
+        self.weights = (_draw(keys[0], seen * inputs, width), _draw(keys[1], seen * width, width))
+        self.biases = (jnp.zeros(width), jnp.zeros(width))
+        self.hidden = _draw(keys[2], 2 * width, width)
+        self.hidden_bias = jnp.zeros(width)
+        # A small last layer makes the untrained policy nearly uniform.
+        self.readout = 0.01 * _draw(keys[3], width, 1)[:, 0]
+        self.features = environment.features
+        self.edges = environment.edges
+        self.layer = layer
+        self.symmetric = symmetric
+
+    def adjacency(
+        self, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch nodes nodes"]:
+        """`A` of a state that is observed, in the precision of the weights."""
+        nodes = len(self.features)
+        matrix = observation.reshape(*observation.shape[:-1], nodes, nodes)
+        return matrix.astype(self.readout.dtype)
+
+    def __call__(
+        self,
+        adjacency: Float[Array, "*batch nodes nodes"],
+        path_features: Float[Array, "*batch nodes more"] | None = None,
+    ) -> Float[Array, "*batch actions"]:
+        """The score of every edge, for nodes with the inputs `X` or `[X || path_features]`."""
+        one_hot = np.equal.outer(self.features, sorted(set(self.features)))
+        shape = (*adjacency.shape[:-1], one_hot.shape[1])
+        states = jnp.broadcast_to(jnp.asarray(one_hot, adjacency.dtype), shape)
+        if path_features is not None:
+            states = jnp.concatenate([states, path_features], -1)
+        inner = self._aggregate(states, adjacency) @ self.weights[0] + self.biases[0]
+        f = self._aggregate(jax.nn.relu(inner), adjacency) @ self.weights[1] + self.biases[1]
+        # Rows of the identity select nodes; the transpose of a gather would be a slow scatter.
+        identity = np.eye(len(self.features))
+        m, n = (
+            jnp.asarray(identity[list(ends)], f.dtype) @ f for ends in zip(*self.edges, strict=True)
+        )
+        if not self.symmetric:
+            return self._zeta(m, n)
+        return (self._zeta(m, n) + self._zeta(n, m)) / 2
+
+    def _aggregate(
+        self,
+        states: Float[Array, "*batch nodes inputs"],
+        adjacency: Float[Array, "*batch nodes nodes"],
+    ) -> Float[Array, "*batch nodes seen"]:
+        if self.layer == "graphconv":
+            return jnp.concatenate([states, adjacency @ states], -1)
+        looped = adjacency + jnp.eye(len(self.features), dtype=adjacency.dtype)
+        scale = lax.rsqrt(looped.sum(-1, keepdims=True))
+        return scale * (looped @ (scale * states))
+
+    def _zeta(
+        self,
+        left: Float[Array, "*batch actions width"],
+        right: Float[Array, "*batch actions width"],
+    ) -> Float[Array, "*batch actions"]:
+        pair = jnp.concatenate([left, right], -1)
+        score: Array = jax.nn.relu(pair @ self.hidden + self.hidden_bias) @ self.readout
+        return score
+
+
+def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows columns"]:
+    """A weight matrix that keeps the scale of its inputs through a ReLU (He et al., 2015)."""
+    return jax.random.normal(key, (rows, columns)) * math.sqrt(2 / rows)
+
+
+class GCNNetwork(AbstractMarkovianNetwork):
+    """The Markovian graph network (eq:graphss): edges scored by the graph alone.
+
+    Attributes:
+        scorer: `f` and `zeta`, with the options `layer` and `symmetric`.
+    """
+
+    scorer: EdgeScorer
+    outputs: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        environment: GraphEnvironment,
+        width: int,
+        *,
+        layer: Layer = "gcn",
+        symmetric: bool = True,
+        key: PRNGKeyArray,
+    ):
+        self.scorer = EdgeScorer(environment, width, layer=layer, symmetric=symmetric, key=key)
+        self.outputs = environment.actions
+
+    def evaluate(
+        self, latent: tuple[()], observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        """The logit of every edge at the graph."""
+        return self.scorer(self.scorer.adjacency(observation))
+
+
+class PathFeatures(NamedTuple):
+    """The latent `W = (m, A)` (ex. Graphs).
+
+    Attributes:
+        m: the path feature of each node.
+        adjacency: `A`.
+    """
+
+    m: Float[Array, "*batch nodes"]
+    adjacency: Float[Array, "*batch nodes nodes"]
+
+
+class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
+    """The path-dependent graph network (eq:pdgraphss), on nodes with the inputs `V = [X || m]`.
+
+    The path feature of a node is its number of new edges, each counted with a gate at the graph to
+    which it was added: `m_{t+1} = m_t + alpha(G_t) (A_{t+1} - A_t) 1`, and `m_o = 0`.
+
+    Attributes:
+        scorer: `f_P` and `zeta_P`, with the options `layer` and `symmetric`.
+        start: the edges of `s_o`.
+        gate: `alpha`. "inverse-size": `1 / (1 + |E(G)|)`, different at every step. "constant": 1,
+            with which the recursion gives `m_t = (A_t - A_o) 1`, a function of the state.
+        update: "proposition", the recursion above, for which the latent holds `A = A_t`. "example",
+            as ex. Graphs prints it, `m_{t+1} = m_t + alpha(G_{t+1}) (A_{t+1} - A_o) 1` with `A`
+            never updated: another recursion, which counts an edge at every later step again.
+    """
+
+    scorer: EdgeScorer
+    start: tuple[Edge, ...] = eqx.field(static=True)
+    gate: Gate = eqx.field(static=True)
+    update: Update = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        environment: GraphEnvironment,
+        width: int,
+        *,
+        gate: Gate = "inverse-size",
+        update: Update = "proposition",
+        layer: Layer = "gcn",
+        symmetric: bool = True,
+        key: PRNGKeyArray,
+    ):
+        check_choice("TemporalGCNNetwork", "the gate", gate, Gate)
+        check_choice("TemporalGCNNetwork", "the update", update, Update)
+        self.scorer = EdgeScorer(
+            environment, width, path_features=1, layer=layer, symmetric=symmetric, key=key
+        )
+        self.start = environment.start
+        self.gate = gate
+        self.update = update
+        self.outputs = environment.actions
+
+    @property
+    def is_markovian(self) -> bool:
+        """Never."""
+        return False
+
+    def initial(self, batch: tuple[int, ...] = ()) -> PathFeatures:
+        """`(0, A_{s_o})`."""
+        nodes, dtype = len(self.scorer.features), self.scorer.readout.dtype
+        adjacency = jnp.asarray(adjacency_matrix(self.start, nodes), dtype)
+        return PathFeatures(
+            jnp.zeros((*batch, nodes), dtype), jnp.broadcast_to(adjacency, (*batch, nodes, nodes))
+        )
+
+    def advance(
+        self, latent: PathFeatures, observation: Float[Array, "*batch features"]
+    ) -> PathFeatures:
+        """The path features on arrival in a state, and its graph."""
+        adjacency = self.scorer.adjacency(observation)
+        new = adjacency.sum(-1) - latent.adjacency.sum(-1)
+        if self.update == "example":
+            return PathFeatures(latent.m + self._alpha(adjacency) * new, latent.adjacency)
+        return PathFeatures(latent.m + self._alpha(latent.adjacency) * new, adjacency)
+
+    def evaluate(
+        self, latent: PathFeatures, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        """The logit of every edge at the graph and the path features."""
+        return self.scorer(self.scorer.adjacency(observation), latent.m[..., None])
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time outputs"]:
+        """The logits along a trajectory, on which the path features are running sums."""
+        adjacency = self.scorer.adjacency(observations)
+        degree, alpha = adjacency.sum(-1), self._alpha(adjacency)
+        if self.update == "example":
+            terms = alpha * (degree - degree[..., :1, :])
+        else:
+            terms = alpha[..., :-1, :] * jnp.diff(degree, axis=-2)
+            terms = jnp.concatenate([jnp.zeros_like(degree[..., :1, :]), terms], -2)
+        return self.scorer(adjacency, jnp.cumsum(terms, -2)[..., None])
+
+    def _alpha(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch 1"]:
+        """The gate at a graph, the same for all nodes."""
+        size = adjacency.sum((-2, -1))[..., None] / 2
+        return jnp.ones_like(size) if self.gate == "constant" else 1 / (1 + size)

@@ -1,0 +1,229 @@
+"""From a trained network to an exact object: its policy on every history of the enumerated DAG."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy
+from reference.balance import log_float
+from reference.dag import PointedDAG
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.lifted import Forgetful, History, LiftedDAG, lift
+from reference.policies import ForwardPolicy
+from reference.problems import Problem, enumerate_dag, enumerate_rewards
+from reference.problems.base import MAX_NODES
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """A problem's enumerated DAG, with what a network needs to be evaluated on it.
+
+    Nodes, edges and rewards are the reference's; only the features and the numbering of actions
+    come from the environment.
+
+    Attributes:
+        dag: the pointed DAG.
+        rewards: `R(x)`, exactly, one per `dag.terminals`.
+        observations: the features of each node, shape (nodes, features).
+        child: the node that each action leads to, or -1; shape (nodes, actions).
+        edge: the number of that edge, or -1; shape (nodes, actions).
+        undo: the backward action that leads back, one per edge.
+        parent_masks: the legal backward actions of each node, shape (nodes, parents).
+    """
+
+    dag: PointedDAG[Any]
+    rewards: tuple[Fraction, ...]
+    observations: npt.NDArray[np.float32]
+    child: Ints
+    edge: Ints
+    undo: Ints
+    parent_masks: npt.NDArray[np.bool_]
+
+    @cached_property
+    def log_rewards(self) -> Floats:
+        """`log R(x)` in nats, one per `dag.terminals`."""
+        return np.array([log_float(reward) for reward in self.rewards])
+
+    @cached_property
+    def log_z(self) -> float:
+        """The true `log Z`, the logarithm of the sum of rewards, in nats."""
+        return log_float(sum(self.rewards, start=Fraction(0)))
+
+
+def enumerate_environment(
+    problem: Problem[Any], environment: AbstractEnvironment[Any], max_states: int = MAX_NODES
+) -> Enumeration:
+    """Enumerates a problem by the reference and checks the environment against it, state by state.
+
+    By induction from the initial state, equal children everywhere mean equal state graphs.
+
+    Raises:
+        TooLargeError: if the problem is too large to enumerate.
+        InputError: if the environment's initial state, children, numbers of parents, terminal
+            states or rewards differ from the reference's.
+    """
+    dag = enumerate_dag(problem, max_states)
+    rewards = enumerate_rewards(problem, dag)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
+    observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
+        np.asarray, _facts(environment, states)
+    )
+    parents = parent_masks.sum(-1)
+    node_of = {key: node for node, key in enumerate(_rows(states, 1))}
+    initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
+    if node_of.get(_rows(initial, 1)[0]) != 0:
+        raise InputError("the environment's initial state is not the problem's: fix initial()")
+    child_keys = _rows(children, 2)
+    child = np.full(masks.shape, -1)
+    edge = np.full(masks.shape, -1)
+    for node, label in enumerate(dag.labels):
+        is_terminal = not dag.children[node]
+        if bool(terminal[node]) != is_terminal:
+            raise InputError(f"environment and problem disagree whether {label!r} is terminal")
+        if int(parents[node]) != len(dag.in_edges[node]):
+            raise InputError(
+                f"the environment gives {label!r} {int(parents[node])} parents, the problem "
+                f"{len(dag.in_edges[node])}: fix parent_mask()"
+            )
+        if is_terminal:
+            continue
+        edge_to = dict(zip(dag.children[node], dag.out_edges[node], strict=True))
+        for action in np.flatnonzero(masks[node]).tolist():
+            found = node_of.get(child_keys[node * environment.actions + action], -1)
+            if found not in edge_to:
+                raise InputError(
+                    f"the environment's action {action} at {label!r} leads to a state that is not "
+                    "one of the problem's children, or is reached by another action: fix step() "
+                    "or mask()"
+                )
+            child[node, action], edge[node, action] = found, edge_to.pop(found)
+        if edge_to:
+            missing = [dag.labels[v] for v in edge_to]
+            raise InputError(f"no action of the environment leads from {label!r} to {missing}")
+    back = np.zeros(len(dag.edges), np.int64)
+    back[edge[edge >= 0]] = undo[edge >= 0]
+    result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
+    error = np.abs(log_reward[list(dag.terminals)] - result.log_rewards)
+    # float32 rounds the reward's inputs and its logarithm: a few units in the last place of 10,
+    # or of the logarithm itself where that is larger.
+    if not (error / np.maximum(1, np.abs(result.log_rewards) / 10)).max() <= 1e-5:
+        worst = dag.terminals[int(error.argmax())]
+        raise InputError(
+            f"log R({dag.labels[worst]!r}) is {log_reward[worst]} in the environment, "
+            f"{result.log_rewards[error.argmax()]} in the problem: fix log_reward()"
+        )
+    return result
+
+
+@eqx.filter_jit
+def _facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+    """All that is compared, of a batch of states."""
+    every_action = jnp.arange(environment.actions)
+
+    def at(state: Any) -> tuple[Any, ...]:
+        children = jax.vmap(environment.step, (None, 0))(state, every_action)
+        return (
+            environment.observe(state),
+            children,
+            environment.mask(state),
+            jax.vmap(environment.undo, (None, 0))(state, every_action),
+            environment.parent_mask(state),
+            environment.is_terminal(state),
+            environment.log_reward(state),
+        )
+
+    return jax.vmap(at)(states)
+
+
+def _rows(states: Any, axes: int) -> list[bytes]:
+    """Each state of a batch as bytes, so that equal arrays are equal keys."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
+    flat = [leaf.reshape(int(np.prod(leaf.shape[:axes])), -1) for leaf in leaves]
+    # Of one width each, whatever encode() and step() give; adding 0 makes -0.0 the same as 0.0.
+    wide = [
+        (leaf.astype(np.float64) + 0).view(np.int64)
+        if np.issubdtype(leaf.dtype, np.floating)
+        else leaf.astype(np.int64)
+        for leaf in flat
+    ]
+    return [row.tobytes() for row in np.concatenate(wide, axis=1)]
+
+
+def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:
+    """The reference's labels of a batch of states; each distinct state is decoded once."""
+    leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, states))
+    known: dict[bytes, Any] = {}
+    labels = []
+    for i, key in enumerate(_rows(states, 1)):
+        if key not in known:
+            known[key] = environment.decode(jax.tree.unflatten(structure, [x[i] for x in leaves]))
+        labels.append(known[key])
+    return labels
+
+
+def to_float64(policy: Policy) -> Policy:
+    """The same policy with its parameters in float64 (inside `jax.enable_x64`)."""
+    return jax.tree.map(  # type: ignore[no-any-return]
+        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
+    )
+
+
+def exact_policy(
+    policy: Policy, enumeration: Enumeration, max_nodes: int
+) -> tuple[LiftedDAG[Any], ForwardPolicy[Fraction]]:
+    """A trained policy as an exact object on the lift by full histories.
+
+    The network is evaluated in float64 along every history, with `unroll`; each probability is
+    read as the dyadic rational that it is, and the largest of each row is set to one minus the
+    others, so that rows sum to one exactly and all denominators stay powers of two. Keying the
+    lift by histories is always right and compares no floating-point latents. A Markovian policy
+    gets the trivial lift.
+
+    Raises:
+        TooLargeError: if the lift has more than `max_nodes` states.
+    """
+    is_markov = policy.is_markovian
+    lifted = lift(enumeration.dag, Forgetful() if is_markov else History(), max_nodes)
+    inner = [node for node, row in enumerate(lifted.dag.children) if row]
+    index = enumeration.dag.index
+    paths = [
+        [lifted.projection[node]]
+        if is_markov
+        else [0, *(index[state] for state in lifted.dag.labels[node][1])]
+        for node in inner
+    ]
+    last = np.array([len(path) - 1 for path in paths])
+    # Padding repeats the last state; unroll is causal, so it does not matter.
+    padded = np.stack([path + path[-1:] * (last.max() + 1 - len(path)) for path in paths])
+    with jax.enable_x64(True):
+        log_p = jax.jit(_unroll)(
+            to_float64(policy),
+            jnp.asarray(enumeration.observations[padded], jnp.float64),
+            jnp.asarray(enumeration.edge[padded] >= 0),
+        )
+        probabilities = np.exp(np.asarray(log_p)[np.arange(len(inner)), last])
+    values = [Fraction(0)] * len(lifted.dag.edges)
+    for row, node in zip(probabilities, inner, strict=True):
+        base_edges = enumeration.edge[lifted.projection[node]]
+        at = {int(e): Fraction(float(p)) for e, p in zip(base_edges, row, strict=True) if e >= 0}
+        largest = max(at, key=lambda e: at[e])
+        at[largest] += 1 - sum(at.values())
+        for edge in lifted.dag.out_edges[node]:
+            values[edge] = at[lifted.base_edge[edge]]
+    return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
+
+
+def _unroll(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
+    return policy.log_p_f(policy.network.unroll(observations), masks)

@@ -1,0 +1,145 @@
+"""The audit: a trained run as an exact object."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from fast.measure.enumeration import Enumeration, exact_policy
+from fast.measure.report import has_exact_law, target_law
+from fast.runs.frozen import arithmetic
+from fast.runs.job import load_run, unfinished
+from fast.measure.laws import exact_law
+from fast.policies.policy import Policy
+from fast.runs.folder import load_config
+from reference.errors import InputError, TooLargeError
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal, mass
+from reference.metrics import kl_divergence, normalize, total_variation
+from reference.policies import BackwardPolicy
+
+# Up to this many lifted states, the audit is done in exact rationals.
+MAX_RATIONAL_NODES = 100_000
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What can be said for certain of a trained policy.
+
+    Attributes:
+        arithmetic: "exact rationals", or "float64".
+        states: of the pointed DAG.
+        trajectories: complete ones.
+        total: `sum of p_T(x)`; 1, exactly in rationals.
+        tv: total variation to the target.
+        kl_forward: `KL(pi || p_T)` in nats.
+        kl_reverse: `KL(p_T || pi)` in nats.
+        backward_mass: the least and largest `sum over tau of p_B(tau|x)`; both are 1
+            unless `p_B` reads latents.
+        largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
+            with the true `Z`, in nats.
+        oscillation: largest minus least log residual, `Delta`.
+        unfinished: at which step the run stands, in words, if that is not its last; else "".
+    """
+
+    arithmetic: str
+    states: int
+    trajectories: int
+    total: Fraction | float
+    tv: Fraction | float
+    kl_forward: float
+    kl_reverse: float
+    backward_mass: tuple[Fraction | float, Fraction | float]
+    largest_residual: float
+    oscillation: float
+    unfinished: str = ""
+
+    @property
+    def certificate(self) -> float:
+        """The bound of TV that residuals give, `tanh(Delta/4)` where `p_B` has mass 1 (N5).
+
+        With masses from m to M it is `tanh((Delta + log(M/m)) / 4)`: a balanced sampler then draws
+        `x` in proportion to `R(x)` times its mass.
+        """
+        least, largest = map(float, self.backward_mass)
+        return math.tanh((self.oscillation + math.log(largest / least)) / 4)
+
+
+def audit(folder: Path, seed: int | None = None) -> Audit:
+    """Audits the last checkpoint of a run on the enumerated DAG.
+
+    The network is evaluated in float64, whatever it was trained in, on every state (Markovian) or
+    every history (path-dependent).
+
+    Args:
+        folder: the run folder.
+        seed: which of the run's seeds; by default its first.
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint, or has no such seed.
+        TooLargeError: if the problem is not enumerated, or a path-dependent policy has too many
+            trajectories to sum.
+    """
+    config = load_config(folder)
+    number = 0 if seed is None else seed - config.seed
+    if not 0 <= number < config.seeds:
+        raise InputError(
+            f"seed is {seed}, but the run {str(folder)!r} has the seeds {config.seed} to "
+            f"{config.seed + config.seeds - 1}"
+        )
+    with arithmetic(config):
+        setup, state, _ = load_run(folder)
+        found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+        return replace(found, unfinished=unfinished(setup, state))
+
+
+def _audit(policy: Policy, enumeration: Enumeration | None, name: str) -> Audit:
+    if enumeration is None or not has_exact_law(policy, enumeration):
+        size = (
+            "more states than --max-states"
+            if enumeration is None
+            else f"{enumeration.dag.trajectory_count:.3g} trajectories, too many to sum for a "
+            "path-dependent policy"
+        )
+        raise TooLargeError(
+            f"the run {name!r} has {size}: its report.json has the sampled figures; train with a "
+            "smaller instance (such as grid --side 6) to audit one"
+        )
+    dag = enumeration.dag
+    law = exact_law(policy, enumeration, float64=True)
+    assert law.backward_mass is not None
+    assert law.log_ratio_range is not None
+    low, high = (value + enumeration.log_z for value in law.log_ratio_range)
+    target = target_law(enumeration).tolist()
+    p_t = law.probabilities.tolist()
+    tv: Fraction | float = total_variation(p_t, target)
+    total: Fraction | float = math.fsum(p_t)
+    backward: tuple[Fraction | float, Fraction | float] = (
+        float(law.backward_mass.min()),
+        float(law.backward_mass.max()),
+    )
+    kind = "float64"
+    try:
+        lifted, exact = exact_policy(policy, enumeration, MAX_RATIONAL_NODES)
+    except TooLargeError:
+        pass
+    else:
+        p_exact = marginal(exact)
+        tv = total_variation(p_exact, normalize(enumeration.rewards))
+        total = sum(p_exact, start=Fraction(0))
+        if policy.p_b == "uniform":
+            masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
+            backward = (min(masses), max(masses))
+        kind = "exact rationals"
+    return Audit(
+        arithmetic=kind,
+        states=len(dag.labels),
+        trajectories=dag.trajectory_count,
+        total=total,
+        tv=tv,
+        kl_forward=kl_divergence(target, p_t),
+        kl_reverse=kl_divergence(p_t, target),
+        backward_mass=backward,
+        largest_residual=max(abs(low), abs(high)),
+        oscillation=high - low,
+    )

@@ -1,0 +1,223 @@
+"""The main job: train, measure, checkpoint, report; resume, and sample."""
+
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from fast.runs.checkpoints import last_state, load_checkpoint
+from fast.training.config import TrainConfig
+from fast.measure.estimates import forward_paths
+from fast.measure.report import Report
+from fast.runs.files import alone_in
+from fast.runs.frozen import arithmetic, check_tables, tables_digest
+from fast.measure.laws import sample_terminals
+from fast.runs.loop import CHUNK, advance_to_end
+from fast.runs.memory import compiled_bytes, out_of_memory
+from fast.runs.meter import Meter, Probe
+from fast.training.step import TrainState
+from fast.training.options import check_seeds
+from fast.runs.display import PLAIN, Display
+from fast.policies.policy import count_parameters
+from fast.runs.records import read_json, save_law, write_json
+from fast.runs.setup import Setup, set_up
+from fast.runs.folder import check_same_run, create_run, load_config
+from reference.errors import InputError
+
+
+def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
+    """A run's objects, its last saved state, and its training time until then in seconds.
+
+    To be called, and its results used, inside `arithmetic`.
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint.
+    """
+    setup = set_up(load_config(folder))
+    check_tables(folder, setup.environment)
+    return setup, *load_checkpoint(folder, setup.initial)
+
+
+def unfinished(setup: Setup, state: TrainState) -> str:
+    """At which step a run stands, if that is not its last; else ""."""
+    step, steps = int(state.step[0]), setup.config.steps
+    return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
+
+
+def train(
+    config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN
+) -> tuple[Path, Report]:
+    """Runs a training from its start; returns the run folder and the final figures.
+
+    Args:
+        config: what to train.
+        probe: what to record besides, whenever the distance to the target is measured.
+        display: how the run is shown.
+
+    Raises:
+        InputError: if the folder exists, or the machine has fewer devices than are asked for.
+    """
+    check_devices(config)
+    with arithmetic(config):
+        setup = set_up(config)
+        parameters = count_parameters(setup.policies(setup.initial)[0])
+        folder = create_run(config, parameters, tables_digest(setup.environment))
+        with alone_in(folder):
+            return folder, _continue(folder, setup, probe, display)
+
+
+def resume(
+    folder: Path, probe: Probe | None = None, display: Display = PLAIN
+) -> tuple[Path, Report]:
+    """Continues a run from its last checkpoint, as if it had never stopped.
+
+    Args:
+        folder: the run folder.
+        probe: as it was when the run began.
+        display: how the run is shown.
+
+    Raises:
+        InputError: if the folder is not a run, or the run is finished, or another process trains
+            it, or the machine has fewer devices than it is to use.
+    """
+    config = load_config(folder)
+    with alone_in(folder):
+        if (folder / "report.json").is_file():
+            raise InputError(
+                f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
+                f"`pdai audit {folder}`, or train another with --steps and --out"
+            )
+        check_devices(config)
+        with arithmetic(config):
+            setup = set_up(config)
+            check_tables(folder, setup.environment)
+            return folder, _continue(folder, setup, probe, display)
+
+
+def complete(
+    config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN
+) -> Report:
+    """Brings the run of a configuration to its end, wherever it stands, and reads its report.
+
+    To do it again is to do nothing: a task of this kind can be given to another worker at any time.
+
+    Args:
+        config: what to train.
+        probe: what to record besides.
+        display: how the run is shown.
+
+    Raises:
+        InputError: if its folder holds another run, or another process trains it, or training
+            diverges.
+    """
+    folder = config.folder()
+    if not folder.exists():
+        return train(config, probe, display)[1]
+    check_same_run(folder, config)
+    if (folder / "report.json").is_file():
+        return Report.from_json(read_json(folder / "report.json"))
+    return resume(folder, probe, display)[1]
+
+
+class Sample(NamedTuple):
+    """A sampled terminal state.
+
+    Attributes:
+        state: its label.
+        log_reward: `log R(x)`, in nats.
+    """
+
+    state: Any
+    log_reward: float
+
+
+def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
+    """Samples terminal states from the last checkpoint of a run, of its first seed.
+
+    Says to stderr if the run is not finished.
+
+    Args:
+        folder: the run folder.
+        count: how many.
+        seed: of the draw.
+
+    Raises:
+        InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
+            `seed` is none of a training.
+    """
+    if count < 1:
+        raise InputError(f"count is {count}, but must be at least 1")
+    check_seeds(seed, 1)
+    with arithmetic(load_config(folder)):
+        return _draw_samples(folder, count, seed)
+
+
+def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
+    setup, state, _ = load_run(folder)
+    if stands := unfinished(setup, state):
+        print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
+    policy = setup.policies(state)[0]
+    if setup.enumeration is None:
+        paths = forward_paths(policy, setup.environment, count, seed)
+        states = [jax.tree.map(lambda leaf, i=i: leaf[i], paths.final) for i in range(count)]
+        labels = map(setup.environment.decode, states)
+        return [Sample(*pair) for pair in zip(labels, paths.log_reward.tolist(), strict=True)]
+    dag = setup.enumeration.dag
+    log_reward = dict(zip(dag.terminals, setup.enumeration.log_rewards.tolist(), strict=True))
+    blocks = sample_terminals(policy, setup.environment, setup.enumeration, count, seed)
+    return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
+
+
+def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display) -> Report:
+    meter = Meter(setup)
+
+    def measure(state: TrainState, step: int) -> dict[str, Any]:
+        found = {} if probe is None else {"probe": probe(setup, state, step)}
+        tv = meter.now(state, step)
+        return found if tv is None else {"tv": tv, **found}
+
+    state, seconds = last_state(folder, setup.initial)
+    state, seconds = advance_to_end(
+        folder,
+        setup.config,
+        setup.trainer.advance,
+        state,
+        seconds,
+        measure,
+        command="train",
+        explain=partial(_out_of_memory, setup),
+        display=display,
+    )
+    report, learned, target = meter.final(state)
+    save_law(folder, learned, target)
+    display.plot([folder], folder / "plot.png")
+    # Last: its presence is what says that the run is finished.
+    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    return report
+
+
+def _out_of_memory(setup: Setup, error: jax.errors.JaxRuntimeError) -> str | None:
+    def needed(batch: int) -> int:
+        smaller = set_up(replace(setup.config, batch=batch))
+        return compiled_bytes(lambda state: smaller.trainer.advance(state, CHUNK), smaller.initial)
+
+    return out_of_memory(error, setup.config.batch, setup.config.devices, needed)
+
+
+def check_devices(config: TrainConfig) -> None:
+    """Checks that the machine has as many devices as are asked for.
+
+    Raises:
+        InputError: if it has fewer.
+    """
+    there = jax.devices()
+    if config.devices > len(there):
+        raise InputError(
+            f"devices is {config.devices}, but this machine has {len(there)} "
+            f"({there[0].device_kind}): use as many or fewer; on CPUs, "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={config.devices} makes one look "
+            "like several"
+        )

@@ -1,0 +1,82 @@
+"""How far a run is from its target: during training, and at its end."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fast.measure.enumeration import Floats
+from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
+from fast.measure.report import Report, enumerated_report, law_of, target_law
+from fast.training.step import TrainState
+from fast.runs.setup import Setup
+from reference.metrics import total_variation
+
+# What else is recorded at each evaluation: plain data, made of a run's objects, its state and step.
+Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
+
+
+class Meter:
+    """The distance to the target during training, and at the end."""
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._target = None if setup.enumeration is None else target_law(setup.enumeration)
+        self._exact = None
+        if setup.closed_form is not None:
+            self._exact = exact_terminals(
+                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.seed
+            )
+
+    def now(self, state: TrainState, step: int) -> list[float] | None:
+        """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
+        setup, values = self._setup, []
+        for policy in setup.policies(state):
+            if setup.enumeration is None:
+                value = curve_value(policy, setup.environment, setup.closed_form, self._exact, step)
+                if value is None:
+                    return None
+            else:
+                assert self._target is not None
+                law = law_of(policy, setup.environment, setup.enumeration, final=False, seed=step)
+                value = total_variation(law.probabilities.tolist(), self._target.tolist())
+            values.append(value)
+        return values
+
+    def final(self, state: TrainState) -> tuple[Report, Floats, Floats]:
+        """The report; learned and target probabilities, of all terminals or of the FCS states."""
+        config, environment = self._setup.config, self._setup.environment
+        policies = self._setup.policies(state)
+        log_z = None
+        if config.loss == "tb":
+            log_z = [float(x) for x in state.sampler.log_z]
+        elif config.has_flow:
+            start = environment.observe(environment.initial())
+            log_z = [
+                float(p.log_flow(p.network.evaluate(p.network.initial(), start))) for p in policies
+            ]
+        if self._setup.enumeration is None:
+            return estimated_report(
+                policies,
+                log_z,
+                environment,
+                self._setup.closed_form,
+                config.seed,
+                config.law_samples,
+            )
+        assert self._target is not None
+        laws = [
+            law_of(
+                policy,
+                environment,
+                self._setup.enumeration,
+                final=True,
+                seed=config.seed + i,
+                samples=config.law_samples,
+            )
+            for i, policy in enumerate(policies)
+        ]
+        report = enumerated_report(
+            policies, log_z, environment, self._setup.enumeration, laws, config.seed
+        )
+        return report, np.stack([law.probabilities for law in laws]), self._target

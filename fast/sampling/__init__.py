@@ -1,0 +1,1 @@
+"""Trajectories drawn forwards from a policy, backwards from terminal states, and replay."""

@@ -1,0 +1,141 @@
+"""`pdai audit`, `sample`, `plot`, `inspect` and `check`: looking at runs and problems."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from pdai.commands.tables import show
+from reference.errors import InputError
+
+
+@dataclass(frozen=True)
+class AuditRun:
+    """Turn a trained run into an exact object: its law, its distance to the target, residuals."""
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """The folder that `pdai train` printed."""
+    seed: tyro.conf.DisallowNone[int | None] = None
+    """Which of the run's seeds; its first by default."""
+
+    def run(self) -> None:
+        """Audits, and prints the certificate to stdout."""
+        from fast.runs.audit import audit
+        from pdai.tables import audit_table
+
+        show(audit_table(audit(self.run_folder, self.seed)))
+
+
+@dataclass(frozen=True)
+class SampleRun:
+    """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
+
+    What of a state cannot be printed, and a backslash, is escaped as in Python.
+    """
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """The folder that `pdai train` printed."""
+    count: int = 10
+    """How many samples."""
+    seed: int = 0
+    """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
+
+    def run(self) -> None:
+        """Samples, and prints tab-separated lines to stdout."""
+        from fast.runs.job import draw_samples
+
+        for sample in draw_samples(self.run_folder, self.count, self.seed):
+            print(f"{_escaped(str(sample.state))}\t{sample.log_reward:.6f}")
+
+
+def _escaped(text: str) -> str:
+    """A text on one line and without tabs, that no other text becomes."""
+    return "".join(
+        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+@dataclass(frozen=True)
+class PlotRuns:
+    """Draw finished runs into one figure: their laws, and their curves together."""
+
+    run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
+    """The folders that `pdai train` printed."""
+    out: Path = Path("plot.png")
+    """Where to write the figure; its ending chooses the format."""
+
+    def run(self) -> None:
+        """Draws the figure."""
+        from pdai.plotting import plot_runs
+        from reference.drawing import check_picture
+
+        if not self.run_folders:
+            raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
+        check_picture(self.out)
+        plot_runs(self.run_folders, self.out)
+        print(f"plot: {self.out}")
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Enumerate a problem, print what it is and every number that it has, and draw its graph.
+
+    No training and no JAX: `pdai inspect reference.problems:Grid.minimal`.
+    """
+
+    problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
+    """Where the problem is; a class or function is called without arguments."""
+    draw: tyro.conf.DisallowNone[Path | None] = None
+    """Write a picture of the state graph here (up to 400 states)."""
+    colour: Literal["reward", "flow"] = "reward"
+    """What the colours of the picture show."""
+    max_nodes: int = 2_000_000
+    """Enumerate at most this many states."""
+
+    def run(self) -> None:
+        """Inspects, and prints a table to stdout."""
+        from rich.table import Table
+
+        from reference.drawing import check_picture, draw
+        from reference.inspection import inspect_problem
+        from reference.loading import load_problem
+
+        if self.draw is not None:
+            check_picture(self.draw)
+        inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
+        table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
+        for name, value in inspection.rows().items():
+            table.add_row(name, value)
+        show(table)
+        if self.draw is not None:
+            draw(inspection, self.draw, self.colour)
+            print(f"picture: {self.draw}")
+
+
+@dataclass(frozen=True)
+class Check:
+    """Compare an array environment of your own with its problem, state by state and edge by edge.
+
+    `pdai check my_module:MyEnvironment --problem my_module:MyProblem`.
+    """
+
+    environment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
+    """Where the environment is: an instance, or a class with `from_problem`."""
+    problem: str
+    """MODULE:NAME of its problem; a class or function is called without arguments."""
+
+    def run(self) -> None:
+        """Checks, and prints a table to stdout."""
+        from rich.table import Table
+
+        from fast.environments import load_environment
+        from fast.measure.check_environment import check_environment
+        from reference.loading import load_problem
+
+        problem = load_problem(self.problem)
+        report = check_environment(problem, load_environment(self.environment, problem))
+        table = Table(title=f"{report.environment} is {report.problem}", show_header=False)
+        for name, value in report.rows().items():
+            table.add_row(name, value)
+        show(table)

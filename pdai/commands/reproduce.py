@@ -1,0 +1,52 @@
+"""`pdai reproduce`."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from reference.errors import InputError
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    """Make a table or figure of the paper again: train what is missing, resume what was cut off.
+
+    `pdai reproduce tab:sequences --quick` shows in minutes that it runs; without --quick it takes
+    minutes to hours. What is already made is kept, and the same command goes on after Ctrl-C.
+    """
+
+    label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]
+    """A label of pdai/experiments/README.md, such as tab:sets or study:dags, or `all`."""
+    quick: bool = False
+    """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
+    seeds: tyro.conf.DisallowNone[int | None] = None
+    """How many seeds; by default five, of study:tuning one."""
+    jobs: tyro.conf.DisallowNone[int | None] = None
+    """How many runs at once; by default one for each processor. One GPU does one at a time."""
+    out: Path = Path("reproduced")
+    """Where results, tables, figures and run folders go."""
+    pho4: tyro.conf.DisallowNone[Path | None] = None
+    """The table of PHO4, which is not shipped; without it its rows are left out."""
+
+    def run(self) -> None:
+        """Reproduces, and prints the tables to stdout."""
+        from pdai.experiments import chosen
+        from pdai.experiments.report import write
+        from pdai.experiments.running import default_jobs, reproduce
+
+        out = self.out / "quick" if self.quick else self.out
+        jobs = default_jobs() if self.jobs is None else self.jobs
+        if jobs < 1:
+            raise InputError(f"jobs is {jobs}, but must be at least 1")
+        failures: list[str] = []
+        for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
+            print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
+            made = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
+            print(write(experiment, made.runs, out), end="\n\n", flush=True)
+            failures += [f"{experiment.label}, {failure}" for failure in made.failures]
+        print(f"results, tables and figures: {out}")
+        if failures:
+            raise InputError(f"{len(failures)} runs were not made:\n" + "\n".join(failures))

@@ -1,0 +1,52 @@
+"""`pdai verify` and `pdai vectors`."""
+
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Verify:
+    """Run the checks of the paper's claims, and print the ledger; exit 1 on any surprise."""
+
+    claim: tyro.conf.DisallowNone[str | None] = None
+    """Only the checks of this claim, by its name in the ledger, such as prop:lines or N5."""
+    exhaustive: bool = False
+    """All lifts up to 6 states (else 5), some with 7, 20,000 random instances: up to an hour."""
+    json: bool = False
+    """Print the ledger as JSON to stdout, and all else to stderr."""
+    write_notes: tyro.conf.DisallowNone[Path | None] = None
+    """Write the ledger's table to this file: proofs_notes/README.md in a checkout. It is of all
+    claims, so not with --claim."""
+
+    def run(self) -> None:
+        """Runs the tests of the claims."""
+        from pdai.claims import check_claims
+
+        sys.exit(
+            check_claims(
+                self.claim, exhaustive=self.exhaustive, as_json=self.json, notes=self.write_notes
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Write test vectors: exact cases as JSON, for other libraries to test themselves with.
+
+    A README in the folder explains the format, and `check.py` there recomputes part of it.
+    """
+
+    folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="DIR")]
+    """A new or empty folder, or one of older vectors, which are replaced."""
+
+    def run(self) -> None:
+        """Writes the folder; the generator is loaded by name: `fast` does not import `verify`."""
+        vectors = importlib.import_module("verify.vectors")
+        manifest = vectors.write_vectors(self.folder)
+        size = sum(file["bytes"] for file in manifest["files"])
+        print(f"vectors: {self.folder} ({manifest['cases']} cases, {size / 1e6:.1f} MB)")

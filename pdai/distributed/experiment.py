@@ -1,0 +1,67 @@
+"""Experiments: begun, continued where they were stopped, and compared at their end.
+
+plan.json        what was asked for
+client-0, ...    ordinary run folders
+report.json      the comparison
+plot.png         the laws of the combined and of the direct run
+"""
+
+import sys
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from fast.runs.files import new_folder
+from fast.runs.frozen import arithmetic
+from fast.runs.records import read_json, write_json
+from pdai.distributed.comparison import Comparison, compare
+from pdai.distributed.engine import RunsFailedError, run_all
+from pdai.distributed.plan import DIRECT, Plan, plan_from_json
+from pdai.plotting import plot_runs
+
+
+def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:
+    """Makes the folder of an experiment, does all its runs, and compares them.
+
+    Raises:
+        InputError: if the folder exists: nothing is overwritten.
+        RunsFailedError: if some runs failed; the others are kept.
+    """
+    # A problem of the user's own is not looked at where its plan is read. All runs have the same.
+    next(iter(plan.pieces().values())).restricted()
+    folder = plan.folder()
+    with new_folder(folder, plan.kind) as partial:
+        write_json(partial / "plan.json", plan.to_json())
+    return folder, _do(plan, executor)
+
+
+def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
+    """Continues an experiment: finished runs are kept, others go on from their checkpoints.
+
+    Raises:
+        InputError: if the folder is no experiment.
+        RunsFailedError: if some runs failed.
+    """
+    return folder, _do(plan_from_json(read_json(folder / "plan.json"), folder), executor)
+
+
+def _do(plan: Plan[Any], executor: Executor) -> Comparison:
+    folder, runs = plan.folder(), plan.runs()
+    again = f"pdai {plan.kind} --resume {folder}"
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    try:
+        reports = run_all(runs, executor, say)
+    except RunsFailedError as error:
+        raise RunsFailedError(f"{error}\nContinue the others with: {again}") from None
+    except KeyboardInterrupt:
+        say(f"stopped; continue with: {again}")
+        raise
+    say("comparing all runs over every trajectory ...")
+    with arithmetic(plan.config):
+        comparison = compare(plan, reports)
+    plot_runs([folder / plan.combined, folder / DIRECT], folder / "plot.png")
+    write_json(folder / "report.json", comparison.to_json())
+    return comparison

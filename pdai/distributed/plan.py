@@ -1,0 +1,217 @@
+"""What is run: clients and their aggregate (prop:apx:dist), or the steps of a stream (prop:apx:sm).
+
+An experiment is a dictionary of ordinary runs, each with a folder of its own, and a run that trains
+on the whole reward with as many trajectories. Imports no JAX, so that the command line answers at
+once.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from fast.tasks import from_json, to_json
+from fast.training.config import TrainConfig
+from fast.training.names import BackwardKind, DynamicsName
+from fast.training.options import build, check_options
+from reference.errors import InputError, check_integer
+
+C = TypeVar("C", bound=TrainConfig)
+
+FORMAT = 1
+
+# The run that trains on the whole reward.
+DIRECT = "direct"
+
+
+@dataclass(frozen=True)
+class Plan(ABC, Generic[C]):
+    """Several runs that together learn the product of factors, and one that learns it directly."""
+
+    kind: ClassVar[str]
+    in_turn: ClassVar[tuple[str, ...]]
+
+    config: C
+    """Options of every run; --out is the folder of them all."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        for name, none in (("parts", 1), ("factors", ()), ("given", ()), ("warm", False)):
+            if getattr(self.config, name) != none:
+                raise InputError(
+                    f"{self.kind} with {name} = {getattr(self.config, name)}: which run has which "
+                    "factor is what this command decides; leave the option away"
+                )
+        check_integer(self.kind, "the number of factors", self.parts, 2)
+        for name in self.in_turn:
+            if len(given := getattr(self, name)) > self.parts:
+                raise InputError(
+                    f"{self.kind}: {name} names {len(given)}, but there are {self.parts} to have "
+                    "one each: leave the rest away"
+                )
+        # Whatever is wrong with one of the runs is said before any is started.
+        self.runs()
+
+    @property
+    @abstractmethod
+    def parts(self) -> int:
+        """How many factors the reward is split into."""
+
+    @property
+    @abstractmethod
+    def combined(self) -> str:
+        """The name of the run whose law is to be proportional to the product."""
+
+    @abstractmethod
+    def pieces(self) -> dict[str, TrainConfig]:
+        """All runs but the direct one; what a run is given comes before it."""
+
+    def runs(self) -> dict[str, TrainConfig]:
+        """All runs; the direct one draws as many trajectories as all others together."""
+        pieces = self.pieces()
+        steps = sum(config.steps for config in pieces.values())
+        return {**pieces, DIRECT: replace(self.config, steps=steps, out=self.folder() / DIRECT)}
+
+    def folder(self) -> Path:
+        """The folder of all runs."""
+        name = f"{self.config.short_name}-{self.kind}-{self.config.seed}"
+        return self.config.out or Path("runs") / name
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, without the folder it is stored in."""
+        own = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "config"
+        }
+        return {"format": FORMAT, "kind": self.kind, "config": to_json(self.config), **own}
+
+    def _run(self, name: str, *covered: int, **changes: Any) -> TrainConfig:
+        # A client of other dynamics has no use for what is said of those of the others.
+        return self.config.changed(
+            parts=self.parts, factors=covered, out=self.folder() / name, **changes
+        )
+
+
+@dataclass(frozen=True)
+class Distributed(Plan[C]):
+    """Clients with one factor of the reward each, and one sampler aggregated from theirs."""
+
+    kind = "distribute"
+    in_turn = ("client_dynamics", "client_p_b")
+
+    clients: int = 3
+    """How many clients share the reward, as equal parts of items, positions or comparisons."""
+    client_dynamics: tuple[DynamicsName, ...] = ()
+    """Latent dynamics of the clients, in turn, such as srwm gru markov; by default --dynamics."""
+    client_p_b: tuple[BackwardKind, ...] = ()
+    """Backward policies of the clients, in turn; by default --p-b."""
+
+    @property
+    def parts(self) -> int:
+        """One factor per client."""
+        return self.clients
+
+    @property
+    def combined(self) -> str:
+        """The aggregate."""
+        return "aggregate"
+
+    def pieces(self) -> dict[str, TrainConfig]:
+        """The clients, each with a seed of its own, and their aggregate."""
+        clients = {
+            f"client-{k}": self._run(
+                f"client-{k}",
+                k,
+                dynamics=_in_turn(self.client_dynamics, k, self.config.dynamics),
+                p_b=_in_turn(self.client_p_b, k, self.config.p_b),
+                seed=self.config.seed + (k + 1) * self.config.seeds,
+            )
+            for k in range(self.clients)
+        }
+        given = tuple(client.folder() for client in clients.values())
+        return {
+            **clients,
+            self.combined: self._run(self.combined, loss="log_variance", given=given),
+        }
+
+
+@dataclass(frozen=True)
+class Streamed(Plan[C]):
+    """A sampler that is updated chunk by chunk, without the chunks that it has seen."""
+
+    kind = "stream"
+    in_turn = ("chunk_dynamics",)
+
+    chunks: int = 3
+    """How many chunks come one after the other: parts of the items, positions or comparisons."""
+    chunk_dynamics: tuple[DynamicsName, ...] = ()
+    """Latent dynamics after each chunk, in turn; by default --dynamics."""
+    anew: bool = False
+    """Start each sampler from random parameters, and not from those of the one before, where both
+    have the same dynamics."""
+
+    @property
+    def parts(self) -> int:
+        """One factor per chunk."""
+        return self.chunks
+
+    @property
+    def combined(self) -> str:
+        """The sampler after the last chunk."""
+        return f"chunk-{self.chunks - 1}"
+
+    def pieces(self) -> dict[str, TrainConfig]:
+        """The sampler after each chunk: it is given the one before, and sees the new reward."""
+        first = _in_turn(self.chunk_dynamics, 0, self.config.dynamics)
+        runs = {"chunk-0": self._run("chunk-0", 0, dynamics=first)}
+        for t in range(1, self.chunks):
+            before = runs[f"chunk-{t - 1}"]
+            dynamics = _in_turn(self.chunk_dynamics, t, self.config.dynamics)
+            runs[f"chunk-{t}"] = self._run(
+                f"chunk-{t}",
+                *range(t + 1),
+                loss="log_variance",
+                dynamics=dynamics,
+                seed=self.config.seed + t * self.config.seeds,
+                given=(before.folder(),),
+                warm=not self.anew and dynamics == before.dynamics and not before.has_flow,
+            )
+        return runs
+
+
+KINDS: dict[str, type[Plan[Any]]] = {plan.kind: plan for plan in (Distributed, Streamed)}
+
+
+def plan_from_json(data: dict[str, Any], folder: Path) -> Plan[Any]:
+    """The plan that `to_json` wrote into a folder.
+
+    Raises:
+        InputError: if it is of another format, or its fields are not those of its kind, or of
+            other types, or of no meaning.
+    """
+    values, source = dict(data), str(folder / "plan.json")
+    version, kind = values.pop("format", None), values.pop("kind", None)
+    if version != FORMAT or not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(
+            f"{source} has format {version!r} and kind {kind!r}, but this version of pdai reads "
+            f"format {FORMAT} and the kinds {sorted(KINDS)}: use the version that wrote it"
+        )
+    known = {field.name for field in dataclasses.fields(KINDS[kind])}
+    if set(values) != known:
+        raise InputError(
+            f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
+            f"{sorted(set(values) - known)}; use the version that wrote it"
+        )
+    config = values.pop("config")
+    if not isinstance(config, dict):
+        raise InputError(
+            f"{source} has the config {config!r}, which is no JSON object: train again"
+        )
+    options = {"config": replace(from_json(config, source), out=folder), **values}
+    return build(KINDS[kind], options, source)
+
+
+def _in_turn(choices: tuple[Any, ...], number: int, default: Any) -> Any:
+    return choices[number % len(choices)] if choices else default

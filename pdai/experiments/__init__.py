@@ -1,0 +1,110 @@
+"""The paper's tables and figures, by their LaTeX labels.
+
+Imports no JAX.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from pdai.experiments import (
+    ablations,
+    combined,
+    dags,
+    fig_ap,
+    fig_apx_m,
+    fig_graphssgb,
+    fig_linestraining,
+    fig_setsa,
+    grids,
+    random_latent,
+    sparse_lines,
+    srwm_study,
+    tab_isingsa,
+    tab_preferencesa,
+    tab_sequences,
+    tab_sequencesabits,
+    tab_sets,
+    tuning,
+    walks,
+)
+from pdai.experiments.base import Experiment
+from reference.errors import InputError, check_integer
+from reference.problems import TableSequences
+
+# Each is trained: more are a slip of the hand, and a list of them fills the memory.
+MAX_SEEDS = 10_000
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.label: experiment
+    for experiment in (
+        fig_linestraining.EXPERIMENT,
+        fig_graphssgb.EXPERIMENT,
+        sparse_lines.SEPARATION,
+        sparse_lines.CONVERGENCE,
+        fig_setsa.EXPERIMENT,
+        tab_sets.EXPERIMENT,
+        tab_sequences.EXPERIMENT,
+        grids.SPARSE,
+        fig_ap.EXPERIMENT,
+        tab_preferencesa.EXPERIMENT,
+        grids.STANDARD,
+        fig_apx_m.EXPERIMENT,
+        tab_sequencesabits.EXPERIMENT,
+        walks.EXPERIMENT,
+        ablations.ABLATIONS,
+        ablations.GATES,
+        ablations.WIDTHS,
+        tab_isingsa.EXPERIMENT,
+        dags.EXPERIMENT,
+        tuning.EXPERIMENT,
+        srwm_study.EXPERIMENT,
+        combined.DISTRIBUTED,
+        combined.STREAMED,
+        random_latent.EXPERIMENT,
+    )
+}
+
+
+def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
+    """The experiments that a label names, as they are asked for.
+
+    Args:
+        label: of the paper, or "all".
+        seeds: how many, from the experiment's first on; None for those reported.
+        pho4: the table of PHO4; None leaves its rows out.
+        quick: whether only to show that they run.
+
+    Raises:
+        InputError: if there is no such label, no seed or too many, or the table of PHO4 cannot be
+            read or is not asked for.
+    """
+    if label != "all" and label not in EXPERIMENTS:
+        raise InputError(
+            f"{label!r} is no table or figure that is made again: choose from {[*EXPERIMENTS]} or "
+            "all"
+        )
+    if seeds is not None:
+        check_integer(label, "seeds", seeds, 1, most=MAX_SEEDS)
+    if pho4 is not None:
+        if label not in ("tab:sequences", "all"):
+            raise InputError(
+                f"--pho4 {pho4}: {label} has no row of PHO4; leave it away, or make tab:sequences "
+                "or all"
+            )
+        # Read once more where it is trained on, which may be hours later.
+        TableSequences.pho4(pho4)
+    found = []
+    for name in EXPERIMENTS if label == "all" else [label]:
+        experiment = EXPERIMENTS[name]
+        if name == "tab:sequences" and pho4 is not None:
+            experiment = tab_sequences.with_pho4(experiment, pho4)
+        if quick:
+            experiment = experiment.quick()
+        if seeds is not None:
+            first = experiment.seeds[0]
+            experiment = dataclasses.replace(experiment, seeds=tuple(range(first, first + seeds)))
+        found.append(experiment)
+    return found
+
+
+__all__ = ["EXPERIMENTS", "Experiment", "chosen"]

@@ -1,0 +1,96 @@
+"""Bringing a training to its end, and what is stored of it."""
+
+from pathlib import Path
+from typing import Any
+
+from fast.runs.frozen import arithmetic
+from fast.runs.job import complete
+from fast.runs.records import load_law, read_json, read_metrics
+from fast.stochastic.config import StochasticConfig
+from fast.stochastic.job import complete_stochastic
+from fast.training.config import TrainConfig
+from pdai.distributed.comparison import allowed
+from pdai.distributed.plan import Plan
+from pdai.experiments.base import ProbeName
+from pdai.experiments.probes import PROBES
+from pdai.experiments.trainings import Training
+from pdai.progress import DISPLAY
+
+# Laws of more terminals are not stored.
+SMALL_LAW = 64
+
+
+def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
+    """Trains, or goes on where a training was cut off, and returns the fields of a `Run`.
+
+    Raises:
+        InputError: if its folder holds another training.
+    """
+    if isinstance(training, Plan):
+        return _of_plan(training)
+    if isinstance(training, StochasticConfig):
+        return _of_stochastic(training)
+    complete(training, None if probe is None else PROBES[probe], DISPLAY)
+    return _of_run(training.folder())
+
+
+def _of_run(folder: Path) -> dict[str, Any]:
+    report = read_json(folder / "report.json")
+    records = read_metrics(folder)
+    learned, target = load_law(folder)
+    return {
+        "parameters": read_json(folder / "meta.json")["parameters"],
+        "seconds": report["seconds"],
+        "learned": report["learned"][0],
+        "uniform": report["uniform"],
+        "exact": report["exact"],
+        "tv_kind": report["tv_kind"],
+        "log_z": report["log_z"],
+        "curve": _curve(folder),
+        "probes": [
+            {"step": record["step"], **record["probe"]} for record in records if "probe" in record
+        ],
+        "law": [learned[0].tolist(), target.tolist()] if len(target) <= SMALL_LAW else None,
+    }
+
+
+def _of_plan(plan: Plan[TrainConfig]) -> dict[str, Any]:
+    """The combined sampler, with the seconds of all; a piece begins when those before are done."""
+    pieces = plan.pieces()
+    for config in pieces.values():
+        complete(config, display=DISPLAY)
+    seconds = [read_json(config.folder() / "report.json")["seconds"] for config in pieces.values()]
+    with arithmetic(plan.config):
+        bound = allowed(plan.config, pieces)
+    return {
+        **_of_run(pieces[plan.combined].folder()),
+        "seconds": sum(seconds),
+        "bound": None if bound is None else bound[0],
+    }
+
+
+def _of_stochastic(config: StochasticConfig) -> dict[str, Any]:
+    folder, report = complete_stochastic(config, DISPLAY)
+
+    def figures(tv: float, **others: float) -> dict[str, Any]:
+        estimates = {"tv": tv, **others}
+        return {"fcs": None} | {
+            name: {"mean": mean, "standard_error": 0.0} for name, mean in estimates.items()
+        }
+
+    return {
+        "parameters": report.parameters,
+        "seconds": read_json(folder / "report.json")["seconds"],
+        "learned": figures(report.tv[0], log_z=report.log_z[0]),
+        "uniform": figures(report.uniform),
+        "exact": figures(report.floor[0]),
+        "tv_kind": "sampled",
+        "log_z": report.true_log_z,
+        "curve": _curve(folder),
+        "probes": [],
+        "law": None,
+    }
+
+
+def _curve(folder: Path) -> list[list[float]]:
+    return [[record["step"], record["tv"][0]] for record in read_metrics(folder) if "tv" in record]

@@ -1,0 +1,94 @@
+"""What experiments measure while training, beyond the distance to the target."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from fast.measure.enumeration import exact_policy
+from fast.measure.estimates import forward_paths
+from fast.measure.report import MEAN_BEST
+from fast.policies.policy import Policy, uniform_policy
+from fast.runs.meter import Probe
+from fast.runs.setup import Setup
+from fast.training.step import TrainState
+from pdai.experiments.base import ProbeName
+from reference.expressivity.memory import memory_kl
+from reference.metrics import kl_divergence
+
+MAX_LIFTED = 200_000
+
+
+def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+    """Eq:max_kl between `p_3` and `p_2` of Lines, in nats, of the first seed.
+
+    `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks there, of laws over actions.
+    Not by `exact_policy`, as the walks to `p_N` are too many.
+    """
+    environment = setup.environment
+    walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
+    # Padding repeats the last place; unroll is causal, so it does not matter.
+    padded = [walk + walk[-1:] * (4 - len(walk)) for walk in walks]
+    states = [[environment.encode(f"p{i}") for i in walk] for walk in padded]
+    features = jnp.stack([jnp.stack([environment.observe(s) for s in row]) for row in states])
+    masks = jnp.stack([environment.mask(row[-1]) for row in states])
+    table = np.asarray(_log_p_f(setup.policies(state)[0], features, masks), np.float64)
+    laws = {
+        place: [
+            np.exp(table[i, len(walk) - 1]) for i, walk in enumerate(walks) if walk[-1] == place
+        ]
+        for place in (2, 3)
+    }
+    return {"kl": max(kl_divergence(q.tolist(), p.tolist()) for q in laws[3] for p in laws[2])}
+
+
+def _walks(place: int, longest: int) -> list[list[int]]:
+    """All walks from `p_0` to a place, in steps of at most `longest`."""
+    if place == 0:
+        return [[0]]
+    starts = range(max(0, place - longest), place)
+    return [[*walk, place] for start in starts for walk in _walks(start, longest)]
+
+
+@eqx.filter_jit
+def _log_p_f(policy: Policy, features: Array, masks: Array) -> Array:
+    return policy.log_p_f(policy.network.unroll(features), masks[:, None])
+
+
+def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+    """KL(s) of fig:setsa, in nats, averaged over `p_1, ..., p_N`; of the first seed."""
+    assert setup.enumeration is not None
+    lifted, forward = exact_policy(setup.policies(state)[0], setup.enumeration, MAX_LIFTED)
+    kl = memory_kl(lifted, forward)
+    return {"kl": float(np.mean([value for label, value in kl.items() if label != "p0"]))}
+
+
+def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+    """The best states among as many samples as were trained on since the last evaluation.
+
+    Pairs of label and log reward, of the learned policy and of the uniform one. The samples are
+    drawn anew from the policy as it is now: those of training are not kept.
+    """
+    config = setup.config
+    count = config.batch * max(1, round(config.steps / config.evaluations))
+    policy = setup.policies(state)[0]
+
+    def top(policy: Policy) -> list[list[Any]]:
+        # No seed has as many steps as this, so that no two draw with the same numbers.
+        seed = 10**6 * config.seed + step
+        paths = forward_paths(policy, setup.environment, count, seed)
+        first: dict[Any, float] = {}
+        for i in np.argsort(-paths.log_reward, kind="stable"):
+            label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.final))
+            first[str(label)] = float(paths.log_reward[i])
+            if len(first) == MEAN_BEST:
+                break
+        return [[label, value] for label, value in first.items()]
+
+    return {"learned": top(policy), "uniform": top(uniform_policy(policy))}
+
+
+PROBES: dict[ProbeName, Probe] = {"aliasing": aliasing, "memory": memory, "best": best}

@@ -1,0 +1,171 @@
+"""The table of an experiment, as text, Markdown and comma-separated values; and its verdict."""
+
+import csv
+import io
+from collections.abc import Sequence
+from statistics import mean
+
+from pdai.experiments.base import MEASURES, Cell, Experiment, Metric
+from pdai.experiments.results import Difference, Run, Summary, difference, summary
+from pdai.experiments.trainings import total_steps
+
+# Of combined samplers: what N6 says of the residuals of all parts.
+ALLOWED = "TV that residuals allow (N6)"
+
+
+def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
+    """The runs of a cell."""
+    return [run for run in runs if (run.row, run.model) == (row, model)]
+
+
+def header(experiment: Experiment) -> list[str]:
+    """The names of the columns."""
+    quoted = [
+        f"paper: {model}"
+        for model in experiment.models
+        if any(cell.paper for cell in experiment.cells if cell.model == model)
+    ]
+    return [
+        "",
+        *quoted,
+        *experiment.models,
+        "uniform policy",
+        "exact sampling",
+        *([ALLOWED] if experiment.is_combined else []),
+        *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
+    ]
+
+
+def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """One row per instance: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
+    metric, lines = experiment.metric, []
+    digits = MEASURES[metric].digits
+    for row in experiment.rows:
+        of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
+        quoted = [
+            _quoted(of_row.get(model))
+            for model in experiment.models
+            if any(cell.paper for cell in experiment.cells if cell.model == model)
+        ]
+        ours = {model: summary(at(runs, row, model), metric) for model in experiment.models}
+        # Without spread: it is a single sampler, measured again with other samples.
+        others = [untrained(runs, row, metric), floor(runs, row, metric)]
+        gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
+        lines.append(
+            [
+                row,
+                *quoted,
+                *(
+                    found.text(digits) if found else "not run" if model in of_row else "-"
+                    for model, found in ours.items()
+                ),
+                *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
+                *([_allowed(runs, row, digits)] if experiment.is_combined else []),
+                *("-" if gap is None else gap.text(digits) for gap in gaps),
+            ]
+        )
+    return lines
+
+
+def untrained(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
+    """What the uniform policy has."""
+    return summary([run for run in runs if run.row == row], metric, "uniform")
+
+
+def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
+    """What exact sampling has, where a law is sampled; else 0."""
+    of_row = [run for run in runs if run.row == row]
+    sampled = [run for run in of_row if run.tv_kind == "sampled"]
+    return summary(sampled or of_row, metric, "exact")
+
+
+def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
+    """The bound on the TV of the combined samplers of a row, mean over seeds."""
+    of_row = [run for run in runs if run.row == row]
+    bounds = [run.bound for run in of_row if run.bound is not None]
+    if not of_row:
+        return "not run"
+    return f"{mean(bounds):.{digits}f}" if bounds else "too many to check"
+
+
+def _quoted(cell: Cell | None) -> str:
+    """The paper's number."""
+    if cell is None or cell.paper is None:
+        return "-"
+    return f"{cell.paper.mean:.3f} ± {cell.paper.spread:.3f}"
+
+
+def compared(
+    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
+) -> Difference | None:
+    """The paired difference of two columns, of one row."""
+    first, second = (at(runs, row, model) for model in pair)
+    return difference(first, second, experiment.metric)
+
+
+def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """Per row and model: what it cost, and the mean TV when the fastest model was done.
+
+    Seconds are of the fastest seed: the first of a process compiles.
+    """
+    found = []
+    for row in experiment.rows:
+        cells = {model: at(runs, row, model) for model in experiment.models}
+        seconds = {model: min(run.seconds for run in of) for model, of in cells.items() if of}
+        for model in seconds:
+            first = cells[model][0]
+            share = min(seconds.values()) / seconds[model]
+            early = [tv for run in cells[model] if (tv := run.distance_after(share)) is not None]
+            cost = [f"{first.parameters:,}", total_steps(first.config), f"{seconds[model]:.0f}"]
+            # The curve of a combined sampler is of its last part.
+            known = early and not experiment.is_combined
+            found.append([row, model, *cost, f"{mean(early):.4f}" if known else "-"])
+    return found
+
+
+COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
+
+
+def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """What the paired differences say of the paper's claim of the second column."""
+    gaps = [compared(experiment, runs, row, experiment.compared) for row in experiment.rows]
+    known = [gap for gap in gaps if gap is not None]
+    if not known:
+        return "open: fewer than three seeds so far" if runs else "open: not run yet"
+    lower = sum(gap.decides and gap.mean < 0 for gap in known)
+    higher = sum(gap.decides and gap.mean > 0 for gap in known)
+    upwards = MEASURES[experiment.metric].higher_is_better
+    better, worse = (higher, lower) if upwards else (lower, higher)
+    rest = len(known) - better - worse
+    first, second = experiment.compared
+    counts = (
+        f"{second} is better than {first} in {better}, worse in {worse}, not told apart in {rest} "
+        f"of {len(known)} rows"
+    )
+    if experiment.expects == "equal":
+        return f"{'reproduced' if rest == len(gaps) else 'not reproduced'}: {counts}"
+    if better == len(gaps):
+        return f"reproduced: {counts}"
+    if better and not worse:
+        return f"reproduced in part: {counts}"
+    return f"not reproduced: {counts}" if not better else f"mixed: {counts}"
+
+
+def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """The metric, and of which kind it is."""
+    kinds = sorted({run.tv_kind for run in runs})
+    name = MEASURES[experiment.metric].name
+    return f"{name} ({', '.join(kinds)})" if experiment.metric == "tv" and kinds else name
+
+
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def comma_separated(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A CSV table."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *body])
+    return text.getvalue()

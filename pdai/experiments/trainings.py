@@ -1,0 +1,85 @@
+"""What a cell trains: one sampler, several that are combined, or one with a random latent.
+
+Imports no JAX, so that the command line answers at once.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fast.stochastic.config import StochasticConfig
+from fast.stochastic.config import to_json as stochastic_to_json
+from fast.tasks import to_json
+from fast.training.config import TrainConfig
+from pdai.distributed.plan import Plan
+
+Training: TypeAlias = TrainConfig | Plan[Any] | StochasticConfig
+
+# The runs of a plan have seeds of their own, from the plan's on: fewer than this.
+SPACING = 10
+
+
+def placed(training: Training, seed: int, out: Path | None = None) -> Training:
+    """The same with a seed, and a folder for what it makes."""
+    spacing = SPACING if isinstance(training, Plan) else 1
+    return _changed(training, seed=spacing * seed, out=out)
+
+
+def shortened(training: Training, steps: int) -> Training:
+    """The same with fewer steps, and with less measured."""
+    config = training.config if isinstance(training, Plan) else training
+    samples = {} if isinstance(config, StochasticConfig) else {"law_samples": 2**12}
+    return _changed(training, steps=min(steps, config.steps), evaluations=2, **samples)
+
+
+def _changed(training: Training, **options: Any) -> Training:
+    if isinstance(training, Plan):
+        config = dataclasses.replace(training.config, **options)
+        return dataclasses.replace(training, config=config)
+    return dataclasses.replace(training, **options)
+
+
+def description(training: Training, seed: int) -> dict[str, Any]:
+    """What is trained, as stored: flat, and without paths, which differ between machines."""
+    training = placed(training, seed)
+    if isinstance(training, Plan):
+        data = training.to_json()
+        data |= data.pop("config")
+    elif isinstance(training, StochasticConfig):
+        data = stochastic_to_json(training)
+    else:
+        data = to_json(training)
+    # As it is read back: tuples are lists there.
+    plain = json.loads(json.dumps(data))
+    return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
+
+
+def defaults(training: Training) -> dict[str, Any]:
+    """The default of each option, as stored."""
+    fields = [*dataclasses.fields(training)]
+    if isinstance(training, Plan):
+        fields += dataclasses.fields(training.config)
+    values = {
+        field.name: field.default
+        for field in fields
+        if field.default is not dataclasses.MISSING and field.name != "out"
+    }
+    found: dict[str, Any] = json.loads(json.dumps(values, default=str))
+    return found
+
+
+def short_name(training: Training) -> str:
+    """A short name, for folders."""
+    if isinstance(training, Plan):
+        return f"{training.config.problem_name}-{training.kind}"
+    if isinstance(training, StochasticConfig):
+        return f"{training.problem_name}-{training.latent}"
+    return f"{training.problem_name}-{training.dynamics}"
+
+
+def total_steps(stored: dict[str, Any]) -> str:
+    """The gradient steps of a stored training, of all of its runs."""
+    runs = {"distribute": stored.get("clients", 0) + 1, "stream": stored.get("chunks", 0)}
+    kind = stored.get("kind")
+    return f"{stored['steps']:,}" if kind is None else f"{runs[kind]} x {stored['steps']:,}"

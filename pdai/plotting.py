@@ -1,0 +1,98 @@
+"""Plots of runs: learned against target probabilities, and the curves of training."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from fast.runs.folder import load_config
+from fast.runs.records import load_law, read_metrics
+from fast.training.config import TrainConfig
+from reference.errors import InputError
+
+# Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.
+PATH_DEPENDENT, MARKOVIAN = ("path-dependent", "#D55E00"), ("Markovian", "#0072B2")
+TARGET = "#444444"
+
+
+def plot_runs(folders: Sequence[Path], output: Path) -> None:
+    """Draws finished runs into one figure: a law panel each, then TV and loss of all.
+
+    Raises:
+        InputError: if a folder is not a finished run, or `output` cannot be written.
+    """
+    runs = [(folder, load_config(folder), load_law(folder)) for folder in folders]
+    panels = len(runs) + 2
+    figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
+    axes = figure.subplots(1, panels)
+    for axis, (folder, config, (learned, target)) in zip(axes, runs, strict=False):
+        _draw_law(axis, learned, target, config)
+        axis.set_title(f"{folder.name}: learned against target", fontsize=10)
+    several = len({config.is_markovian for _, config, _ in runs}) < len(runs)
+    for number, (folder, config, _) in enumerate(runs):
+        name, color = _family(config)
+        style = {
+            "color": color,
+            "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
+            "label": folder.name if several else name,
+        }
+        records = read_metrics(folder)
+        _draw_curve(axes[-2], records, "tv", style)
+        _draw_curve(axes[-1], records, "loss", style)
+    axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", ylim=(0, None))
+    axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
+    for axis in axes[-2:]:
+        axis.title.set_fontsize(10)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, fontsize=9)
+    try:
+        figure.savefig(output, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the plot {str(output)!r} cannot be written ({error}): choose another with --out, "
+            "ending in .png, .pdf or .svg"
+        ) from None
+
+
+def _family(config: TrainConfig) -> tuple[str, str]:
+    """The name and colour of a model family."""
+    return MARKOVIAN if config.is_markovian else PATH_DEPENDENT
+
+
+def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None:
+    """The law of the first seed against the target."""
+    name, color = _family(config)
+    learned = learned[0]
+    if len(target) <= 64:
+        place = np.arange(len(target))
+        axis.bar(place, target, color=TARGET, alpha=0.35, label="target")
+        axis.plot(place, learned, "o-", ms=3, lw=1, color=color, label=name)
+        axis.set(xlabel="terminal state", ylabel="probability")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        low = max(min(learned[learned > 0].min(), target.min()), target.min() / 1e3)
+        both = np.array([low, max(learned.max(), target.max())])
+        shown = np.maximum(learned, low)
+        axis.plot(target, shown, ".", ms=2, alpha=0.25, color=color, rasterized=True, label=name)
+        axis.plot(both, both, color=TARGET, lw=1, label="equal")
+        axis.set(
+            xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
+        )
+    axis.legend(frameon=False, fontsize=9, loc="best", markerscale=4)
+    axis.grid(alpha=0.3)
+
+
+def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> None:
+    """The mean over seeds, in a band from the least to the largest."""
+    found = [(record["step"], record[name]) for record in records if name in record]
+    if not found:
+        axis.plot([], [], **style)
+        return
+    steps, values = zip(*found, strict=True)
+    table = np.array(values)
+    axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
+    if table.shape[1] > 1:
+        axis.fill_between(steps, table.min(1), table.max(1), color=style["color"], alpha=0.2, lw=0)

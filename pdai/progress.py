@@ -1,0 +1,58 @@
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere; always on stderr."""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from fast.runs.display import Display, Lines, Progress, facts, silent
+from pdai.plotting import plot_runs
+
+
+class Bar:
+    """Step, loss, `log Z` and the last TV of a run of `steps` steps, on one line of a terminal."""
+
+    def __init__(self, title: str, steps: int, console: Console):
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} {task.fields[facts]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task(title, total=steps, facts="compiling ...")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Reports a step; `tv` is the last distance measured, and the step at which it was."""
+        text = facts(step, loss=loss, log_z=log_z, tv=tv)
+        self._bar.update(self._task, completed=step, facts=text)
+
+    def say(self, message: str) -> None:
+        """Prints a line above the bar."""
+        self._bar.console.print(message)
+
+
+def progress(title: str, steps: int) -> Progress:
+    """A bar where stderr is a terminal, else plain lines."""
+    console = Console(file=sys.stderr)
+    return Bar(title, steps, console) if console.is_terminal else Lines(title, steps)
+
+
+DISPLAY = Display(progress, plot_runs)
+QUIET = Display(silent, plot_runs)

@@ -1,0 +1,175 @@
+"""The tables that runs and audits end with."""
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from rich.table import Table
+
+from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
+from fast.runs.audit import Audit
+from fast.stochastic.evaluation import StochasticReport
+from pdai.distributed.comparison import Comparison
+from pdai.distributed.plan import DIRECT
+from reference.metrics import Estimate
+
+Cell = Callable[[Figures], "Estimate | float | int | None"]
+
+
+def report_table(report: Report) -> Table:
+    """The final figures of a run, beside the untrained policy and exact sampling."""
+    states = "terminal states not enumerated"
+    if report.terminals is not None:
+        states = f"{report.terminals:,} terminal states"
+    table = Table(title=f"{states}; learned law: {report.method}")
+    _add_figures(table, report, {"learned": report.learned})
+    true = [] if report.log_z is None else [f"true log Z = {report.log_z:.4f}"]
+    table.caption = "; ".join([*true, *report.notes])
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A sampler made of others beside one trained on the product, at equal trajectories."""
+    combined, direct = comparison.reports[comparison.combined], comparison.reports[DIRECT]
+    drawn = comparison.trajectories
+    alone = sum(drawn.values()) - drawn[DIRECT]
+    table = Table(title=f"{comparison.combined}, and trained on the product itself")
+    columns = {comparison.combined: combined.learned, "on the product": direct.learned}
+    _add_figures(table, combined, columns)
+    table.add_row("trajectories drawn in all", f"{alone:,}", f"{drawn[DIRECT]:,}")
+    if comparison.predicted is not None and comparison.direct_bound is not None:
+        bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
+        table.add_row("TV that residuals allow (N6, N5)", *bounds)
+    else:
+        table.caption = "too many trajectories to bound TV by the residuals of all"
+    return table
+
+
+def parts_table(comparison: Comparison) -> Table:
+    """The runs that the combined sampler is made of, each against its own target."""
+    table = Table(title="The runs, each against its own target")
+    for name in ("", "TV", "untrained", "trajectories", "oscillation of residuals, nats"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, report in comparison.reports.items():
+        found = comparison.oscillations
+        table.add_row(
+            name,
+            _summary([figures.tv for figures in report.learned], 4),
+            _summary([report.uniform.tv], 4),
+            f"{comparison.trajectories[name]:,}",
+            "-" if found is None else _summary(found[name], 4),
+        )
+    return table
+
+
+def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Figures]]) -> None:
+    """Columns of learned samplers, the untrained one and exact sampling; a row per figure."""
+    columns: list[Sequence[Figures]] = [*learned.values(), [report.uniform]]
+    names = [
+        name if len(column) == 1 else f"{name}, mean ± sd of {len(column)}"
+        for name, column in learned.items()
+    ]
+    names.append("untrained (uniform)")
+    if report.exact is not None:
+        names.append("exact sampling")
+        columns.append([report.exact])
+    table.add_column("")
+    for name in names:
+        table.add_column(name, justify="right")
+
+    def row(name: str, cell: Cell, digits: int = 4) -> None:
+        cells = [_summary([cell(figures) for figures in column], digits) for column in columns]
+        table.add_row(name, *cells)
+
+    row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
+    row(
+        f"FCS ({FCS_BATCHES} batches of {min(FCS_SIZE, report.terminals or FCS_SIZE)})",
+        lambda f: f.fcs,
+    )
+    bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""
+    row(f"KL(target || learned), nats{bound}", lambda f: f.kl)
+    row(
+        "log Z, nats" + ("" if report.log_z_is_learned else " (mean of log R p_B/p_F)"),
+        lambda f: f.log_z,
+    )
+    row(f"mean log reward of the best {MEAN_BEST} in {report.drawn:,} samples", lambda f: f.best)
+    if report.top_count is not None:
+        row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
+
+
+def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:
+    """One figure with its standard error, or the mean and spread over seeds."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    if len(known) == 1:
+        return _estimate(known[0], digits)
+    means = [value.mean if isinstance(value, Estimate) else float(value) for value in known]
+    infinite = sum(map(math.isinf, means))
+    if infinite:
+        return f"infinite in {infinite} of {len(means)}"
+    return f"{statistics.mean(means):.{digits}f} ± {statistics.stdev(means):.{digits}f}"
+
+
+def _estimate(value: Estimate | float, digits: int) -> str:
+    if not isinstance(value, Estimate):
+        return f"{value:.{digits}f}"
+    if not value.standard_error:
+        return f"{value.mean:.{digits}f}"
+    return f"{value.mean:.{digits}f} ± {value.standard_error:.{digits}f}"
+
+
+def audit_table(audit: Audit) -> Table:
+    """The certificate of an audit."""
+    title = f"Audit in {audit.arithmetic}" + (audit.unfinished and f"; {audit.unfinished}")
+    table = Table(title=title, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    rows = {
+        "states of the pointed DAG": f"{audit.states:,}",
+        "complete trajectories": f"{audit.trajectories:,}",
+        "sum of p_T": _number(audit.total, 15),
+        "TV(p_T, target)": _number(audit.tv, 10),
+        "KL(target || p_T), nats": f"{audit.kl_forward:.6f}",
+        "KL(p_T || target), nats": f"{audit.kl_reverse:.6f}",
+        "mass of the backward kernel": (
+            f"{_number(audit.backward_mass[0], 15)} to {_number(audit.backward_mass[1], 15)}"
+        ),
+        "largest |TB residual|, nats": f"{audit.largest_residual:.6f}",
+        "TV bound from residuals and mass": f"{audit.certificate:.6f}",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+def _number(value: Fraction | float, digits: int) -> str:
+    """A number with its digits; an exact integer as itself."""
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else f"{float(value):.{digits}f} (exact)"
+    return f"{value:.{digits}f}"
+
+
+def stochastic_table(report: StochasticReport) -> Table:
+    """The final figures of a run."""
+    runs = len(report.tv)
+    name = "learned" if runs == 1 else f"learned, mean ± sd of {runs}"
+    table = Table(title=f"marginal over x, from {report.samples:,} trajectories")
+    for column in ("", name, "uniform walk", "exact sampling"):
+        table.add_column(column, justify="right" if column else "left")
+    mean, deviation = report.floor
+    floor = f"{mean:.4f} ± {deviation:.4f}"
+    table.add_row("TV to the target", _spread(report.tv), f"{report.uniform:.4f}", floor)
+    true = f"{report.true_log_z:.4f}"
+    table.add_row("log Z learned, nats", _spread(report.log_z), "-", true)
+    bound = tuple(estimate.mean for estimate in report.bound)
+    table.add_row("log Z, mean of log R p_B/p_F", _spread(bound), "-", true)
+    table.caption = f"{report.parameters:,} parameters"
+    return table
+
+
+def _spread(values: tuple[float, ...]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.4f}"
+    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}"

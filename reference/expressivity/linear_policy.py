@@ -1,0 +1,106 @@
+"""The linear policies of Lines as policies on a lifted DAG (eq:policya, eq:linear_rec), any `M`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from reference.errors import InputError, check_type
+from reference.expressivity.linear import Parameters, Vector
+from reference.fields.field import Field, T
+from reference.lifted import LiftedDAG, lift
+from reference.policies import ForwardPolicy
+from reference.problems.base import enumerate_dag
+from reference.problems.lines import Lines
+
+
+@dataclass(frozen=True)
+class LinearDynamics:
+    """`a_t = a_{t-1} + (w . psi(s_t)) v` (eq:linear_rec); the latent `a_t` stands for `b a_t'`.
+
+    Attributes:
+        embedding: `psi(p_0), ..., psi(p_N)`.
+        parameters: `a_0`, v and w; the Markovian policy has `v = w = 0`.
+    """
+
+    embedding: tuple[Vector, ...]
+    parameters: Parameters
+
+    @property
+    def initial(self) -> Vector:
+        """`a_0`."""
+        return self.parameters.a
+
+    def advance(self, state: str, latent: Vector) -> Vector:
+        """`a_t` on arrival in `p_j`."""
+        _, v, w = self.parameters
+        step = sum((x * y for x, y in zip(w, self._psi(state), strict=True)), Fraction(0))
+        return tuple(a + step * x for a, x in zip(latent, v, strict=True))
+
+    def logits(self, state: str, latent: Vector, b: Sequence[Fraction]) -> Vector:
+        """`W_t psi(s_t) = b (a_t . psi(s_t))`, one per action."""
+        along = sum((x * y for x, y in zip(latent, self._psi(state), strict=True)), Fraction(0))
+        return tuple(row * along for row in b)
+
+    def _psi(self, state: str) -> Vector:
+        return self.embedding[int(state[1:])]
+
+
+class LinearPolicy(NamedTuple):
+    """A linear policy with the lift that it lives on."""
+
+    lifted: LiftedDAG[str]
+    forward: ForwardPolicy[Any]
+
+
+def linear_policy(
+    problem: Lines, dynamics: LinearDynamics, b: Sequence[Fraction], field: Field[T]
+) -> LinearPolicy:
+    """`p_F(.|p_i, W) = softmax(W psi(p_i) + mask)` (eq:policya, repaired), with `W = b a'`.
+
+    Actions are to advance by 1, ..., M and, last, to stop. The mask adds minus infinity to steps
+    beyond `p_N`. (The paper multiplies the logits by 1 or minus infinity, which makes an action of
+    negative logit certain and one of logit zero undefined, and lists no action to stop.)
+
+    Args:
+        problem: Lines of length `N` and step `M`.
+        dynamics: the latent and its parameters.
+        b: `M + 1` rationals.
+        field: one with an exponential: FLOAT64, or BALL for an enclosure of every probability.
+
+    Raises:
+        InputError: if the sizes do not fit, or the field has no exponential.
+    """
+    check_type("linear_policy", "problem", problem, Lines)
+    for name, found, expected in (
+        ("entries of b", len(b), problem.step + 1),
+        ("embeddings", len(dynamics.embedding), problem.length + 1),
+    ):
+        if found != expected:
+            raise InputError(
+                f"linear_policy: {found} {name} are given for Lines with N = {problem.length} and "
+                f"M = {problem.step}: give {expected}"
+            )
+    lifted = lift(enumerate_dag(problem), dynamics)
+    weights = [field.zero] * len(lifted.dag.edges)
+    for node, row in enumerate(lifted.dag.out_edges):
+        if not row:
+            continue
+        state, latent = lifted.dag.labels[node]
+        here = int(state[1:])
+        logits = dynamics.logits(state, latent, b)
+        chosen = []
+        for edge in row:
+            child = lifted.base.labels[lifted.base.edges[lifted.base_edge[edge]][1]]
+            # To stop is the last action; a step by k is action k - 1.
+            chosen.append(logits[-1 if child[0] == "q" else int(child[1:]) - here - 1])
+        largest = max(chosen)
+        for edge, logit in zip(row, chosen, strict=True):
+            weights[edge] = field.exp(field.convert(logit - largest))
+    # The field's own numbers are normalised by row.
+    values = list(weights)
+    for row in lifted.dag.out_edges:
+        total = field.sum(weights[edge] for edge in row)
+        for edge in row:
+            values[edge] = weights[edge] / total
+    return LinearPolicy(lifted, ForwardPolicy(lifted.dag, field, values))

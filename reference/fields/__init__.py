@@ -1,0 +1,1 @@
+"""Number systems: fractions, float64, rigorous enclosures, rational functions."""

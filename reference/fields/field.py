@@ -1,0 +1,195 @@
+"""Arithmetic as a value: one algorithm runs over rationals, floats, enclosures and symbols."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Generic, Protocol, Self, TypeVar
+
+from reference.errors import InputError
+
+
+class Scalar(Protocol):
+    """A number: what the algorithms of this package ask of the elements of a field."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, other: Self, /) -> Self: ...
+    def __truediv__(self, other: Self, /) -> Self: ...
+
+
+T = TypeVar("T", bound=Scalar)
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def gamma(roundings: int) -> float:
+    """Higham's bound `k u / (1 - k u)` on the relative error of `k` float64 roundings.
+
+    A sum of products of non-negative numbers has no cancellation, so it is within this factor of
+    its exact value. (Higham, Accuracy and Stability of Numerical Algorithms, 2002, lemma 3.1.)
+    """
+    return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
+
+
+class Field(ABC, Generic[T]):
+    """A field to compute in: how numbers enter it, and what can be decided about them.
+
+    The four of this package are `RATIONAL` (`Fraction`: everything is decided), `FLOAT64`
+    (`float`: equality up to a stated number of roundings), `reference.fields.balls.BALL`
+    (enclosures of real numbers: a decision is proved, or refused) and
+    `reference.fields.symbolic.Symbolic` (rational functions of named parameters: an identity holds
+    for all their values at once).
+
+    Attributes:
+        name: as it appears in messages.
+        exact: whether `==` decides equality; if not, `agree` allows for rounding.
+    """
+
+    name: str
+    exact: bool
+
+    @abstractmethod
+    def convert(self, value: int | Fraction | float) -> T:
+        """The number as an element of this field (a float is the dyadic rational it is)."""
+
+    @abstractmethod
+    def contains(self, value: object) -> bool:
+        """Whether the value is a number of this field, in the form its algorithms compute with."""
+
+    @abstractmethod
+    def positive(self, value: T) -> bool:
+        """Whether `value > 0`."""
+
+    @abstractmethod
+    def nonnegative(self, value: T) -> bool:
+        """Whether `value >= 0`; false for NaN."""
+
+    @abstractmethod
+    def agree(self, left: T, right: T, roundings: int) -> bool:
+        """Whether two numbers are equal, up to `roundings` roundings of non-negative terms."""
+
+    @abstractmethod
+    def log(self, value: T) -> T:
+        """The natural logarithm of a positive number.
+
+        Raises:
+            InputError: in a field that does not contain it.
+        """
+
+    @abstractmethod
+    def exp(self, value: T) -> T:
+        """The exponential.
+
+        Raises:
+            InputError: in a field that does not contain it.
+        """
+
+    @property
+    def zero(self) -> T:
+        """The neutral element of addition."""
+        return self.convert(0)
+
+    @property
+    def one(self) -> T:
+        """The neutral element of multiplication."""
+        return self.convert(1)
+
+    def check(self, values: Iterable[object], what: str) -> None:
+        """Checks that numbers belong to this field: an int among fractions divides into a float.
+
+        Raises:
+            InputError: at the first that does not.
+        """
+        for position, value in enumerate(values):
+            if not self.contains(value):
+                raise InputError(
+                    f"{what} number {position} is {value!r}, a {type(value).__name__}, which the "
+                    f"field {self.name} does not compute with: pass it through `field.convert`"
+                )
+
+    def sum(self, values: Iterable[T]) -> T:
+        """The sum, starting from this field's zero."""
+        total = self.zero
+        for value in values:
+            total = total + value
+        return total
+
+
+class _Rational(Field[Fraction]):
+    name = "rational"
+    exact = True
+
+    def convert(self, value: int | Fraction | float) -> Fraction:
+        try:
+            return value if isinstance(value, Fraction) else Fraction(value)
+        except (ValueError, OverflowError, TypeError):
+            raise InputError(
+                f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
+            ) from None
+
+    def contains(self, value: object) -> bool:
+        return isinstance(value, Fraction)
+
+    def positive(self, value: Fraction) -> bool:
+        return value > 0
+
+    def nonnegative(self, value: Fraction) -> bool:
+        return value >= 0
+
+    def agree(self, left: Fraction, right: Fraction, roundings: int) -> bool:
+        return left == right
+
+    def log(self, value: Fraction) -> Fraction:
+        raise InputError(
+            f"the logarithm of {value} is not a rational number: use FLOAT64, or BALL for a "
+            "rigorous enclosure"
+        )
+
+    def exp(self, value: Fraction) -> Fraction:
+        raise InputError(
+            f"the exponential of {value} is not a rational number: use FLOAT64, or BALL for a "
+            "rigorous enclosure"
+        )
+
+
+class _Float64(Field[float]):
+    name = "float64"
+    exact = False
+
+    def convert(self, value: int | Fraction | float) -> float:
+        try:
+            return float(value)
+        except (OverflowError, ValueError, TypeError):
+            raise InputError(
+                f"{value!r} is not a float64 number: give a real number of magnitude below 1.8e308"
+            ) from None
+
+    def contains(self, value: object) -> bool:
+        return isinstance(value, float)
+
+    def positive(self, value: float) -> bool:
+        return value > 0
+
+    def nonnegative(self, value: float) -> bool:
+        return value >= 0
+
+    def agree(self, left: float, right: float, roundings: int) -> bool:
+        return abs(left - right) <= gamma(roundings) * max(abs(left), abs(right))
+
+    def log(self, value: float) -> float:
+        if not value > 0:
+            raise InputError(f"the logarithm of {value} does not exist: give a positive number")
+        return math.log(value)
+
+    def exp(self, value: float) -> float:
+        try:
+            return math.exp(value)
+        except OverflowError:
+            raise InputError(
+                f"exp({value}) is beyond the range of float64: subtract the largest logit first"
+            ) from None
+
+
+RATIONAL: Field[Fraction] = _Rational()
+FLOAT64: Field[float] = _Float64()

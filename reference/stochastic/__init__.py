@@ -1,0 +1,1 @@
+"""The stochastic lift: finite kernels, axioms and lemmas decided, Gaussian latents."""

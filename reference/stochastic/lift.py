@@ -1,0 +1,174 @@
+"""A stochastic latent on every state of a pointed DAG: the finite case of def:cldag.
+
+The paper lets the latent live in a topological space. Here it takes finitely many values, so every
+set is measurable, "almost surely" means "on the states that `nu` charges", and each condition of
+def:cldag (`reference.stochastic.axioms`) and each lemma after it (`reference.stochastic.lemmas`)
+is decided in exact rationals.
+
+>>> from fractions import Fraction
+>>> from reference import pointed_dag
+>>> from reference.stochastic.axioms import axioms
+>>> dag = pointed_dag({"o": ["u"], "u": ["x"], "x": []})
+>>> fair = {w: Fraction(1, 2) for w in "ab"}
+>>> kappa_f = {(s, w): {(min(s + 1, 2), v): fair[v] for v in "ab"} for s in range(3) for w in "ab"}
+>>> lift = StochasticLift.from_forward(dag, ("a", "b"), kappa_f, fair)
+>>> lift.nu[2, "a"], lift.kappa_b[2, "a"][1, "b"], all(axioms(lift))
+(Fraction(1, 6), Fraction(1, 2), True)
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, Self
+
+from reference.dag import PointedDAG
+from reference.errors import InputError, check_hashable, check_type
+from reference.stochastic.kernels import (
+    ZERO,
+    Kernel,
+    LiftedState,
+    Measure,
+    check_kernel,
+    check_law,
+    restrict,
+    scale,
+    support,
+    visits,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StochasticLift:
+    """The data of def:cldag: kernels `kappa_F`, `kappa_B` and a measure `nu` on `nodes x Omega`.
+
+    Every state carries a latent here, `s_o` and the terminals included, unlike in the deterministic
+    lift (`reference.lifted.LiftedDAG`). Only what def:cldag assumes before its seven axioms is
+    checked; the kernels may break any axiom, and may even leave the DAG. Use `from_forward` to
+    obtain the lift that a forward kernel forces.
+
+    Attributes:
+        dag: the base DAG; node 0 is `s_o`.
+        latents: the values of `Omega`.
+        kappa_f: the forward kernel; each row sums to one.
+        kappa_b: the backward kernel; each row sums to one.
+        nu: the reference measure, a probability with `nu(S_o*) > 0`.
+
+    Raises:
+        InputError: no latent or a repeated one, a missing row, an entry on something that is not a
+            lifted state, an entry that is not a non-negative `Fraction`, a total that is not one,
+            or `nu(S_o*) = 0`.
+    """
+
+    dag: PointedDAG[Any]
+    latents: tuple[Hashable, ...]
+    kappa_f: Kernel
+    kappa_b: Kernel
+    nu: Measure
+
+    def __post_init__(self) -> None:
+        check_type("StochasticLift", "dag", self.dag, PointedDAG)
+        _check_latents(self.latents)
+        check_kernel("kappa_f", self.kappa_f, self.states)
+        check_kernel("kappa_b", self.kappa_b, self.states)
+        check_law("nu", self.nu, self.states)
+        if not any(restrict(self.nu, self.initial).values()):
+            raise InputError(
+                "nu gives the initial states no mass, so nothing is reached from them: give at "
+                "least one of them a positive mass"
+            )
+
+    @cached_property
+    def states(self) -> frozenset[LiftedState]:
+        """The lifted state space."""
+        return frozenset(product(range(len(self.dag.labels)), self.latents))
+
+    @cached_property
+    def initial(self) -> frozenset[LiftedState]:
+        """`S_o* = {s_o} x Omega`."""
+        return frozenset(product([0], self.latents))
+
+    @cached_property
+    def terminal(self) -> frozenset[LiftedState]:
+        """`X* = X x Omega`."""
+        return frozenset(product(self.dag.terminals, self.latents))
+
+    @cached_property
+    def inner(self) -> frozenset[LiftedState]:
+        """`S x Omega`: neither initial nor terminal."""
+        return self.states - self.initial - self.terminal
+
+    @cached_property
+    def charged(self) -> frozenset[LiftedState]:
+        """The support of `nu`."""
+        return frozenset(support(self.nu))
+
+    @cached_property
+    def initial_law(self) -> dict[LiftedState, Fraction]:
+        """`xi`, the restriction of `nu` to the initial states, normalised."""
+        start = restrict(self.nu, self.initial)
+        return scale(start, 1 / sum(start.values(), ZERO))
+
+    @classmethod
+    def from_forward(
+        cls,
+        dag: PointedDAG[Any],
+        latents: tuple[Hashable, ...],
+        kappa_f: Kernel,
+        initial: Mapping[Any, Fraction],
+    ) -> Self:
+        """The lift that a forward kernel and a law of the initial latent force by duality.
+
+        `nu` is the expected number of visits before absorption, normalised, and `kappa_B` is the
+        conditional law of the parent (Bayes): `kappa_B(t, s) = nu(s) kappa_F(s, t) / nu(t)`. On
+        `S_o*`, and where `nu(t) = 0`, duality leaves the row free; it is set to the initial law.
+
+        Args:
+            dag: the base DAG.
+            latents: the values of `Omega`.
+            kappa_f: from a non-terminal `(s, W)` a law on `children(s) x Omega`, and from a
+                terminal `(x, W)` one on `{x} x Omega`.
+            initial: the law of the latent at `s_o`.
+
+        Raises:
+            InputError: as for the class, or an entry of `kappa_f` that is not along an edge.
+        """
+        check_type("StochasticLift", "dag", dag, PointedDAG)
+        check_type("StochasticLift", "initial", initial, Mapping)
+        _check_latents(latents)
+        states = frozenset(product(range(len(dag.labels)), latents))
+        check_kernel("kappa_f", kappa_f, states)
+        _check_edges(dag, kappa_f)
+        start = {(0, latent): mass for latent, mass in initial.items()}
+        check_law("initial", start, states)
+        inner = {s for s in states if s[0] != 0 and dag.children[s[0]]}
+        count = {**start, **visits(kappa_f, start, inner, len(dag.labels) - 1)}
+        nu = scale(count, 1 / sum(count.values(), ZERO))
+        kappa_b: dict[LiftedState, dict[LiftedState, Fraction]] = {t: {} for t in states}
+        for s in support(nu):
+            if dag.children[s[0]]:
+                for t, p in kappa_f[s].items():
+                    if p:
+                        kappa_b[t][s] = nu[s] * p / nu[t]
+        return cls(dag, latents, kappa_f, {t: row or start for t, row in kappa_b.items()}, nu)
+
+
+def _check_latents(latents: tuple[Hashable, ...]) -> None:
+    check_type("StochasticLift", "latents", latents, tuple)
+    for latent in latents:
+        check_hashable("a latent", latent)
+    if not latents or len(set(latents)) != len(latents):
+        raise InputError(f"the latents are {latents!r}: give at least one, each of them once")
+
+
+def _check_edges(dag: PointedDAG[Any], kappa_f: Kernel) -> None:
+    for s, row in kappa_f.items():
+        allowed = dag.children[s[0]] or (s[0],)
+        for t in support(row):
+            if t[0] not in allowed:
+                raise InputError(
+                    f"kappa_f moves from {s!r} to {t!r}, but from node {s[0]} only the nodes "
+                    f"{list(allowed)} may be entered: move along the edges of the DAG, and let a "
+                    "terminal change only its latent"
+                )

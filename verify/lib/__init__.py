@@ -1,0 +1,1 @@
+"""What the tests of the claims share: scopes, strategies, small instances, the ledger."""

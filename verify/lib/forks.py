@@ -1,0 +1,117 @@
+"""State graphs on which the claims on graph networks are checked, and what is asked of them."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations
+
+from reference import enumerate_dag, marginal
+from reference.errors import InputError
+from reference.expressivity.aliasing import Interval, TiedPolicies
+from reference.expressivity.gnn import Memory
+from reference.problems.graphs import EdgeAddition, Graph, graph
+
+HALF = Fraction(1, 2)
+FORCED = Interval(HALF, HALF)
+EVERYTHING = Interval(Fraction(0), Fraction(1))
+TENTHS = tuple(Fraction(n, 10) for n in range(1, 10))
+
+FORKS: dict[str, Callable[..., EdgeAddition]] = {
+    "matching": EdgeAddition.matching,
+    "paths": EdgeAddition.paths,
+    "marked": EdgeAddition.marked,
+    "mirrored": EdgeAddition.mirrored,
+    "paper": EdgeAddition.paper,
+}
+
+
+def constant(state: Graph) -> Fraction:
+    """The gate alpha = 1."""
+    return Fraction(1)
+
+
+def first(policies: TiedPolicies, problem: EdgeAddition) -> Interval:
+    """The attainable probabilities of `q_1`."""
+    return policies.attainable(problem.terminals[0])
+
+
+def fork_nodes(policies: TiedPolicies, problem: EdgeAddition) -> list[int]:
+    """The lifts of `p`."""
+    ends = {policies.dag.index[x] for x in problem.terminals}
+    return [u for u, row in enumerate(policies.dag.children) if ends & set(row)]
+
+
+def memories(policies: TiedPolicies, state: Graph) -> list[tuple[Fraction, ...]]:
+    """The path features with which a state is reached."""
+    dag = policies.dag
+    inner: list[tuple[Graph, Memory]] = [dag.labels[u] for u, row in enumerate(dag.children) if row]
+    return [latent.m for label, latent in inner if label == state]
+
+
+def probability(policies: TiedPolicies, weights: list[Fraction], terminal: Graph) -> Fraction:
+    """`p_T(terminal)` of the policy with these weights."""
+    dag = policies.dag
+    law = marginal(policies.policy(weights))
+    return law[[dag.labels[x] for x in dag.terminals].index(terminal)]
+
+
+def random_weights(policies: TiedPolicies, rng: random.Random) -> list[Fraction]:
+    """A positive weight for each class."""
+    return [Fraction(rng.randint(1, 99), rng.randint(1, 99)) for _ in range(policies.count)]
+
+
+def target_weights(policies: TiedPolicies, problem: EdgeAddition) -> list[Fraction]:
+    """One, but `R(q)` for the classes of the actions that lead to the terminal `q`."""
+    dag = policies.dag
+    weights = [Fraction(1)] * policies.count
+    for edge, (_, v) in enumerate(dag.edges):
+        if dag.labels[v] in problem.terminals:
+            weights[policies.classes[edge]] = problem.reward(dag.labels[v])
+    return weights
+
+
+def steps(policies: TiedPolicies) -> list[tuple[Graph, Graph]]:
+    """The unlifted states of each edge."""
+    dag = policies.dag
+    base = [
+        label if not row else label[0] for label, row in zip(dag.labels, dag.children, strict=True)
+    ]
+    return [(base[u], base[v]) for u, v in dag.edges]
+
+
+def same_partition(left: Iterable[object], right: Iterable[object]) -> bool:
+    """Whether two colourings of the same things have the same classes."""
+    pairs = set(zip(left, right, strict=True))
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def inner_trajectories(problem: EdgeAddition) -> list[tuple[Graph, ...]]:
+    """Each complete trajectory, without its end."""
+    dag = enumerate_dag(problem)
+    return [dag.states(trajectory)[:-1] for trajectory in dag.trajectories()]
+
+
+def lattice(nodes: int, size: int) -> EdgeAddition:
+    """All labelled graphs with at most `size` edges, the last of them terminal."""
+    pairs = list(combinations(range(nodes), 2))
+    layers = [tuple(graph(edges) for edges in combinations(pairs, k)) for k in range(size + 1)]
+    inner = tuple(g for layer in layers[:-1] for g in layer)
+    return EdgeAddition((0,) * nodes, inner, layers[-1], (Fraction(1),) * len(layers[-1]))
+
+
+def state_graphs(nodes: int) -> Iterator[EdgeAddition]:
+    """Every state graph on that many nodes of equal feature: 102 of them on three nodes."""
+    pairs = list(combinations(range(nodes), 2))
+    graphs = [graph(c) for k in range(len(pairs) + 1) for c in combinations(pairs, k)]
+    for states in (c for k in range(2, len(graphs) + 1) for c in combinations(graphs, k)):
+        parents = {g for g in states for h in states if _is_step(g, h)}
+        inner = tuple(g for g in states if g in parents)
+        ends = tuple(g for g in states if g not in parents)
+        try:
+            yield EdgeAddition((0,) * nodes, inner, ends, (Fraction(1),) * len(ends))
+        except InputError:
+            continue
+
+
+def _is_step(g: Graph, h: Graph) -> bool:
+    return set(g.edges) < set(h.edges) and len(h.edges) == len(g.edges) + 1

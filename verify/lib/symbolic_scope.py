@@ -1,0 +1,157 @@
+"""All policies, flows and rewards at once, as polynomials, and the lifts this is done for.
+
+What holds as an identity of polynomials holds for every policy, flow and reward on that graph.
+
+>>> from reference import marginal, pointed_dag
+>>> dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
+>>> [dag.labels[x] for x in dag.terminals]
+['x', 'y']
+>>> marginal(everything(dag).forward)
+(f0*f2 - f0 + 1, -f0*f2 + f0)
+
+A test that needs other parameters combines `free_edges`, a field and `generic`. One that divides
+takes `partial(Symbolic, max_parameters=60)` of `reference` as `make_field`, which has fractions and
+is about 30 times slower.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
+
+from reference import (
+    BackwardKernel,
+    BackwardPolicy,
+    Field,
+    ForwardPolicy,
+    History,
+    InputError,
+    LiftedDAG,
+    PointedDAG,
+    lift,
+)
+from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
+from verify.lib.small_scope import isomorphism_classes, lifts
+
+P = TypeVar("P", ForwardPolicy[Any], BackwardPolicy[Any])
+
+
+class Polynomials(Field[Any]):
+    """Polynomials with integer coefficients in named parameters.
+
+    A ring: sums and products are exact, a quotient only exists where it has no remainder. As in
+    `reference.Symbolic`, parameters stand for positive numbers and signs are not decided.
+
+    Args:
+        names: the parameters, separated by blanks.
+    """
+
+    name = "polynomials"
+    exact = True
+
+    def __init__(self, names: str) -> None:
+        self._ring = fmpz_mpoly_ctx.get(names.split(), Ordering.lex)
+        self.symbols: tuple[Any, ...] = self._ring.gens()
+
+    def convert(self, value: int | Fraction | float) -> Any:
+        """A constant; elements of this ring are passed through."""
+        if self.contains(value):
+            return value
+        if Fraction(value).denominator != 1:
+            raise InputError(f"{value!r} is not an integer: use reference.Symbolic for fractions")
+        return self._ring.constant(int(value))
+
+    def contains(self, value: object) -> bool:
+        """Whether it is a polynomial in exactly these parameters."""
+        return isinstance(value, fmpz_mpoly) and value.context() is self._ring
+
+    def positive(self, value: Any) -> bool:
+        """Whether it is not the zero polynomial."""
+        return bool(value != 0)
+
+    def nonnegative(self, value: Any) -> bool:
+        """Always: signs of polynomials are not decided here."""
+        return True
+
+    def agree(self, left: Any, right: Any, roundings: int) -> bool:
+        """Whether they are the same polynomial."""
+        return bool(left == right)
+
+    def log(self, value: Any) -> Any:
+        """Always an error: the logarithm of a polynomial is none."""
+        raise InputError(f"the logarithm of {value} is not a polynomial: use FLOAT64 or BALL")
+
+    def exp(self, value: Any) -> Any:
+        """Always an error: the exponential of a polynomial is none."""
+        raise InputError(f"the exponential of {value} is not a polynomial: use FLOAT64 or BALL")
+
+
+def free_edges(kind: type[BackwardKernel[Any]], dag: PointedDAG[Any]) -> list[int]:
+    """The edges whose probabilities determine a policy: all of each row but the last."""
+    return [edge for _, row in kind.rows(dag) for edge in row[:-1]]
+
+
+def generic(kind: type[P], dag: PointedDAG[Any], field: Field[Any], symbols: Iterable[Any]) -> P:
+    """The policy with these symbols on its free edges; the last edge of a row gets the rest."""
+    values = [field.one] * len(dag.edges)
+    for edge, symbol in zip(free_edges(kind, dag), symbols, strict=True):
+        values[edge] = symbol
+    for _, row in kind.rows(dag):
+        values[row[-1]] = field.one - field.sum(values[edge] for edge in row[:-1])
+    return kind(dag, field, values)
+
+
+class Everything(NamedTuple):
+    """A forward policy, a backward policy, a flow and rewards, with nothing in common.
+
+    Attributes:
+        field: of the parameters.
+        forward: `p_F`, with a parameter `f` and its number on each free edge.
+        backward: `p_B`, normalised over the parents in this DAG, with parameters `b`.
+        flow: per node, a parameter `F`; at a terminal its reward.
+        rewards: a parameter `R` per terminal.
+    """
+
+    field: Field[Any]
+    forward: ForwardPolicy[Any]
+    backward: BackwardPolicy[Any]
+    flow: list[Any]
+    rewards: tuple[Any, ...]
+
+
+def everything(dag: PointedDAG[Any], make_field: Callable[[str], Any] = Polynomials) -> Everything:
+    """All policies, flows and rewards on a DAG, lifted or not."""
+    names = [
+        *(f"f{edge}" for edge in free_edges(ForwardPolicy, dag)),
+        *(f"b{edge}" for edge in free_edges(BackwardPolicy, dag)),
+        *(f"{'F' if row else 'R'}{node}" for node, row in enumerate(dag.children)),
+    ]
+    field = make_field(" ".join(names))
+    symbols = iter(field.symbols)
+
+    def policy(kind: type[P]) -> P:
+        return generic(kind, dag, field, [next(symbols) for _ in free_edges(kind, dag)])
+
+    forward, backward, flow = policy(ForwardPolicy), policy(BackwardPolicy), list(symbols)
+    return Everything(field, forward, backward, flow, tuple(flow[x] for x in dag.terminals))
+
+
+def symbolic_lifts(exhaustive: bool) -> Iterator[LiftedDAG[int]]:
+    """Every lift of each DAG up to five states, one labelling each: 572.
+
+    If exhaustive, also each of the 3,341 DAGs with six states, without memory and with full memory.
+    """
+    for nodes in range(2, MAX_NODES + 1):
+        for dag in _shapes(nodes):
+            yield from lifts(dag)
+    if exhaustive:
+        for dag in _shapes(EXHAUSTIVE_NODES):
+            yield next(lifts(dag))
+            yield lift(dag, History())
+
+
+@cache
+def _shapes(nodes: int) -> tuple[PointedDAG[int], ...]:
+    return tuple(dag for dag, _ in isomorphism_classes(nodes))
