@@ -10,31 +10,22 @@ import statistics
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import islice
 from math import prod
 from typing import Any
-
-import numpy as np
-from scipy import sparse
 
 from reference import (
     RATIONAL,
     BackwardPolicy,
-    ForwardPolicy,
     PointedDAG,
     Problem,
     enumerate_dag,
-    float_sums,
     flows,
     forward_from_backward,
-    integer_sums,
     path_sums,
 )
-from reference.integer_rows import IntegerRows
-from reference.levels import LevelDAG
 from reference.partitions import lifts
 from reference.problems import Grid, Sequences, TableSequences
 from verify.lib.small_scope import isomorphism_classes
@@ -62,126 +53,6 @@ def show(name: str, values: Sequence[float], unit: str) -> None:
     """One row: median (least to largest)."""
     low, middle, high = min(values), statistics.median(values), max(values)
     print(f"| {name} | {middle:.3g} {unit} | {low:.3g} to {high:.3g} |", flush=True)
-
-
-def ratio(name: str, slow: Sequence[float], fast: Sequence[float]) -> None:
-    """One row: how many times as fast."""
-    show(name, [a / b for a, b in zip(slow, fast, strict=True)], "x")
-
-
-def layered_edges(levels: int, width: int) -> tuple[Any, Any]:
-    """A source, then `levels` levels; four children each, scattered over the next level."""
-    rng = np.random.default_rng(0)
-    parents = [np.zeros(width, np.int32)]
-    children = [np.arange(1, width + 1, dtype=np.int32)]
-    places = np.arange(width)[:, None] + [0, 1, width // 3, width // 2]
-    for level in range(1, levels):
-        start = 1 + (level - 1) * width
-        parents.append(np.repeat(np.arange(start, start + width, dtype=np.int32), 4))
-        scattered = rng.permutation(width)[places % width]
-        children.append((start + width + scattered).ravel().astype(np.int32))
-    return np.concatenate(parents), np.concatenate(children)
-
-
-def float_marginals() -> None:
-    """Path sums of 10^7 edges, against scipy.sparse used directly on each level."""
-    parents, children = layered_edges(21, 125_000)
-    weights = np.random.default_rng(1).integers(1, 10, len(parents)).astype(np.float64)
-    values = weights / np.bincount(parents, weights)[parents]
-    tracemalloc.start()
-    graph = LevelDAG.from_edges(parents, children)
-    tracemalloc.reset_peak()
-    before = tracemalloc.get_traced_memory()[0]
-    float_sums.path_sums(graph, values)
-    peak = tracemalloc.get_traced_memory()[1] - before
-    tracemalloc.stop()
-    own = graph.first.nbytes + graph.children.nbytes
-    name = f"float64 path sums, {len(values):,} edges"
-    show(f"{name}: peak memory with the graph, over the graph", [(own + peak) / own], "x")
-
-    levels = list(pairwise(graph.starts.tolist()))
-
-    def matrix(level: int) -> Any:
-        (begin, end), (start, stop) = levels[level], levels[level + 1]
-        edges = slice(graph.first[begin], graph.first[end])
-        rows = graph.first[begin : end + 1] - graph.first[begin]
-        return sparse.csr_array(
-            (values[edges], children[edges] - start, rows), shape=(end - begin, stop - start)
-        )
-
-    def plain() -> Any:
-        sums = np.ones(1)
-        for level in range(graph.depth):
-            sums = sums @ matrix(level)
-        return sums
-
-    ready = [matrix(level).T.tocsr() for level in range(graph.depth)]
-
-    def products() -> Any:
-        sums = np.ones(1)
-        for by_child in ready:
-            sums = by_child @ sums
-        return sums
-
-    np.testing.assert_allclose(
-        plain(), float_sums.path_sums(graph, values)[graph.terminals], rtol=1e-12
-    )
-    times = interleaved(
-        ours=lambda: float_sums.path_sums(graph, values),
-        plain=plain,
-        products=products,
-        build=lambda: LevelDAG.from_edges(parents, children),
-        check=lambda: float_sums.check_policy(graph, values, "forward"),
-    )
-    show(name, [len(values) / t for t in times["ours"]], "edges/s")
-    ratio(f"{name}: speed over scipy.sparse, one matrix per level", times["plain"], times["ours"])
-    ratio(f"{name}: over its products alone, matrices ready", times["products"], times["ours"])
-    show("building and checking that graph", times["build"], "s")
-    show("checking the rows of that policy", times["check"], "s")
-
-
-def exact_marginals() -> None:
-    """Path sums in integers, against `fractions.Fraction`."""
-    parents, children = layered_edges(20, 1_300)
-    rows: list[list[int]] = [[] for _ in range(1 + int(children.max()))]
-    for u, v in zip(parents.tolist(), children.tolist(), strict=True):
-        rows[u].append(v)
-    layered = PointedDAG(tuple(range(len(rows))), tuple(map(tuple, rows)))
-    for name, dag in (
-        (f"layered, {len(parents):,} edges", layered),
-        ("grid 30", enumerate_dag(Grid(30))),
-        ("grid 60", enumerate_dag(Grid(60))),
-    ):
-        weights = random.Random(0).choices(range(1, 10), k=len(dag.edges))
-        policy = ForwardPolicy.from_weights(dag, RATIONAL, weights)
-        graph = LevelDAG.from_dag(dag)
-        given = IntegerRows.from_fractions(graph, "forward", policy.values)
-        sums = integer_sums.path_sums(given)
-        exact = path_sums(policy)
-        assert sums.fractions(dag.terminals) == tuple(exact[x] for x in dag.terminals)
-        times = interleaved(
-            fraction=lambda p=policy: path_sums(p),  # type: ignore[misc]
-            convert=lambda g=graph, p=policy: IntegerRows.from_fractions(g, "forward", p.values),  # type: ignore[misc]
-            weights=lambda g=graph, w=weights: IntegerRows.from_weights(g, "forward", w),  # type: ignore[misc]
-            sums=lambda r=given: integer_sums.path_sums(r),  # type: ignore[misc]
-            reduce=lambda s=sums, d=dag: s.fractions(d.terminals),  # type: ignore[misc]
-        )
-
-        def plus(*parts: str, times: dict[str, list[float]] = times) -> list[float]:
-            return [sum(row) for row in zip(*(times[part] for part in parts), strict=True)]
-
-        bits = max(number.bit_length() for number in sums.denominators)
-        reduced = max(value.denominator.bit_length() for value in exact)
-        label = f"exact path sums, {name}"
-        print(f"| {label}: bits of the common denominator | {bits} | reduced: {reduced} |")
-        ratio(f"{label}: speed over Fraction", times["fraction"], times["sums"])
-        ratio(f"{label}: conversion counted", times["fraction"], plus("convert", "sums"))
-        ratio(f"{label}: from integer weights", times["fraction"], plus("weights", "sums"))
-        ratio(
-            f"{label}: conversion and terminals as Fractions counted",
-            times["fraction"],
-            plus("convert", "sums", "reduce"),
-        )
 
 
 def enumeration() -> None:
@@ -283,8 +154,6 @@ def all_lifts() -> None:
 
 if __name__ == "__main__":
     print("| what | median | range |\n|---|---|---|")
-    float_marginals()
-    exact_marginals()
     enumeration()
     imports()
     if "--lifts" in sys.argv[1:]:

@@ -335,22 +335,6 @@ FAULTS = (
         "tests/test_fields.py"
         "::test_balls_enclose_the_rational_marginals_of_every_lift_up_to_five_states",
     ),
-    Fault(
-        "path-sums-in-float32",
-        "Path sums are accumulated in float32.",
-        "reference/float_sums.py",
-        "np.asarray(by_child @ sums[block.nodes])",
-        "np.asarray(by_child @ sums[block.nodes], np.float32)",
-        "tests/test_levels.py::test_float_path_sums_are_within_their_bound_of_the_exact_ones",
-    ),
-    Fault(
-        "skipped-levels-not-scaled",
-        "Integers that pass over one level are not brought to its denominator.",
-        "reference/integer_sums.py",
-        "over = np.flatnonzero(target > origin + 1)",
-        "over = np.flatnonzero(target > origin + 2)",
-        "tests/test_levels.py::test_integer_path_sums_are_the_exact_ones",
-    ),
     # --- expected losses
     Fault(
         "cb-loss-is-one-variance",
