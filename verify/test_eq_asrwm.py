@@ -16,21 +16,8 @@ import numpy as np
 import pytest
 import sympy
 
-from verify.lib.srwm import (
-    HALF,
-    QUARTER,
-    Array,
-    Input,
-    advance,
-    exact,
-    eye,
-    follow,
-    plane,
-    random_input,
-    rotation,
-    square,
-    vector,
-)
+from reference.srwm import Array, Input, advance, exact, follow
+from verify.lib.srwm import HALF, QUARTER, eye, plane, random_input, rotation, square, vector
 
 
 def random_matrix(rng: random.Random, d: int) -> Array:

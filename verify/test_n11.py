@@ -16,16 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from reference.srwm import Array, Input, advance, exact, follow
 from verify.lib.srwm import (
     QUARTER,
     TRIPLES,
-    Array,
-    Input,
-    advance,
     blocks,
-    exact,
     eye,
-    follow,
     plane,
     power,
     random_input,

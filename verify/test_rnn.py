@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verify.lib.srwm import Array, exact, eye, rotation, vector
+from reference.srwm import Array, exact
+from verify.lib.srwm import eye, rotation, vector
 
 
 def phi(psi: Array, W: Array, W_s: Array, W_h: Array, b: Array) -> Array:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verify.lib.srwm import QUARTER, Array, blocks, exact, eye, plane, power, rotation, vector
+from reference.srwm import Array, exact
+from verify.lib.srwm import QUARTER, blocks, eye, plane, power, rotation, vector
 
 
 def gram(W: Array) -> Array:

@@ -31,8 +31,9 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
+from reference.fields.polynomials import Polynomials
 from verify.lib.named_dags import DIAMOND
-from verify.lib.symbolic_scope import Polynomials, everything, free_edges, generic, symbolic_lifts
+from verify.lib.symbolic_scope import everything, free_edges, generic, symbolic_lifts
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""Number systems: fractions, float64, rigorous enclosures, rational functions."""
+"""Number systems: fractions, float64, rigorous enclosures, polynomials, rational functions."""

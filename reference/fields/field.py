@@ -35,11 +35,12 @@ def gamma(roundings: int) -> float:
 class Field(ABC, Generic[T]):
     """A field to compute in: how numbers enter it, and what can be decided about them.
 
-    The four of this package are `RATIONAL` (`Fraction`: everything is decided), `FLOAT64`
-    (`float`: equality up to a stated number of roundings), `reference.fields.balls.BALL`
-    (enclosures of real numbers: a decision is proved, or refused) and
-    `reference.fields.symbolic.Symbolic` (rational functions of named parameters: an identity holds
-    for all their values at once).
+    Those of this package are `RATIONAL` (`Fraction`: everything is decided), the same as numbers
+    of FLINT (`reference.fields.rationals.FLINT`), `FLOAT64` (`float`: equality up to a stated
+    number of roundings), `reference.fields.balls.BALL` (enclosures of real numbers: a decision is
+    proved, or refused), and functions of named parameters, for which an identity holds for all
+    their values at once: `reference.fields.symbolic.Symbolic` (rational functions) and
+    `reference.fields.polynomials.Polynomials` (without division).
 
     Attributes:
         name: as it appears in messages.
@@ -116,9 +117,54 @@ class Field(ABC, Generic[T]):
         return total
 
 
-class _Rational(Field[Fraction]):
-    name = "rational"
+class ExactField(Field[T]):
+    """A field in which `==` decides equality, and which holds no logarithms.
+
+    Attributes:
+        element: what its numbers are called in messages.
+    """
+
     exact = True
+    element: str
+
+    def agree(self, left: T, right: T, roundings: int) -> bool:
+        """Whether they are equal."""
+        return bool(left == right)
+
+    def log(self, value: T) -> T:
+        """Always an error."""
+        raise self._missing("logarithm", value)
+
+    def exp(self, value: T) -> T:
+        """Always an error."""
+        raise self._missing("exponential", value)
+
+    def _missing(self, function: str, value: T) -> InputError:
+        return InputError(
+            f"the {function} of {value} is not {self.element}: compute it at numbers, in FLOAT64, "
+            "or in BALL for a rigorous enclosure"
+        )
+
+
+class FunctionField(ExactField[T]):
+    """Functions of named parameters, which stand for positive numbers.
+
+    There is no order, so that "positive" means "not the zero function", and no check that `1 - p`
+    is at least zero: identities need none.
+    """
+
+    def positive(self, value: T) -> bool:
+        """Whether it is not the zero function."""
+        return bool(value != self.zero)
+
+    def nonnegative(self, value: T) -> bool:
+        """Always: signs of functions are not decided here."""
+        return True
+
+
+class _Rational(ExactField[Fraction]):
+    name = "rational"
+    element = "a rational number"
 
     def convert(self, value: int | Fraction | float) -> Fraction:
         try:
@@ -136,21 +182,6 @@ class _Rational(Field[Fraction]):
 
     def nonnegative(self, value: Fraction) -> bool:
         return value >= 0
-
-    def agree(self, left: Fraction, right: Fraction, roundings: int) -> bool:
-        return left == right
-
-    def log(self, value: Fraction) -> Fraction:
-        raise InputError(
-            f"the logarithm of {value} is not a rational number: use FLOAT64, or BALL for a "
-            "rigorous enclosure"
-        )
-
-    def exp(self, value: Fraction) -> Fraction:
-        raise InputError(
-            f"the exponential of {value} is not a rational number: use FLOAT64, or BALL for a "
-            "rigorous enclosure"
-        )
 
 
 class _Float64(Field[float]):

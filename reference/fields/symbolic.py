@@ -21,7 +21,7 @@ from sympy.polys.fields import field as fraction_field
 
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_type
-from reference.fields.field import Field
+from reference.fields.field import FunctionField
 from reference.policies import BackwardPolicy
 
 # Fraction arithmetic takes 45 s for the flows of the complete DAG with 8 states (27 edges, 22
@@ -29,11 +29,8 @@ from reference.policies import BackwardPolicy
 MAX_PARAMETERS = 24
 
 
-class Symbolic(Field[Any]):
+class Symbolic(FunctionField[Any]):
     """The field of rational functions with integer coefficients in named parameters.
-
-    Parameters stand for positive numbers, so that "positive" means "not the zero function". There
-    is no order, hence no check that `1 - p` is at least zero: identities need none.
 
     Args:
         names: the parameters, separated by blanks or commas.
@@ -43,7 +40,7 @@ class Symbolic(Field[Any]):
     """
 
     name = "symbolic"
-    exact = True
+    element = "a rational function"
 
     def __init__(self, names: str, max_parameters: int = MAX_PARAMETERS) -> None:
         check_type("Symbolic", "names", names, str)
@@ -83,30 +80,6 @@ class Symbolic(Field[Any]):
     def contains(self, value: object) -> bool:
         """Whether it is a rational function of exactly these parameters."""
         return isinstance(value, FracElement) and value.field is self._field
-
-    def positive(self, value: Any) -> bool:
-        """Whether it is not the zero function."""
-        return bool(value != 0)
-
-    def nonnegative(self, value: Any) -> bool:
-        """Always: signs of functions are not decided here."""
-        return True
-
-    def agree(self, left: Any, right: Any, roundings: int) -> bool:
-        """Whether they are the same function."""
-        return bool(left == right)
-
-    def log(self, value: Any) -> Any:
-        """Always an error: the logarithm of a rational function is none."""
-        raise InputError(
-            f"the logarithm of {value} is not a rational function: use FLOAT64 or BALL at numbers"
-        )
-
-    def exp(self, value: Any) -> Any:
-        """Always an error: the exponential of a rational function is none."""
-        raise InputError(
-            f"the exponential of {value} is not a rational function: use FLOAT64 or BALL at numbers"
-        )
 
 
 class Generic(NamedTuple):

@@ -15,11 +15,8 @@ is about 30 times slower.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
-
-from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
 
 from reference import (
     BackwardKernel,
@@ -27,65 +24,15 @@ from reference import (
     Field,
     ForwardPolicy,
     History,
-    InputError,
     LiftedDAG,
     PointedDAG,
     lift,
 )
+from reference.fields.polynomials import Polynomials
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
 from verify.lib.small_scope import isomorphism_classes, lifts
 
 P = TypeVar("P", ForwardPolicy[Any], BackwardPolicy[Any])
-
-
-class Polynomials(Field[Any]):
-    """Polynomials with integer coefficients in named parameters.
-
-    A ring: sums and products are exact, a quotient only exists where it has no remainder. As in
-    `reference.Symbolic`, parameters stand for positive numbers and signs are not decided.
-
-    Args:
-        names: the parameters, separated by blanks.
-    """
-
-    name = "polynomials"
-    exact = True
-
-    def __init__(self, names: str) -> None:
-        self._ring = fmpz_mpoly_ctx.get(names.split(), Ordering.lex)
-        self.symbols: tuple[Any, ...] = self._ring.gens()
-
-    def convert(self, value: int | Fraction | float) -> Any:
-        """A constant; elements of this ring are passed through."""
-        if self.contains(value):
-            return value
-        if Fraction(value).denominator != 1:
-            raise InputError(f"{value!r} is not an integer: use reference.Symbolic for fractions")
-        return self._ring.constant(int(value))
-
-    def contains(self, value: object) -> bool:
-        """Whether it is a polynomial in exactly these parameters."""
-        return isinstance(value, fmpz_mpoly) and value.context() is self._ring
-
-    def positive(self, value: Any) -> bool:
-        """Whether it is not the zero polynomial."""
-        return bool(value != 0)
-
-    def nonnegative(self, value: Any) -> bool:
-        """Always: signs of polynomials are not decided here."""
-        return True
-
-    def agree(self, left: Any, right: Any, roundings: int) -> bool:
-        """Whether they are the same polynomial."""
-        return bool(left == right)
-
-    def log(self, value: Any) -> Any:
-        """Always an error: the logarithm of a polynomial is none."""
-        raise InputError(f"the logarithm of {value} is not a polynomial: use FLOAT64 or BALL")
-
-    def exp(self, value: Any) -> Any:
-        """Always an error: the exponential of a polynomial is none."""
-        raise InputError(f"the exponential of {value} is not a polynomial: use FLOAT64 or BALL")
 
 
 def free_edges(kind: type[BackwardKernel[Any]], dag: PointedDAG[Any]) -> list[int]:

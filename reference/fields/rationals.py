@@ -8,13 +8,12 @@ from fractions import Fraction
 
 from flint import fmpq
 
-from reference.errors import InputError
-from reference.fields.field import Field
+from reference.fields.field import ExactField, Field
 
 
-class _Flint(Field[fmpq]):
+class _Flint(ExactField[fmpq]):
     name = "flint"
-    exact = True
+    element = "a rational number"
     _zero, _one = fmpq(0), fmpq(1)
 
     @property
@@ -39,15 +38,6 @@ class _Flint(Field[fmpq]):
 
     def nonnegative(self, value: fmpq) -> bool:
         return bool(value >= 0)
-
-    def agree(self, left: fmpq, right: fmpq, roundings: int) -> bool:
-        return bool(left == right)
-
-    def log(self, value: fmpq) -> fmpq:
-        raise InputError(f"the logarithm of {value} is not a rational number")
-
-    def exp(self, value: fmpq) -> fmpq:
-        raise InputError(f"the exponential of {value} is not a rational number")
 
 
 FLINT: Field[fmpq] = _Flint()

@@ -1,0 +1,73 @@
+"""The modified self-referential weight matrix (eq:ASRWM) in exact rationals.
+
+    W_t = W_{t-1} R + sigma(beta_t) (v_t - W_{t-1} zeta(k_t)) (x) zeta(q_t),
+
+where `R` is a fixed rotation and `q_t`, `k_t`, `v_t`, `beta_t` are affine in the features of `s_t`.
+Written from the equation alone. The activations are left to the caller: the sigmoid takes every
+value in (0, 1) and zeta every point of the open simplex (eq:sigmasa), so all rationals there occur.
+
+>>> x = Input(exact(["1/4", "3/4"]), exact(["1/2", "1/2"]), exact([1, 0]), Fraction(1, 2))
+>>> advance(exact([[1, 0], [0, 2]]), exact([[0, -1], [1, 0]]), x).tolist()[0]
+[Fraction(1, 16), Fraction(-13, 16)]
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.object_]
+
+
+class Input(NamedTuple):
+    """What the slow weights make of one state.
+
+    Attributes:
+        q: `zeta(q_t)`, `(d,)`, where the change is written.
+        k: `zeta(k_t)`, `(d,)`, where the old value is read.
+        v: `v_t`, `(d,)`.
+        rate: `sigma(beta_t)`.
+    """
+
+    q: Array
+    k: Array
+    v: Array
+    rate: Fraction
+
+
+def exact(values: Any) -> Array:
+    """An array of fractions, from numbers or strings such as "3/5"."""
+    found = np.array(values, dtype=object)
+    return np.array([Fraction(x) for x in found.ravel()], dtype=object).reshape(found.shape)
+
+
+def advance(
+    W: Array,
+    R: Array,
+    x: Input,
+    write: Literal["q", "k"] = "q",
+    read: Literal["before", "after"] = "before",
+) -> Array:
+    """`W_t` from `W_{t-1}`: one step of eq:ASRWM.
+
+    Args:
+        W: `W_{t-1}`, `(d, d)`.
+        R: the rotation, `(d, d)`.
+        x: what the slow weights make of `s_t`.
+        write: where the change is written: at `zeta(q)`, as printed, or at `zeta(k)`, which makes
+            it a delta rule.
+        read: whether what is erased is read before the rotation, as printed, or after.
+    """
+    old = W @ x.k if read == "before" else W @ R @ x.k
+    new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write == "q" else x.k)
+    return new
+
+
+def follow(W: Array, R: Array, inputs: Sequence[Input]) -> list[Array]:
+    """`W_0, W_1, ..., W_T` as printed."""
+    found = [W]
+    for x in inputs:
+        found.append(advance(found[-1], R, x))
+    return found
