@@ -118,3 +118,41 @@ def test_importing_the_reference_or_the_command_line_does_not_import_jax(module:
 def test_control_importing_training_imports_jax() -> None:
     code = "import sys, fast.training.trainer; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 1
+
+
+# Refuses the packages given as arguments, and imports what `{module}` names.
+REFUSING = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Refuse(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1:]:
+            raise ImportError(name + " is refused")
+
+sys.meta_path.insert(0, Refuse())
+import {module}
+"""
+HEAVY = ("sympy", "flint", "matplotlib", "rich", "jax", "scipy")
+
+
+def ending(module: str) -> str:
+    """What Python writes to stderr when it imports a module and finds none of `HEAVY`."""
+    command = [sys.executable, "-c", REFUSING.format(module=module), *HEAVY]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stderr
+
+
+def test_the_reference_loads_nothing_heavy() -> None:
+    assert ending("reference") == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "refused"),
+    [
+        ("reference.fields.symbolic", "sympy"),
+        ("reference.fields.balls", "flint"),
+        ("pdai.plotting", "matplotlib"),
+    ],
+)
+def test_control_a_heavy_import_is_refused(module: str, refused: str) -> None:
+    assert f"{refused} is refused" in ending(module)

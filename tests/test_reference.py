@@ -2,12 +2,14 @@
 
 import math
 import random
+import re
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+import reference
 from reference import (
     FLOAT64,
     RATIONAL,
@@ -32,6 +34,25 @@ from reference.problems import Cell, Grid, Lines, SyntheticSequences, TableSeque
 
 def fractions(*values: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(v, 100) for v in values)
+
+
+def named_in_the_table(docstring: str) -> list[str]:
+    """What stands in the second column of the table of names."""
+    rows = docstring.partition("order of the paper:\n")[2].partition("\nBeside")[0].splitlines()
+    columns = [re.split("  +", row[16:])[0] for row in rows]
+    return [name for column in columns for name in re.findall(r"\w+", column)]
+
+
+def test_the_table_of_the_reference_names_everything_public_once() -> None:
+    names = named_in_the_table(reference.__doc__ or "")
+    assert sorted(names) == sorted(reference.__all__)
+    assert all(hasattr(reference, name) for name in names)
+
+
+def test_control_a_name_missing_from_the_table_is_seen() -> None:
+    broken = (reference.__doc__ or "").replace(", kl_divergence", "")
+    assert "kl_divergence" in named_in_the_table(reference.__doc__ or "")
+    assert "kl_divergence" not in named_in_the_table(broken)
 
 
 def test_siblings_keep_the_order_in_which_they_are_given() -> None:

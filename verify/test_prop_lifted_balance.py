@@ -1,9 +1,10 @@
 """prop:lifted_balance and def:flows: subtrajectory balance gives the law of every lifted state.
 
-Printed: if F(s_i*) p_F(s_{i+1:j}* | s_i*) = p_B(s_{i:j-1}* | s_j*) F(s_j*) for every slice of every
-trajectory, then p_T(s*) is proportional to F(s*) on S* and X. It holds if p_B is normalised over
-the lifted parents. If p_B is a base policy copied onto the lift, it holds on X alone, and inside
-p_T(s, W) is proportional to F(s, W) h(s, W), where h is the mass of the copied policy.
+Printed: if F(s_i*) p_F(s_{i+1:j}* | s_i*) = p_B(s_{i:j-1}* | s_j*) F(s_j*) (eq:conditionsa) for
+every slice of every trajectory, then p_T(s*) is proportional to F(s*) on S* and X. It holds if p_B
+is normalised over the lifted parents. If p_B is a base policy copied onto the lift, it holds on X
+alone, and inside p_T(s, W) is proportional to F(s, W) h(s, W), where h is the mass of the copied
+policy.
 
 Proof: proofs_notes/prop_lifted_balance.md, def_flows.md.
 """

@@ -37,7 +37,7 @@ def aliasing_kl(
     second: Hashable,
     actions: Mapping[tuple[Hashable, Hashable], Hashable],
 ) -> float:
-    """Eq:max_kl: `max over histories of KL(p_F(.|second, W') || p_F(.|first, W))`, in nats.
+    """The KL of eq:max_kl, `max over histories of KL(p_F(.|second, W') || p_F(.|first, W))`, nats.
 
     The two laws are over different children, so they are compared by action: at `p_2` and `p_3` of
     Lines, to stop or to advance by 1 or 2.
