@@ -7,14 +7,15 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from reference.errors import InputError, TooLargeError, check_hashable, check_list, check_type
+from reference.representations import Shown, figures, short
 
 S = TypeVar("S", bound=Hashable)
 
 Trajectory = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class PointedDAG(Generic[S]):
+@dataclass(frozen=True, eq=False, repr=False)
+class PointedDAG(Shown, Generic[S]):
     """A finite pointed DAG `G = (S, X, E)` (def:normalpointeddag), nodes in topological order.
 
     Node 0 is the initial state `s_o`, the only node without parents; the terminal states `X` are
@@ -140,6 +141,12 @@ class PointedDAG(Generic[S]):
     def states(self, trajectory: Trajectory) -> tuple[S, ...]:
         """The states `(s_0, ..., s_T)` of a trajectory."""
         return (self.labels[0], *(self.labels[self.edges[edge][1]] for edge in trajectory))
+
+    def _short(self) -> str:
+        return short(self)
+
+    def _tables(self) -> list[dict[str, str]]:
+        return [figures(self)]
 
 
 def pointed_dag(

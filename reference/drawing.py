@@ -1,24 +1,28 @@
-"""A picture of a pointed DAG: layers from left to right, coloured by reward or by flow."""
+"""Pictures of pointed DAGs, lifts and policies, as files or as SVG: layers from left to right."""
 
 from collections.abc import Sequence
+from io import StringIO
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from matplotlib.ticker import MaxNLocator
 
-from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError
-from reference.inspection import Inspection
+from reference.errors import InputError
+from reference.pictures import MAX_DRAWN, Colouring, Drawable, Picture, Point, layout, picture_of
+from reference.representations import Shown
 
-Colouring = Literal["reward", "flow"]
-
-MAX_DRAWN = 400
+INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
+# Lines that pass below a text are faded.
+PAPER = {"edgecolor": "none", "facecolor": "white", "alpha": 0.8, "pad": 0.4}
+SMALL: dict[str, Any] = {"fontsize": 7, "bbox": PAPER}
 
 
 def check_picture(path: Path) -> None:
@@ -34,83 +38,20 @@ def check_picture(path: Path) -> None:
         )
 
 
-def draw(inspection: Inspection[Any], path: Path, colour: Colouring = "reward") -> None:
-    """Writes a picture of the DAG to `path`; its ending chooses the format.
+def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
+    """Writes a picture of a problem, a DAG, a lift or a policy to `path`; its ending is the format.
 
-    Terminals are squares, coloured by `R(x)`; with `colour="flow"` every state is coloured by its
-    flow under the uniform backward policy, of which the rewards are the terminal values.
+    Terminals are squares. See `reference.pictures.picture_of` for what is written and painted.
 
     Raises:
         TooLargeError: if there are more than 400 states.
-        InputError: if the picture cannot be written there.
+        InputError: if it is nothing that can be drawn, or the picture cannot be written there.
     """
+    path = Path(path)
     check_picture(path)
-    dag = inspection.dag
-    if len(dag.labels) > MAX_DRAWN:
-        raise TooLargeError(
-            f"{inspection.name} has {len(dag.labels):,} states, and at most {MAX_DRAWN} are drawn: "
-            "draw a smaller instance"
-        )
-    x, y = _layout(dag)
-    figure = Figure(figsize=_size(x, y), layout="constrained")
-    axes = figure.add_subplot()
-    for u, v in dag.edges:
-        # An edge over several layers is bent, so that it does not seem to end in a state between.
-        bend = 0.0 if x[v] == x[u] + 1 else 0.18
-        axes.add_patch(
-            FancyArrowPatch(
-                (x[u], y[u]),
-                (x[v], y[v]),
-                arrowstyle="-|>",
-                connectionstyle=f"arc3,rad={bend}",
-                shrinkA=4,
-                shrinkB=4,
-                mutation_scale=6,
-                color="0.65",
-                linewidth=0.6,
-                zorder=1,
-            )
-        )
-    terminals = set(dag.terminals)
-    value = inspection.flow()
-    inner = [v for v, row in enumerate(dag.children) if row]
-    shown = set(dag.terminals) if colour == "reward" else set(range(len(value)))
-    least, largest = (f(value[v] for v in shown) for f in (min, max))
-    # Values over several decades are unreadable on a linear scale.
-    norm = LogNorm(least, largest) if largest > 10 * least > 0 else Normalize(0, largest)
-    colours = ScalarMappable(norm, "viridis")
-    paint = colours.to_rgba(np.array(value))
-    paint[[v for v in inner if v not in shown]] = 1.0
-    for group, marker in ((list(dag.terminals), "s"), (inner, "o")):
-        axes.scatter(
-            [x[v] for v in group],
-            [y[v] for v in group],
-            c=paint[group],
-            edgecolors="0.3",
-            linewidths=0.6,
-            marker=marker,
-            s=60,
-            zorder=2,
-        )
-    if len(dag.labels) <= 60:
-        for v, label in enumerate(dag.labels):
-            axes.annotate(
-                str(label),
-                (x[v], y[v]),
-                xytext=(5, 5) if v in terminals else (-4, 6),
-                textcoords="offset points",
-                fontsize=7,
-            )
-    label = "reward R(x)" if colour == "reward" else "flow F(s), uniform backward policy"
-    figure.colorbar(colours, ax=axes, label=label)
-    axes.set_title(f"{inspection.name}: {len(dag.labels)} states, {len(dag.edges)} edges")
-    axes.set_xlabel("longest path from the initial state")
-    axes.set_yticks([])
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    figure = render(picture_of(drawable, colour))
     try:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
     except (OSError, ValueError) as error:
         raise InputError(
             f"the picture cannot be written to {str(path)!r} ({error}): name a file ending in "
@@ -118,22 +59,104 @@ def draw(inspection: Inspection[Any], path: Path, colour: Colouring = "reward") 
         ) from None
 
 
-def _size(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    return min(3 + 1.2 * (max(x) + 1), 18.0), min(2.5 + 0.4 * (max(y) + 1), 14.0)
+def svg(drawable: Drawable | Shown) -> str | None:
+    """The picture as SVG, the same text each time; None if there are too many states for one."""
+    # What shows itself is drawable: `picture_of` refuses anything else.
+    picture = _small_picture(drawable)  # type: ignore[arg-type]
+    if picture is None:
+        return None
+    text = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pdai"}):
+        render(picture).savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    # Without the XML prolog, it may stand inside HTML.
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def _layout(dag: PointedDAG[Any]) -> tuple[list[float], list[float]]:
-    """Layer by longest path; within a layer, by the mean height of the parents."""
-    layer = dag.depths
-    height = [0.0] * len(dag.labels)
-    for depth in range(1, max(layer) + 1):
-        nodes = [v for v in range(len(dag.labels)) if layer[v] == depth]
-        wish = {
-            v: sum(height[dag.edges[e][0]] for e in dag.in_edges[v]) / len(dag.in_edges[v])
-            for v in nodes
-        }
-        nodes.sort(key=lambda v: (wish[v], v))
-        for rank, v in enumerate(nodes):
-            height[v] = rank - (len(nodes) - 1) / 2
-    lowest = min(height)
-    return [float(depth) for depth in layer], [h - lowest for h in height]
+def _small_picture(drawable: Drawable) -> Picture | None:
+    dag = getattr(drawable, "dag", drawable)
+    too_large = len(getattr(dag, "labels", ())) > MAX_DRAWN
+    return None if too_large else picture_of(drawable)
+
+
+def render(picture: Picture) -> Figure:
+    """The picture as a figure of matplotlib."""
+    nodes, passed = layout(picture.dag)
+    xs, ys = zip(*nodes, *chain.from_iterable(passed), strict=True)
+    # Room for names at the outer nodes.
+    width, height = max(xs) + 2, max(ys) - min(ys) + 2
+    scale = min(INCHES, 18 / width, 14 / height)
+    size = max(scale * width, 3), max(scale * height, 1.5)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.set_xlim(-1, max(xs) + 1)
+    axes.set_ylim(min(ys) - 1, max(ys) + 1)
+    axes.set_title(picture.title, fontsize=9)
+    for edge, (u, v) in enumerate(picture.dag.edges):
+        _edge(axes, [nodes[u], *passed[edge], nodes[v]])
+        if picture.edge_names:
+            near, far = (nodes[v], [nodes[u], *passed[edge]][-1])
+            if not picture.at_child:
+                near, far = nodes[u], [*passed[edge], nodes[v]][0]
+            x, y = (0.75 * a + 0.25 * b for a, b in zip(near, far, strict=True))
+            text = picture.edge_names[edge]
+            axes.text(x, y, text, ha="center", va="center", zorder=4, **SMALL)
+    _nodes(figure, axes, picture, nodes)
+    return figure
+
+
+def _edge(axes: Axes, points: Sequence[Point]) -> None:
+    """A line from point to point, with an arrow at its end."""
+    style: dict[str, Any] = {"color": "0.65", "linewidth": 0.6, "zorder": 1}
+    axes.plot(*zip(*points[:-1], strict=True), **style)
+    axes.add_patch(
+        FancyArrowPatch(
+            points[-2],
+            points[-1],
+            arrowstyle="-|>",
+            shrinkA=0,
+            shrinkB=4,
+            mutation_scale=6,
+            **style,
+        )
+    )
+
+
+def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point]) -> None:
+    dag = picture.dag
+    paint = np.ones((len(dag.labels), 4))
+    painted = [v for v, value in enumerate(picture.values) if value is not None]
+    if painted:
+        values = np.array([picture.values[v] for v in painted], float)
+        least, largest = values.min(), values.max()
+        # Values over several decades are unreadable on a linear scale.
+        norm = LogNorm(least, largest) if largest > 10 * least > 0 else Normalize(0, largest)
+        colours = ScalarMappable(norm, "viridis")
+        paint[painted] = colours.to_rgba(values)
+        bar = figure.colorbar(colours, ax=axes, pad=0.01)
+        bar.set_label(picture.legend, fontsize=7)
+        bar.ax.tick_params(labelsize=7)
+    inner = [v for v, row in enumerate(dag.children) if row]
+    for group, marker in ((list(dag.terminals), "s"), (inner, "o")):
+        axes.scatter(
+            [nodes[v][0] for v in group],
+            [nodes[v][1] for v in group],
+            c=paint[group],
+            edgecolors="0.3",
+            linewidths=0.6,
+            marker=marker,
+            s=60,
+            zorder=2,
+        )
+    terminals = set(dag.terminals)
+    for v, name in enumerate(picture.names):
+        axes.annotate(
+            name,
+            nodes[v],
+            xytext=(7, 0) if v in terminals else (0, 6),
+            textcoords="offset points",
+            ha="left" if v in terminals else "center",
+            va="center" if v in terminals else "bottom",
+            zorder=3,
+            **SMALL,
+        )

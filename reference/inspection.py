@@ -10,6 +10,7 @@ from reference.dag import PointedDAG
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
 from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
+from reference.representations import count_text, figures
 from reference.solve import flows
 
 S = TypeVar("S", bound=Hashable)
@@ -39,12 +40,8 @@ class Inspection(NamedTuple, Generic[S]):
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
         return {
-            "states": f"{len(self.dag.labels):,}",
-            "edges": f"{len(self.dag.edges):,}",
-            "terminals": f"{len(self.dag.terminals):,}",
-            "depth (longest trajectory, in edges)": f"{self.depth:,}",
-            "complete trajectories": f"{self.dag.trajectory_count:,}",
-            "states of the lift by the full history": f"{self.history_states:,}",
+            **figures(self.dag),
+            "states of the lift by the full history": count_text(self.history_states),
             "Z, the sum of the rewards": _text(self.z),
             "log Z, nats": f"{log_float(self.z):.12g}",
             "least reward": _text(min(self.rewards)),

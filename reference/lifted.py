@@ -14,6 +14,7 @@ from reference.errors import (
     check_list,
     check_type,
 )
+from reference.representations import Shown, figures, short
 
 S = TypeVar("S", bound=Hashable)
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
@@ -108,8 +109,8 @@ class Table(Generic[S, W]):
         return self.transitions[state, latent]
 
 
-@dataclass(frozen=True, eq=False)
-class LiftedDAG(Generic[S]):
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftedDAG(Shown, Generic[S]):
     """A pointed DAG lifted by `phi` and `W_o` (def:pointeddag, with paths that start at `s_o*`).
 
     The printed definition lets the paths of its condition (2) start anywhere, so that every
@@ -173,6 +174,12 @@ class LiftedDAG(Generic[S]):
             path.append(self.dag.out_edges[node][edge - row.start])
             node = self.dag.edges[path[-1]][1]
         return tuple(path)
+
+    def _short(self) -> str:
+        return f"{short(self.dag)}, over {short(self.base)}"
+
+    def _tables(self) -> list[dict[str, str]]:
+        return [figures(self.dag)]
 
 
 def lift(

@@ -3,16 +3,18 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, check_list, check_type
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
+from reference.representations import MAX_ROWS, Shown, clipped, figures, number_text, short
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardKernel(Generic[T]):
+@dataclass(frozen=True, eq=False, repr=False)
+class BackwardKernel(Shown, Generic[T]):
     """Weights `B(tau) = prod of values over the edges of tau`, not necessarily normalised.
 
     This is what implementations use for `p_B(tau|x)`: an unlifted backward policy evaluated along
@@ -99,8 +101,22 @@ class BackwardKernel(Generic[T]):
             product = product * self.values[edge]
         return product
 
+    def _short(self) -> str:
+        return f"{self.field.name}, on {short(self.dag)}"
 
-@dataclass(frozen=True, eq=False)
+    def _tables(self) -> list[dict[str, str]]:
+        """The figures of the DAG, and the first rows, by the state that chooses."""
+        rows = {}
+        for node, row in islice(self.rows(self.dag), MAX_ROWS):
+            others = [sum(self.dag.edges[edge]) - node for edge in row]
+            rows[f"{node}: {clipped(self.dag.labels[node])}"] = ", ".join(
+                f"{clipped(self.dag.labels[other])}: {number_text(self.values[edge])}"
+                for other, edge in zip(others, row, strict=True)
+            )
+        return [figures(self.dag), rows]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class _Policy(BackwardKernel[T]):
     """Values whose rows sum to one: exactly in an exact field, else up to rounding."""
 
@@ -116,12 +132,12 @@ class _Policy(BackwardKernel[T]):
                 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BackwardPolicy(_Policy[T]):
     """A backward policy `p_B(s|s')`: a distribution over the parents of each node of `dag`."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ForwardPolicy(_Policy[T]):
     """A forward policy `p_F(s'|s)`: a distribution over the children of each node of `dag`.
 
