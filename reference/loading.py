@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reference.errors import InputError
+from reference.problems.base import check_members
 
 
 def load_object(spec: str, kind: str, example: str) -> Any:
@@ -46,17 +47,15 @@ def load_problem(spec: str) -> Any:
 
     Raises:
         InputError: if there is no such module or name, it cannot be called without arguments, or
-            the result lacks a member of `Problem`.
+            the result lacks a member of `Problem` or has one too many.
     """
     found = load_object(spec, "problem", "reference.problems:Grid.minimal, or my_module:MyProblem")
     if callable(found):
         found = call_without_arguments(spec, found)
-    for member in ("initial", "children", "reward"):
-        if not hasattr(found, member):
-            raise InputError(
-                f"{spec!r} is a {type(found).__name__} without the member {member!r}: a problem "
-                "has initial, children(state) and reward(terminal)"
-            )
+    try:
+        check_members(found)
+    except InputError as error:
+        raise InputError(f"{spec!r}: {error}") from None
     return found
 
 

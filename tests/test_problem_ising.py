@@ -31,7 +31,7 @@ def log_z_of_states(problem: Ising) -> Fraction:
     with precision(160):
         total = BALL.zero
         for x in product((-1, 1), repeat=len(problem.fields)):
-            total += BALL.convert(problem.log_reward(Spins(x))).exp()
+            total += BALL.convert(problem.exponent(Spins(x))).exp()
         lower, upper = enclose(total.log())
     assert upper - lower < Fraction(1, 10**40)
     return lower
@@ -43,7 +43,7 @@ def test_rewards_are_those_of_the_coupling_matrix() -> None:
     for x in product((-1, 1), repeat=4):
         pairs = sum(x[i] * couplings[i][j] * x[j] for i in range(4) for j in range(4))
         field = sum((h * s for h, s in zip(STRONG.fields, x, strict=True)), Fraction(0))
-        assert STRONG.log_reward(Spins(x)) == field + pairs / 2
+        assert STRONG.exponent(Spins(x)) == field + pairs / 2
         expected = math.exp(field + pairs / 2)
         assert abs(STRONG.reward(Spins(x)) / Fraction(expected) - 1) <= Fraction(1, 2**24)
 

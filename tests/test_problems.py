@@ -256,7 +256,7 @@ def test_ising_rewards_are_those_of_the_coupling_matrix() -> None:
     couplings = np.outer(v, v) - np.diag(v**2)
     for x in product((-1, 1), repeat=5):
         log_reward = h @ x + x @ couplings @ x / 2
-        assert float(problem.log_reward(Spins(x))) == pytest.approx(log_reward, abs=1e-14)
+        assert float(problem.exponent(Spins(x))) == pytest.approx(log_reward, abs=1e-14)
         assert float(problem.reward(Spins(x))) == pytest.approx(math.exp(log_reward), rel=7e-8)
 
 

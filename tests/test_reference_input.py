@@ -61,7 +61,7 @@ def test_a_graph_that_is_no_pointed_dag_is_refused(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0, "'x' is 0, where .*log R: give it a small positive floor"),
+        (0, "'x' is 0, where .*log R: leave it out .*log_reward"),
         (Fraction(-1, 2), "'x' is -1/2.*negative"),
         (float("nan"), "'x' is nan.*finite"),
         (float("inf"), "'x' is inf.*finite"),

@@ -149,7 +149,7 @@ def directions(spins: int) -> list[tuple[Fraction, ...]]:
 def ground_states(direction: tuple[Fraction, ...]) -> set[tuple[int, ...]]:
     """The spins that minimise `-x' J x / 2`."""
     model = Ising((Fraction(0),) * len(direction), direction)
-    energy = {x: -model.log_reward(Spins(x)) for x in product((1, -1), repeat=len(direction))}
+    energy = {x: -model.exponent(Spins(x)) for x in product((1, -1), repeat=len(direction))}
     return {x for x, value in energy.items() if value == min(energy.values())}
 
 
@@ -173,7 +173,7 @@ def test_energy_is_least_at_the_signs_of_v_and_their_opposites(scope: Any) -> No
 def test_two_couplings_of_opposite_sign_are_not_ferromagnetic() -> None:
     model = Ising((Fraction(0),) * 2, (Fraction(3, 5), Fraction(-4, 5)))
     assert model.coupling(0, 1) == Fraction(-12, 25)
-    energies = [-model.log_reward(Spins(x)) for x in ((1, 1), (1, -1))]
+    energies = [-model.exponent(Spins(x)) for x in ((1, 1), (1, -1))]
     assert energies == [Fraction(12, 25), Fraction(-12, 25)]
 
 

@@ -6,6 +6,7 @@ from reference.problems.base import (
     dyadic,
     enumerate_dag,
     enumerate_rewards,
+    exact_reward,
     positive_reward,
 )
 from reference.problems.bits import BitSequences
@@ -46,6 +47,7 @@ __all__ = [
     "dyadic",
     "enumerate_dag",
     "enumerate_rewards",
+    "exact_reward",
     "positive_reward",
     "restrict",
     "split",

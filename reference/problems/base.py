@@ -17,26 +17,64 @@ S = TypeVar("S", bound=Hashable)
 RewardForm = Literal["product", "sum"]
 
 MAX_NODES = 2_000_000
+# Beyond, a single fraction has a million bits.
+MAX_LOG_REWARD = 1_000_000
+# To 52 decimals, so that its multiples by integers of 7 digits are good to 45.
+LOG_2 = Fraction("0.6931471805599453094172321214581765680755001343602552")
 
 
-class Problem(Protocol[S]):
-    """A sampling problem: a state graph given by its children, and a reward on its terminals.
-
-    Thirty lines of plain Python suffice for one of your own; `enumerate_dag` checks it.
-    """
+class StateGraph(Protocol[S]):
+    """A state graph given by the children of each state."""
 
     @property
     def initial(self) -> S:
         """The initial state `s_o`."""
         ...
 
-    def children(self, state: S) -> tuple[S, ...]:
+    def children(self, state: S) -> Sequence[S]:
         """The states one step away, without repetition; `()` if and only if terminal."""
         ...
 
-    def reward(self, terminal: S) -> Fraction:
-        """`R(x) > 0`, exactly; the target is `pi(x) = R(x) / Z`."""
+
+class Rewarded(StateGraph[S], Protocol[S]):
+    """A problem that gives its reward."""
+
+    def reward(self, terminal: S) -> Fraction | float | int:
+        """`R(x) > 0`; the target is `pi(x) = R(x) / Z`. A float is the dyadic rational it is."""
         ...
+
+
+class LogRewarded(StateGraph[S], Protocol[S]):
+    """A problem that gives the logarithm of its reward, which may be beyond the range of floats."""
+
+    def log_reward(self, terminal: S) -> Fraction | float | int:
+        """`log R(x)`, nats."""
+        ...
+
+
+# A sampling problem: thirty lines of plain Python suffice for one of your own.
+Problem = Rewarded[S] | LogRewarded[S]
+
+
+def check_members(problem: object) -> None:
+    """Checks that an object has what a problem has.
+
+    Raises:
+        InputError: if it lacks a member, or has both `reward` and `log_reward`.
+    """
+    kind = type(problem).__name__
+    has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
+    for member in ("initial", "children"):
+        if not hasattr(problem, member):
+            raise InputError(f"{problem!r} is a {kind} without the member {member!r}: {has}")
+    rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
+    if not rules:
+        raise InputError(f"{problem!r} is a {kind} without the member 'reward': {has}")
+    if len(rules) == 2:
+        raise InputError(
+            f"{problem!r} is a {kind} with both reward and log_reward, which might disagree: "
+            "keep one"
+        )
 
 
 def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG[S]:
@@ -47,12 +85,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         InputError: if the states do not form a pointed DAG.
     """
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
-    for member in ("initial", "children"):
-        if not hasattr(problem, member):
-            raise InputError(
-                f"{problem!r} is a {type(problem).__name__} without the member {member!r}: a "
-                "problem has initial, children(state) and reward(terminal)"
-            )
+    check_members(problem)
     check_hashable("the initial state", problem.initial)
     states, number = [problem.initial], {problem.initial: 0}
     rows: list[tuple[int, ...]] = []
@@ -89,14 +122,31 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
 
 
 def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction, ...]:
-    """`R(x)`, one per `dag.terminals`.
+    """`R(x)`, one per `dag.terminals`: exact, or within 2^-51 of `exp(log R)` (`exponential`).
 
     Raises:
-        InputError: if a reward is not a positive finite number.
+        InputError: if a reward is not a positive finite number, or its logarithm not a finite one.
     """
-    return tuple(
-        positive_reward(problem.reward(dag.labels[x]), dag.labels[x]) for x in dag.terminals
-    )
+    check_members(problem)
+    return tuple(exact_reward(problem, dag.labels[x]) for x in dag.terminals)
+
+
+def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
+    """`R(x)` of a problem, from whichever of `reward` and `log_reward` it has.
+
+    Raises:
+        InputError: as `enumerate_rewards`.
+    """
+    either: Any = problem
+    if hasattr(problem, "log_reward"):
+        value = _finite("log_reward", either.log_reward(terminal), terminal)
+        if abs(value) > MAX_LOG_REWARD:
+            raise InputError(
+                f"the log_reward of {terminal!r} is {float(value):.6g} nats, but must be at most "
+                f"{MAX_LOG_REWARD:,} in size: add the same number to all, which only changes Z"
+            )
+        return exponential(value)
+    return positive_reward(either.reward(terminal), terminal)
 
 
 def positive_reward(value: Any, terminal: object) -> Fraction:
@@ -105,27 +155,43 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
     Raises:
         InputError: if it is negative, zero, NaN or infinite.
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(
-            f"the reward of {terminal!r} is {value!r}, a {type(value).__name__}, but must be a "
-            "number: return a Fraction, an int or a float"
-        )
-    if isinstance(value, float | np.floating) and not math.isfinite(value):
-        raise InputError(
-            f"the reward of {terminal!r} is {value}, but must be a finite number: check the "
-            "computation, or cap it"
-        )
-    if value < 0:
+    fraction = _finite("reward", value, terminal)
+    if fraction < 0:
         raise InputError(
             f"the reward of {terminal!r} is {value}, but rewards are unnormalised probabilities "
             "and cannot be negative: shift or exponentiate it"
         )
-    if value == 0:
+    if fraction == 0:
         raise InputError(
-            f"the reward of {terminal!r} is 0, where the balance losses need log R: give it a "
-            "small positive floor such as 1/1000, or remove the state"
+            f"the reward of {terminal!r} is 0, where the balance losses need log R: leave it out "
+            "of all children, as no target state has probability 0; if a posterior has "
+            "underflowed, give its logarithm as log_reward(terminal) instead of reward"
+        )
+    return fraction
+
+
+def _finite(name: str, value: Any, terminal: object) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f"the {name} of {terminal!r} is {value!r}, a {type(value).__name__}, but must be a "
+            "number: return a Fraction, an int or a float"
+        )
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
+        raise InputError(
+            f"the {name} of {terminal!r} is {value}, but must be a finite number: check the "
+            "computation, or cap it; a terminal that cannot occur is left out of all children"
         )
     return Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
+
+
+def exponential(power: Fraction) -> Fraction:
+    """`exp(power)` with 53 significant bits and any exponent, so that nothing underflows.
+
+    `2^k exp(r)` with `power = k log 2 + r` and `|r| <= log(2) / 2`: one rounding of r and the
+    error of `math.exp`, at most a unit in the last place, make the relative error at most 2^-51.
+    """
+    k = round(power / LOG_2)
+    return Fraction(math.exp(power - k * LOG_2)) * Fraction(2) ** k
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:

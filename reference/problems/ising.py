@@ -111,7 +111,7 @@ class Ising:
             places = places[:1]
         return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
 
-    def log_reward(self, terminal: Spins) -> Fraction:
+    def exponent(self, terminal: Spins) -> Fraction:
         """`h . x + ((v . x)^2 - |v|^2) / 2`, exactly: the exponent before rounding."""
         along = sum(
             (v * x for v, x in zip(self.direction, terminal.values, strict=True)), Fraction(0)
@@ -121,7 +121,7 @@ class Ising:
 
     def reward(self, terminal: Spins) -> Fraction:
         """`exp(log R)`, rounded to 24 bits."""
-        return dyadic(math.exp(self.log_reward(terminal)))
+        return dyadic(math.exp(self.exponent(terminal)))
 
     @property
     def _square(self) -> Fraction:
