@@ -1,14 +1,16 @@
 """The ledger, the tests and the notes agree: no claim without a check, a control and a note."""
 
-from collections import Counter
+import ast
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 from verify.claims.record import Claim, Reading
-from verify.lib.ledger import CLAIMS, markdown, marked_tests, scopes_of
+from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
 
-NOTES = Path(__file__).parents[1] / "proofs_notes"
+NOTES = FOLDER.parent / "proofs_notes"
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
@@ -19,6 +21,43 @@ def test_every_claim_has_a_check_and_a_control() -> None:
 
 def test_every_marked_test_names_a_claim_of_the_ledger() -> None:
     assert {test.claim for test in marked_tests()} <= {claim.id for claim in CLAIMS}
+
+
+def unnamed(file: str, docstring: str, labels: set[str]) -> set[str]:
+    """The labels that are neither in the name of the file nor in the first line of its docstring.
+
+    If none of them is in the name, all are unnamed: a file is called after a claim that it checks.
+    """
+    in_name = {
+        label
+        for label in labels
+        if re.search(rf"_{re.sub('[:.-]', '_', label)}(_|$)", Path(file).stem)
+    }
+    words = {word.strip("(),:") for word in docstring.split("\n")[0].split()}
+    return labels - in_name - words if in_name else labels
+
+
+def test_a_file_of_tests_is_called_after_its_claim_and_names_the_others_it_checks() -> None:
+    labels = defaultdict(set)
+    for test in marked_tests():
+        labels[test.file].add(test.claim)
+    docstrings = {
+        file: ast.get_docstring(ast.parse((FOLDER / file).read_text())) or "" for file in labels
+    }
+    assert {
+        file: missing
+        for file in labels
+        if (missing := unnamed(file, docstrings[file], labels[file]))
+    } == {}
+
+
+def test_control_a_label_that_is_nowhere_is_found() -> None:
+    assert unnamed("test_N1.py", "N1, N2: drawn.", {"N1", "N2"}) == set()
+    assert unnamed("test_eq_a_b.py", "", {"eq:a", "eq:a.b"}) == set()
+    assert unnamed("test_N12.py", "N12: drawn.", {"N12", "N1"}) == {"N1"}
+    assert unnamed("test_N1.py", "N1: drawn.\n\nAs in N2.", {"N1", "N2"}) == {"N2"}
+    assert unnamed("test_cor_a.py", "cor:a, col:a: drawn.", {"col:a"}) == {"col:a"}
+    assert unnamed("test_col_A.py", "col:a: drawn.", {"col:a"}) == {"col:a"}
 
 
 def test_a_claim_that_only_training_settles_names_its_experiment_and_has_no_test() -> None:
