@@ -3,12 +3,14 @@
 import ast
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from verify.claims.record import Claim, Reading
 from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
+from verify.lib.notes import with_head
 
 NOTES = FOLDER.parent / "proofs_notes"
 
@@ -86,6 +88,17 @@ def test_verdicts_follow_from_the_readings() -> None:
     assert verdict("ill-defined") == "ill-defined as printed"
 
 
+def test_control_a_head_follows_its_record_and_leaves_the_rest_of_the_note() -> None:
+    claim = Claim("eq:a", "b", "c", (Reading("d", "true"),), "e", ("F.v:g", "F.v:h"))
+    note = with_head("\n## Proof\n", claim)
+    for line in ("# eq:a: b", "Printed: c", "True: d", "Control: e", "## Proof"):
+        assert line in note.splitlines()
+    assert "`g`, `h` in [F.v](coq/F.v)." in note
+    assert with_head(note, claim) == note
+    changed = with_head(note, replace(claim, printed="1\n2"))
+    assert changed == note.replace("Printed: c\n", "Printed: 1\n  2\n")
+
+
 needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part of a wheel")
 
 
@@ -93,6 +106,13 @@ needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part 
 def test_every_claim_has_a_note_and_every_note_a_claim() -> None:
     notes = {path.name for path in NOTES.glob("*.md")} - {"README.md", "errata.md", "mutation.md"}
     assert notes == {claim.note for claim in CLAIMS}
+
+
+@needs_notes
+def test_the_head_of_every_note_is_the_record_of_its_claim() -> None:
+    for claim in CLAIMS:
+        note = (NOTES / claim.note).read_text()
+        assert note == with_head(note, claim), "run `pdai verify --write-notes` as for the table"
 
 
 @needs_notes
