@@ -1,4 +1,4 @@
-"""What bounds are computed from; the bounds themselves are checked in `verify/test_n5.py`."""
+"""What bounds are computed from; the bounds themselves are checked in `verify/test_N5.py`."""
 
 import math
 import random

@@ -59,13 +59,18 @@ def test_notes_that_would_lose_claims_or_have_no_folder_are_refused_before_any_c
             check_claims(None, exhaustive=False, as_json=False, notes=path)
 
 
-def test_notes_are_begun_where_there_are_none(tmp_path: Path) -> None:
-    notes = tmp_path / "notes.md"
+def test_the_table_is_begun_where_there_is_none_and_the_notes_beside_it_get_heads(
+    tmp_path: Path,
+) -> None:
+    notes, trees = tmp_path / "notes.md", tmp_path / "trees.md"
+    trees.write_text("\n## Proof\n")
     command = [sys.executable, "-m", "pytest", "verify/test_trees.py", "-k", "nothing"]
     command += ["--ledger-notes", str(notes), "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "INTERNALERROR" not in done.stdout + done.stderr
     assert "| [prop:markovian](" in notes.read_text()
+    assert trees.read_text().startswith("# trees: lifts of trees\n")
+    assert trees.read_text().endswith("\n## Proof\n")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from rich.console import Console
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, keep_programs
 from verify.lib.ledger import CLAIMS, markdown
+from verify.lib.notes import write_heads
 from verify.lib.report import findings, ledger_json, ledger_table
 
 settings.register_profile("dev", max_examples=50, deadline=None)
@@ -29,7 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--claim", metavar="ID", help="only the tests of that claim")
     group.addoption("--ledger-json", metavar="FILE", help="write the ledger to that file")
-    group.addoption("--ledger-notes", metavar="FILE", help="write its table to that file")
+    group.addoption(
+        "--ledger-notes",
+        metavar="FILE",
+        help="write its table to that file, and the heads of the notes beside it",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,6 +88,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
         kept = "".join(line for line in lines if not line.startswith("| "))
         notes.write_text(kept + markdown(checked))
+        write_heads(notes.parent, CLAIMS)
     if found or wanted:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))

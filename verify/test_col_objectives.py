@@ -1,15 +1,4 @@
-"""col:objectives, N12 and exploratory policies: zero losses and balance, variance and TB loss.
-
-Printed: for an exploratory p_E, which gives every child of every state positive probability, the
-global optima of L_TB = E (log Z p_F / (p_B R))^2 and of L_CB, the same for pairs and equal to twice
-a variance, satisfy trajectory and contrastive balance. True for R, p_B > 0, which the logarithms
-need. With p_E absolutely continuous only, or equal to a p_F with zeros, a loss of zero says nothing
-of what p_E leaves out; and on policy small losses bound nothing.
-
-That L_CB = 2 min_Z L_TB is an identity: verify/test_symbolic_balance.py has it for all p_E at once.
-
-Proof: proofs_notes/col_objectives.md, N12.md, exploratory-policy.md.
-"""
+"""col:objectives, N12, exploratory-policy: losses and gradients against sums by hand."""
 
 import math
 import random

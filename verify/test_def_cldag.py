@@ -1,12 +1,4 @@
-"""def:cldag: a lifted DAG with a stochastic latent, by seven axioms.
-
-Printed: kernels `kappa_F`, `kappa_B` and a measure `nu` on `nodes x Omega` with duality (1),
-forward absorption (2), reachability (3), backward absorption (4), continuity (5), absolute
-continuity (6) and nondegeneracy (7). These contradict each other in three ways, so that nothing
-satisfies them; a repaired form is satisfied by positive kernels on every finite DAG.
-
-Proof: proofs_notes/def_cldag.md.
-"""
+"""def:cldag: the axioms as programs, on kernels on every small DAG, and each of them broken."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,13 +1,4 @@
-"""def:normalpointeddag: what a pointed DAG is.
-
-Printed: a tuple (S, X, E) with edges in S x (S u X); the elements of X are the only nodes without
-outgoing edges; there is a unique s_o in S without incoming edges and connected to every x in X.
-
-Two things are missing: S must be finite, and no other state may be without incoming edges, not only
-none that is connected to every x. With both, any forward policy gives a law on X.
-
-Proof: proofs_notes/def_normalpointeddag.md.
-"""
+"""def:normalpointeddag: all small graphs, and what the constructor of a DAG refuses."""
 
 from fractions import Fraction
 from itertools import product

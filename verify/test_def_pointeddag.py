@@ -1,16 +1,4 @@
-"""def:pointeddag: the pointed DAG lifted by phi and W_o.
-
-Printed: (s, W) is in S* iff there is a path (s_t, W_t), t = 0..T, with (s_T, W_T) = (s, W) that
-follows the edges and the recurrence. Where the path starts is not said, and T = 0 is allowed, so
-every pair (s, W) qualifies and every (s_o, W) is a source. Repaired: (s_0, W_0) = (s_o, W_o).
-
-With that, (i) the lift is a pointed DAG with source (s_o, W_o) and sinks X; (ii) the edges out of
-(s, W) correspond to those out of s; (iii) so do complete trajectories; (iv) a state has at most as
-many lifts as paths to it; (v) in-edges do not correspond: a terminal has one lifted parent for each
-lift of a parent.
-
-Proof: proofs_notes/def_pointeddag.md.
-"""
+"""def:pointeddag: lifts of all small and of drawn DAGs against the literal definition."""
 
 from collections import Counter
 from itertools import product

@@ -1,12 +1,4 @@
-"""deterministic-mdp: on every pointed DAG some policy samples the target.
-
-Printed (after Bengio et al., 2023): there always exists a deterministic MDP that generates each
-complete state in proportion to a given target distribution. True of deterministic transitions: any
-backward policy and R give such a forward policy, and all of them arise so. A policy that is
-deterministic as well reaches one terminal.
-
-Proof: proofs_notes/deterministic-mdp.md.
-"""
+"""deterministic-mdp: policies from backward policies as symbols on all small DAGs, and back."""
 
 import random
 from fractions import Fraction

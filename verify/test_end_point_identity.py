@@ -1,16 +1,4 @@
-"""The closing argument of the stochastic section: an identity of end points gives the target.
-
-Printed: kernels `P_F`, `P_B` and a measure `xi` on `S_o*` with `xi(ds) P_F^N(s, dx) = Pi(dx)
-P_B^N(x, ds)` give `xi P_F^N = Pi` on `X*`. True. Write r(s, x) for the difference of the two sides;
-then
-
-    sum over s of r(s, x) = (xi P_F^N)(x) - Pi(x) P_B^N(x, S_o*)        for ANY kernels, xi and Pi.
-
-But dual kernels, with `xi` and `Pi` proportional to `nu`, do not satisfy the identity if their
-trajectories differ in length, unless latents are kept while a short trajectory waits.
-
-Proof: proofs_notes/end_point_identity.md.
-"""
+"""end_point_identity: sums of residuals on every small DAG, and kernels that fail it."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,12 +1,4 @@
-"""eq:fcsa: flow consistency in subgraphs, and how it relates to total variation.
-
-Printed: FCS(p, q) is the mean over batches B of sum |p(x_i) / p(B) - q(x_i) / q(B)| / 2, which is
-TV(p|_B, q|_B) for the restrictions to B. That needs conditional laws, p(B), q(B) > 0 and distinct
-x_i. Then FCS <= TV E[1 / max(p(B), q(B))], and FCS = TV for B = X; otherwise neither bounds the
-other, and FCS = 0 says that p and q are proportional where the batches see them.
-
-Proof: proofs_notes/eq_fcsa.md.
-"""
+"""eq:fcsa: subgraph consistency against total variation on rational laws and batches."""
 
 import random
 from collections.abc import Iterator

@@ -1,11 +1,4 @@
-"""eq:graphss: the Markovian policy of a graph network, and what it cannot sample from.
-
-`p_F(G + {m, n}|G)` is proportional to `exp zeta(f(x_m), f(x_n))`. With the concatenation of the two
-features it depends on which end of the edge is written first; with a symmetric `zeta` it is
-equivariant, and terminals that differ by actions with equal pairs of colours are equally likely.
-
-Proof: proofs_notes/eq_graphss.md
-"""
+"""eq:graphss: policies of graph networks on small graphs, with the names of nodes exchanged."""
 
 import random
 from collections.abc import Hashable

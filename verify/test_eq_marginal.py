@@ -1,11 +1,4 @@
-"""eq:marginal: the terminal law of a policy.
-
-Printed: p_T(x) = sum over trajectories tau from s_o to x of the product of p_F along tau.
-
-On a finite pointed DAG this is a law on X, and one pass over the edges computes it.
-
-Proof: proofs_notes/eq_marginal.md.
-"""
+"""eq:marginal: one pass over the edges against the sum over trajectories."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,15 +1,4 @@
-"""eq:max_kl: the divergence between the policies at two neighbours of sparse Lines.
-
-Printed: max over histories of KL[p_F(. | p_3, tau') || p_F(. | p_2, tau)], on Lines with M = 2 and
-R = 1 at q_2 and q_20, 1/1000 elsewhere; "the optimal policy at p_2 and p_3 differ significantly".
-
-The two laws are on different children, so that KL is infinite as soon as p_3 may stop; it must be
-that of the laws of actions. The optimal policy depends on p_B. With the uniform one it is (.5948,
-.2027, .2025) at p_2 and (.0015, .4995, .4990) at p_3, of KL 0.892 nats; with another positive one
-the two laws are equal. What holds for every p_B is p_F(q_i | p_i) >= R(q_i) / Z.
-
-Proof: proofs_notes/eq_max_kl.md.
-"""
+"""eq:max_kl: optimal policies at two neighbours of sparse Lines, and the KL between them."""
 
 import math
 import random

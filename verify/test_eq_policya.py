@@ -1,15 +1,4 @@
-"""eq:policya and eq:linear_rec: linear policies with a linear memory.
-
-Printed: p_F(p_{i+k} | p_i, W_i) = softmax((W_i psi(p_i)) * m_i)_k for 1 <= k <= M, with W_i in
-R^(d x (M+1)) and m_i in {1, -inf}^(M+1); W_t = b a_t' with a_t = a_{t-1} + (w . psi(s_t)) v.
-
-As printed W psi is not defined, and the product with the mask is the mask that was meant only if
-all blocked logits are positive. With W of shape (M + 1) x d, a mask in {0, -inf} that is added, and
-the last action to stop, these are policies on an additive lift, and a_t = a_o + (w . c_t) v with
-c_t the sum of the embeddings after s_o.
-
-Proof: proofs_notes/eq_policya.md and proofs_notes/eq_linear_rec.md.
-"""
+"""eq:policya, eq:linear_rec, prop:lines: masks, recursion, log-odds, also as symbols."""
 
 import math
 import random

@@ -1,11 +1,4 @@
-"""ex_graphs: the path features of prop:temporal_gnns as a lift (example Graphs, eq:pdgraphss).
-
-The proposition has `m_{i+1} = m_i + alpha(G_i) (A_{i+1} - A_i) 1`. The example prints a `phi`,
-`(alpha(s) (A_s - A) 1, 0)`, which never changes `A`, and `A_{t+1} = A_t`, under which `m` does not
-change either. With `phi = (alpha(A) (A_s - A) 1, A_s - A)` it has the proposition's recursion.
-
-Proof: proofs_notes/ex_graphs.md
-"""
+"""ex_graphs: the dynamics in each reading, compared on edge-additive histories."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,10 +1,4 @@
-"""fig:graphssgb: the total variation of the two samplers on a fork with `R(q_1) = t`.
-
-Without path features `p_T(q_1) = 1/2`, so `TV = |t - 1/2|`; with them the infimum is zero, attained
-for `0 < t < 1`. The curve that training draws is not checked here.
-
-Proof: proofs_notes/fig_graphssgb.md
-"""
+"""fig:graphssgb: the distance of both samplers on the fork, by hand and for explicit weights."""
 
 import random
 from fractions import Fraction

@@ -1,14 +1,4 @@
-"""fig:lines and eq:lines: the state graph of Lines, and trajectory balance on it.
-
-Printed: from p_k, for 0 <= k <= N, one moves to p_{k+1}, ..., p_{k+M}, as far as p_N, or stops at
-q_k; with M = 1 this is a one-dimensional hypergrid. Balance: for each increasing sequence
-0 = i_0 < ... < i_k with steps of at most M, the product of p_F over that of p_B is R(q_{i_k}) / Z.
-
-Both hold as printed. With M = 1 the graph is a tree, so that balance has one solution: to stop at
-p_i with probability R(q_i) / (R(q_i) + ... + R(q_N)).
-
-Proof: proofs_notes/fig_lines.md and proofs_notes/eq_lines.md.
-"""
+"""fig:lines, eq:lines: the graph of Lines against its edges as printed, and balance on it."""
 
 import random
 from collections.abc import Iterator

@@ -1,15 +1,4 @@
-"""fig:linestraining: can linear policies fit a mixture of Laplaces on Lines?
-
-Printed: with psi(p_i) = i for 1 <= i <= N, N = 16 and M = 1, the path-dependent policy is a
-"near-perfect" fit of R(q_i) = sum_j w_j exp(-|i - k_j|) with k_j in 1..N and weights w of sum one.
-
-With psi(p_0) = 0, the natural reading, both policies stop at p_0 with probability 1/2, whatever
-their parameters. But pi(q_0) <= 0.18867 for every such target, so that TV >= 0.3113. The bound is
-what a forced mass costs: with it and nothing else forced, it is attained. With psi(p_0) != 0 the
-mass at q_0 is free.
-
-Proof: proofs_notes/fig_linestraining.md.
-"""
+"""fig:linestraining: a bound on the mass at the first stop, over all targets of the form."""
 
 from fractions import Fraction
 from random import Random

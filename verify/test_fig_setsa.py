@@ -1,14 +1,4 @@
-"""fig:setsa and N2: when the optimal forward policy is Markovian.
-
-Printed (fig:setsa): a (non-)Markovian p_B entails a (non-)Markovian p_F at equilibrium. KL(s), the
-largest KL between rows of p_F at lifts of s, is positive for some s iff p_F is path-dependent.
-
-Of p_B(. | s, W) as a kernel this is false: on a lift with memory no normalised kernel is Markovian,
-and balanced policies can be. Of the law on trajectories it is true, and N2 says so exactly: p_F is
-Markovian where it goes iff P_B(tau | x) is, for all x with R(x) > 0, that of one base policy.
-
-Proof: proofs_notes/fig_setsa.md, proofs_notes/N2.md.
-"""
+"""fig:setsa, N2: optima of kernels and of laws on trajectories, on all small lifts and on Lines."""
 
 import math
 from collections.abc import Iterable

@@ -1,16 +1,4 @@
-"""The trajectory balance loss of the stochastic section, over `(s_0, ..., s_N)` of one length `N`.
-
-Ill-defined if trajectories differ in length: forward, a short one waits at its end, backward at its
-start, so that the laws it compares share the paths of exactly `N` steps alone, and the densities on
-the others are arbitrary. Repaired, it runs over trajectories that are stopped on arrival. Then, for
-any kernels of which both are absorbed by time `N`,
-
-    sum over tau to x of (xi prod P_F - Pi prod P_B)(tau) = (law of the end)(x) - Pi(x),
-
-so that zero loss on all trajectories gives `Pi`. Dual kernels have zero loss.
-
-Proof: proofs_notes/fixed_length_loss.md.
-"""
+"""fixed_length_loss: stopped and padded trajectories of kernels on every small DAG."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -1,12 +1,4 @@
-"""gnn_layer: what message-passing layers tell apart.
-
-A layer maps the feature of each node to `mu({zeta(x_j) : j adjacent to i})`. With `mu` of the set,
-as printed, stacks of layers see nothing of a graph without features but which nodes are isolated;
-with `mu` of the multiset and of the node itself they compute the stable colours of 1-WL. A layer
-never tells apart nodes with equal features and isomorphic neighbourhoods, however `mu` is read.
-
-Proof: proofs_notes/gnn_layer.md
-"""
+"""gnn_layer: layers of sets and of multisets against stable colours, on all small graphs."""
 
 import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

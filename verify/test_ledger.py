@@ -1,14 +1,18 @@
 """The ledger, the tests and the notes agree: no claim without a check, a control and a note."""
 
-from collections import Counter
+import ast
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from verify.claims.record import Claim, Reading
-from verify.lib.ledger import CLAIMS, markdown, marked_tests, scopes_of
+from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
+from verify.lib.notes import with_head
 
-NOTES = Path(__file__).parents[1] / "proofs_notes"
+NOTES = FOLDER.parent / "proofs_notes"
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
@@ -19,6 +23,43 @@ def test_every_claim_has_a_check_and_a_control() -> None:
 
 def test_every_marked_test_names_a_claim_of_the_ledger() -> None:
     assert {test.claim for test in marked_tests()} <= {claim.id for claim in CLAIMS}
+
+
+def unnamed(file: str, docstring: str, labels: set[str]) -> set[str]:
+    """The labels that are neither in the name of the file nor in the first line of its docstring.
+
+    If none of them is in the name, all are unnamed: a file is called after a claim that it checks.
+    """
+    in_name = {
+        label
+        for label in labels
+        if re.search(rf"_{re.sub('[:.-]', '_', label)}(_|$)", Path(file).stem)
+    }
+    words = {word.strip("(),:") for word in docstring.split("\n")[0].split()}
+    return labels - in_name - words if in_name else labels
+
+
+def test_a_file_of_tests_is_called_after_its_claim_and_names_the_others_it_checks() -> None:
+    labels = defaultdict(set)
+    for test in marked_tests():
+        labels[test.file].add(test.claim)
+    docstrings = {
+        file: ast.get_docstring(ast.parse((FOLDER / file).read_text())) or "" for file in labels
+    }
+    assert {
+        file: missing
+        for file in labels
+        if (missing := unnamed(file, docstrings[file], labels[file]))
+    } == {}
+
+
+def test_control_a_label_that_is_nowhere_is_found() -> None:
+    assert unnamed("test_N1.py", "N1, N2: drawn.", {"N1", "N2"}) == set()
+    assert unnamed("test_eq_a_b.py", "", {"eq:a", "eq:a.b"}) == set()
+    assert unnamed("test_N12.py", "N12: drawn.", {"N12", "N1"}) == {"N1"}
+    assert unnamed("test_N1.py", "N1: drawn.\n\nAs in N2.", {"N1", "N2"}) == {"N2"}
+    assert unnamed("test_cor_a.py", "cor:a, col:a: drawn.", {"col:a"}) == {"col:a"}
+    assert unnamed("test_col_A.py", "col:a: drawn.", {"col:a"}) == {"col:a"}
 
 
 def test_a_claim_that_only_training_settles_names_its_experiment_and_has_no_test() -> None:
@@ -47,6 +88,17 @@ def test_verdicts_follow_from_the_readings() -> None:
     assert verdict("ill-defined") == "ill-defined as printed"
 
 
+def test_control_a_head_follows_its_record_and_leaves_the_rest_of_the_note() -> None:
+    claim = Claim("eq:a", "b", "c", (Reading("d", "true"),), "e", ("F.v:g", "F.v:h"))
+    note = with_head("\n## Proof\n", claim)
+    for line in ("# eq:a: b", "Printed: c", "True: d", "Control: e", "## Proof"):
+        assert line in note.splitlines()
+    assert "`g`, `h` in [F.v](coq/F.v)." in note
+    assert with_head(note, claim) == note
+    changed = with_head(note, replace(claim, printed="1\n2"))
+    assert changed == note.replace("Printed: c\n", "Printed: 1\n  2\n")
+
+
 needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part of a wheel")
 
 
@@ -54,6 +106,13 @@ needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part 
 def test_every_claim_has_a_note_and_every_note_a_claim() -> None:
     notes = {path.name for path in NOTES.glob("*.md")} - {"README.md", "errata.md", "mutation.md"}
     assert notes == {claim.note for claim in CLAIMS}
+
+
+@needs_notes
+def test_the_head_of_every_note_is_the_record_of_its_claim() -> None:
+    for claim in CLAIMS:
+        note = (NOTES / claim.note).read_text()
+        assert note == with_head(note, claim), "run `pdai verify --write-notes` as for the table"
 
 
 @needs_notes

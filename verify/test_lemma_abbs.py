@@ -1,11 +1,4 @@
-"""lemma:abbs and the lemma after it: `kappa_B^n(x*, S_o*) = 1` for every `x*` in `X*`, `n >= N`.
-
-True of almost every `x*`, by (1), (2), (4') and `kappa_B << nu` on `S_o*`. True of each `x*` if
-also from each one `kappa_B` avoids `X*` and is `<< nu`; false of each `x*` otherwise. The printed
-proof takes a taboo composition, which loses mass, for a probability.
-
-Proof: proofs_notes/lemma_abbs.md, proofs_notes/backward_absorption.md.
-"""
+"""lemma:abbs, backward_absorption: kernels on every small DAG, and each hypothesis dropped."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,10 +1,4 @@
-"""lemma:abs: `kappa_F^n(s, X*) = 1` for all `n >= N`, with `N` of axiom (2).
-
-True of every lifted state by (2), (3') and (6), and of the non-terminal ones and almost every
-terminal by (2) and (6). From (2) alone, which is all that the printed proof uses, it is false.
-
-Proof: proofs_notes/lemma_abs.md.
-"""
+"""lemma:abs: kernels on every small DAG, and each hypothesis dropped."""
 
 from typing import Any
 

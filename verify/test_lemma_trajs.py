@@ -1,11 +1,4 @@
-"""lemma:trajs: duality (1) holds for trajectories.
-
-Printed: `nu(ds_1) prod kappa_F(s_i, ds_{i+1}) = nu(ds_{n+1}) prod kappa_B(s_{i+1}, ds_i)` for `s_1`
-non-terminal, `s_2, ..., s_n` in `S x Omega` and `s_{n+1}` not initial. True, by (1) alone, for
-every `n >= 1`; and so is its consequence for the taboo compositions `kappa^{o n}`.
-
-Proof: proofs_notes/lemma_trajs.md.
-"""
+"""lemma:trajs: duality along every trajectory of every small DAG."""
 
 from dataclasses import replace
 from typing import Any

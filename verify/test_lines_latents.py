@@ -1,11 +1,4 @@
-"""The example of the stochastic section: Lines with `M = 1` and a latent in `R^d`.
-
-Printed: `kappa_F` at `(p_i, w)` is supported on `{q_i, p_{i+1}} x R^d` and `kappa_B` on
-`{p_i} x R^d`; latents are Gaussian. With `kappa_B` at `(p_i, w)` on `{p_{i-1}} x R^d` and at
-`(q_i, w)` on `{p_i} x R^d` it is a lift; as printed, duality and backward absorption fail.
-
-Proof: proofs_notes/lines_latents.md.
-"""
+"""lines_latents: Lines with Gaussian latents, by posteriors and with finitely many latents."""
 
 import random
 from dataclasses import replace

@@ -1,12 +1,4 @@
-"""lines-lift: Lines with the dynamics of prop:lines is a lift.
-
-Printed: S = P, X = Q, E has (p_i, p_{i+k}) for 1 <= k <= min(M, N - i) and (p_i, q_i), W_o = a_o,
-Omega = R^d and phi(s, a) = (w . psi(s)) v, which does not depend on a. True: along every path
-a_t = a_o + sum of w . psi(s_j) v over 1 <= j <= t, without s_0, so that the latents lie on a line
-and forget the order of what they add up.
-
-Proof: proofs_notes/lines-lift.md.
-"""
+"""lines-lift: edges and latents of Lines against their closed forms."""
 
 from collections import Counter
 from fractions import Fraction

@@ -1,9 +1,4 @@
-"""misprints: formulas whose printed form gives another number, beside those of other claims.
-
-Trajectories are in S^T x X; a lift has the latents W_0 .. W_{T-1}; at p_i there are
-min(M, N - i) + 1 actions; the sum in the proof of prop:lifted_balance is over p_B; and the latent
-that follows is a function of (s_{t+1}, W_t), not of (s_t, W_t). Proof: proofs_notes/misprints.md.
-"""
+"""misprints: each formula as printed and as repaired, where they give different numbers."""
 
 from fractions import Fraction
 from typing import Any

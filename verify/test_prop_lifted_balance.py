@@ -1,13 +1,4 @@
-"""prop:lifted_balance and def:flows: subtrajectory balance gives the law of every lifted state.
-
-Printed: if F(s_i*) p_F(s_{i+1:j}* | s_i*) = p_B(s_{i:j-1}* | s_j*) F(s_j*) (eq:conditionsa) for
-every slice of every trajectory, then p_T(s*) is proportional to F(s*) on S* and X. It holds if p_B
-is normalised over the lifted parents. If p_B is a base policy copied onto the lift, it holds on X
-alone, and inside p_T(s, W) is proportional to F(s, W) h(s, W), where h is the mass of the copied
-policy.
-
-Proof: proofs_notes/prop_lifted_balance.md, def_flows.md.
-"""
+"""prop:lifted_balance (eq:conditionsa), def:flows: laws of inner states on all small lifts."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -95,7 +86,7 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
 @pytest.mark.claim("prop:lifted_balance")
 @pytest.mark.claim("def:flows")
 def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(scope: Any) -> None:
-    # Edges suffice: in verify/test_symbolic_balance.py their residuals add up to all others.
+    # Edges suffice: test_prop_lifted_balance_symbolic.py adds their residuals up to all others.
     count = trivial = unvisited = 0
     for draw in all_small_lifts(one_in=1, larger=FLINT):
         lifted, rewards = draw.lifted, draw.rewards

@@ -1,17 +1,4 @@
-"""prop:lines: which laws linear policies reach on Lines with M = 1, with and without memory.
-
-Printed: dim span(W_M) <= dim span(W_P) for almost every b and every embedding psi, and < for some
-psi, including psi(p_i) = i; spans are "meant in the Euclidean sense".
-
-In that sense both are 1 + #{i < N : psi(p_i) != 0}, so that `<` holds for no embedding. The
-proposition is about the log-odds o of going on, of which the Markovian policy reaches C = col Psi
-and the other one a subset of C + span H that contains C: the sets, their dimensions as manifolds
-and the spans of log-odds differ together, iff some column of H lies outside C. For psi(p_i) = i
-that is iff N >= 3. Nor is all of C + span H reached: not o = (0, 1, 0, 1, 1), by the embedding
-e_1, e_1, e_2, e_1, e_2.
-
-Proof: proofs_notes/prop_lines.md; the counts themselves are N8, proofs_notes/N8.md.
-"""
+"""prop:lines, N8: ranks of the laws of both families, in floats and over the rationals."""
 
 from fractions import Fraction
 from itertools import product

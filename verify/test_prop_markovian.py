@@ -1,14 +1,4 @@
-"""prop:markovian: with a Markovian backward policy, the balanced forward policy is Markovian.
-
-Printed: let p~_B be a backward policy on the base DAG with
-p_B(s_t* | s_{t+1}*) = p~_B(s_t | s_{t+1}) on the lift, and p_F balanced. Then
-p_F(s' | s, W) = p~_F(s' | s) for some p~_F on the base.
-
-With both normalised, only lifts without memory satisfy that. Asked of the law of trajectories
-alone, or with p~_B any function of the base edge, it is true, on the states that p_F visits.
-
-Proof: proofs_notes/prop_markovian.md.
-"""
+"""prop:markovian, N2, N4, fig:setsa: each reading of the hypothesis, on all small lifts."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,11 +1,4 @@
-"""prop:temporal_gnns: what path features add to graph networks.
-
-With `m` the degrees of the nodes, each edge counted with a gate when it is added, networks on
-`[X || m]` attain every law that networks on `X` attain, on every state graph, and on some state
-graphs more. Some are not all: which they are depends on the gate, on the start and on symmetries.
-
-Proof: proofs_notes/prop_temporal_gnns.md
-"""
+"""prop:temporal_gnns: networks and gates on small graphs, also where they fail."""
 
 import random
 from collections.abc import Iterable

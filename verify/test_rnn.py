@@ -1,9 +1,4 @@
-"""rnn: a recurrent network with identity activation as the dynamics of a lift.
-
-Printed: phi(s_t, W_t) = psi(s_t) W_s + W_{t-1} (W_h - I) + b_h. The arguments on the left do not
-determine the right side; with phi(s_t, W_{t-1}), and vectors in rows, W_t = W_{t-1} + phi is the
-network W_t = psi(s_t) W_s + W_{t-1} W_h + b_h. Proof: proofs_notes/rnn.md.
-"""
+"""rnn: the repaired and the misread equations on random integer networks."""
 
 import random
 from fractions import Fraction

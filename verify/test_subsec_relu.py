@@ -1,14 +1,4 @@
-"""subsec:relu: what two-layer ReLU networks approximate.
-
-Printed: with f_i(x) = max(W_i x, 0), from R^{d_i} to R^{d_{i+1}}, "the composition f_1 o f_2 can
-approximate any target continuous function from R^{d_o} to R^{d_2}" for d_1 large.
-
-Without biases every such network is positively homogeneous, f(t x) = t f(x) for t >= 0, whatever
-its width and depth; on Lines its logits are k f(1), and at p_0 it is uniform. With biases and a
-last layer that is linear, it is true on compact sets.
-
-Proof: proofs_notes/subsec_relu.md.
-"""
+"""subsec:relu: networks with and without biases, by exact evaluation."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,12 +1,4 @@
-"""trees: where no history is forgotten in the first place, a lift adds nothing.
-
-On a tree, and on any DAG whose branches meet in terminals only, each inner state has one history,
-so W is a function of the state, every lift is the base DAG, and a path-dependent policy is a
-Markovian one. Autoregressive sequences and Lines with M = 1 are trees. On every other DAG some lift
-has more states than the base.
-
-Proof: proofs_notes/trees.md.
-"""
+"""trees: the number of lifts of all small DAGs, and of the tasks that grow at one end."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -108,7 +108,7 @@ FAULTS = (
         "reference/marginals.py",
         "np.asarray(values, dtype=np.float64)",
         "np.asarray(values, dtype=np.float32)",
-        "verify/test_n5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
+        "verify/test_N5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
     ),
     # --- balance
     Fault(
@@ -117,7 +117,7 @@ FAULTS = (
         "reference/balance.py",
         "yield tau, log_z + log_float(p_f)",
         "yield tau, 2 * log_z + log_float(p_f)",
-        "verify/test_n5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
+        "verify/test_N5.py::test_the_oscillation_as_computed_bounds_distance_and_divergence",
     ),
     Fault(
         "detailed-balance-from-one-side",
@@ -151,7 +151,7 @@ FAULTS = (
         "reference/balance.py",
         "yield tau, tau2, p * w2 - p2 * w",
         "yield tau, tau2, p * w - p2 * w2",
-        "verify/test_cor_cb.py::test_contrastive_balance_on_two_edges_by_hand",
+        "verify/test_col_cb.py::test_contrastive_balance_on_two_edges_by_hand",
     ),
     Fault(
         "subtrajectories-from-the-start-alone",
@@ -168,7 +168,7 @@ FAULTS = (
         "reference/solve.py",
         "through = [backward.values[edge] * flow[v] for edge, (_, v) in enumerate(dag.edges)]",
         "through = [backward.values[edge] * flow[u] for edge, (u, _) in enumerate(dag.edges)]",
-        "verify/test_cor_tb.py"
+        "verify/test_col_tb.py"
         "::test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small_lift",
     ),
     Fault(
@@ -177,7 +177,7 @@ FAULTS = (
         "reference/solve.py",
         "through[below] = through[below] + visits[node] * forward.values[edge]",
         "through[below] = through[below] + forward.values[edge]",
-        "verify/test_markov_projection.py::test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection",
+        "verify/test_N1.py::test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection",
     ),
     Fault(
         "uniform-for-the-h-transform",
@@ -185,7 +185,7 @@ FAULTS = (
         "reference/solve.py",
         "        kernel.values[edge] * h[u] / h[v]\n",
         "        field.one / field.convert(len(dag.in_edges[v]))\n",
-        "verify/test_h_transform.py::test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift",
+        "verify/test_N3_N4.py::test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift",
     ),
     # --- samplers combined
     Fault(
@@ -205,7 +205,7 @@ FAULTS = (
         "                p_b * _product(field, (f for f, _ in parts)),\n",
         "                p_f * _product(field, (f for f, _ in parts)),\n"
         "                p_b * _product(field, (b for _, b in parts)),\n",
-        "verify/test_combination.py"
+        "verify/test_prop_apx_dist.py"
         "::test_aggregating_balance_for_every_pair_of_lifts_of_small_dags",
     ),
     Fault(
@@ -214,7 +214,7 @@ FAULTS = (
         "reference/combination.py",
         "p_b * reward[base.end(tau)] * f))",
         "p_b * reward[base.end(tau)]))",
-        "verify/test_combination.py::test_streaming_balance_for_every_pair_of_lifts_of_small_dags",
+        "verify/test_prop_apx_dist.py::test_streaming_balance_for_every_pair_of_lifts_of_small_dags",
     ),
     # --- bounds
     Fault(
@@ -223,7 +223,7 @@ FAULTS = (
         "reference/bounds.py",
         "math.tanh(_nonnegative(oscillation) / 4)",
         "math.tanh(_nonnegative(oscillation) / 8)",
-        "verify/test_n5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
+        "verify/test_N5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
     ),
     Fault(
         "divergence-bound-of-a-uniform-variable",
@@ -231,7 +231,7 @@ FAULTS = (
         "reference/bounds.py",
         "return _up(_nonnegative(oscillation) ** 2 / 8)",
         "return _up(_nonnegative(oscillation) ** 2 / 12)",
-        "verify/test_n5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
+        "verify/test_N5.py::test_the_bounds_are_the_stated_functions_of_the_oscillation",
     ),
     Fault(
         "the-smaller-of-two-bounds",
@@ -239,7 +239,7 @@ FAULTS = (
         "reference/bounds.py",
         "return below if field.positive(below - above) else above",
         "return above if field.positive(below - above) else below",
-        "verify/test_n5.py::test_residuals_bound_the_total_variation_on_every_small_lift",
+        "verify/test_N5.py::test_residuals_bound_the_total_variation_on_every_small_lift",
     ),
     Fault(
         "half-the-loss",
@@ -247,7 +247,7 @@ FAULTS = (
         "reference/bounds.py",
         "(2 * coverage)) / 2)",
         "(4 * coverage)) / 2)",
-        "verify/test_n5.py::test_the_loss_bounds_the_distance_where_exploration_covers",
+        "verify/test_N5.py::test_the_loss_bounds_the_distance_where_exploration_covers",
     ),
     Fault(
         "roundings-of-sums-alone",
@@ -306,7 +306,7 @@ FAULTS = (
         "            [projected.values[lifted.base_edge[e]] for e in row],\n",
         "            [projected.values[lifted.base_edge[e]] for e in row],\n"
         "            [forward.values[e] for e in row],\n",
-        "verify/test_markov_projection.py::test_the_price_of_forgetting_completes_a_pythagorean_identity",
+        "verify/test_N1.py::test_the_price_of_forgetting_completes_a_pythagorean_identity",
     ),
     Fault(
         "aliasing-the-other-way-round",

@@ -6,8 +6,10 @@ CLAIMS = (
     Claim(
         id="rnn",
         title="recurrent network as dynamics",
-        printed="A vanilla RNN with identity activation has "
-        "phi(s_t, W_t) = psi(s_t) W_s + W_{t-1} (W_h - I) + b_h.",
+        printed="The recurrence W_t = W_{t-1} + phi(s_t, W_{t-1}) is implemented by a "
+        'single-layer vanilla RNN with identity activation, which "would provide the '
+        'equation phi(s_t, W_t) = psi(s_t) W_s + W_{t-1} (W_h - I) + b_h", W_t and b_h in '
+        "R^d, W_s and W_h in R^{d x d}.",
         readings=(
             Reading(
                 "As printed, phi is a function of (s_t, W_t) and vectors are columns.",
@@ -24,8 +26,11 @@ CLAIMS = (
     Claim(
         id="eq:ASRWM",
         title="modified self-referential weight matrix",
-        printed="W_t = W_{t-1} R + sigma(beta_t) (v_t - W_{t-1} zeta(k_t)) (x) zeta(q_t), with "
-        "(q, k, v, beta) = W psi(s_t) + b and a self-determined learning rate sigma(beta_t).",
+        printed="(q_t, k_t, v_t, beta_t) = W psi(s_t) + b, vbar_t = W_{t-1} zeta(k_t), W_t = "
+        "W_{t-1} R + sigma(beta_t) (v_t - vbar_t) (x) zeta(q_t), with slow weights W in "
+        "R^{(3d+1) x d} and b in R^{3d+1}, an activation zeta into the simplex, the "
+        "sigmoid sigma, a fixed rotation R, and W_0 = a b'. W_{t-1} is called a rapidly "
+        "evolving matrix with a self-determined learning rate.",
         readings=(
             Reading("An update W_t = W_{t-1} + phi(s_t, W_{t-1}) with shapes that fit.", "true"),
             Reading("The fast matrix W_{t-1} determines its own rate or keys.", "false"),
@@ -72,7 +77,8 @@ CLAIMS = (
     Claim(
         id="eq:ASRWM.eigenvectors",
         title="what the rotation turns",
-        printed="R rotates the eigenvectors of W_t.",
+        printed='"R enforces diversity into the policy by rotating the eigenvectors of W_t" '
+        "(section 4; again in the ablation). The operation is W -> W R.",
         readings=(
             Reading("As printed, of W R.", "false"),
             Reading(
@@ -87,7 +93,7 @@ CLAIMS = (
     Claim(
         id="eq:ASRWM.ergodic",
         title="ergodic rotation",
-        printed="R is a (fixed) ergodic rotation matrix.",
+        printed='"R is a (fixed) ergodic rotation matrix."',
         readings=(
             Reading("As printed: on which space, for which measure, is not said.", "ill-defined"),
             Reading("On the circle, d = 2: if the angle in turns is irrational.", "true"),
@@ -118,8 +124,8 @@ CLAIMS = (
     Claim(
         id="srwm-cost",
         title="cost of the rotation",
-        printed="The cost of the SRWM is dominated by the O(d^3) matrix multiplication required by "
-        "the rotation matrix.",
+        printed='"The cost of our SRWM is dominated by the O(d^3) matrix multiplication required '
+        'by the rotation matrix" (appendix), which is why d = 32 is chosen.',
         readings=(
             Reading("The rotation requires a product of d x d matrices.", "false"),
             Reading(
@@ -133,7 +139,8 @@ CLAIMS = (
     Claim(
         id="eq:sigmasa",
         title="normalised ELU",
-        printed="The link function sigma(x) = (ELU(x) + 1) / (1' ELU(x) + d).",
+        printed="The link function sigma(x) = (ELU(x) + 1) / (1' ELU(x) + d) on R^d, applied "
+        "componentwise, with ELU(x) = x for x >= 0 and exp(x) - 1 for x < 0.",
         readings=(
             Reading("As the zeta of eq:ASRWM, it maps R^d into the simplex.", "true"),
             Reading("As the sigma of eq:ASRWM, it makes beta_t a rate in (0, 1).", "false"),
@@ -145,8 +152,10 @@ CLAIMS = (
     Claim(
         id="output_head",
         title="output head",
-        printed="p_F = softmax(W_2 LeakyReLU(W_1 y_t) * m(s_t)), W_2 of shape d_MLP x d_out, m in "
-        "{1, -inf}.",
+        printed='With y_t = W_t psi(s_t) "as in eq:ASRWM", W_1 in R^{d_MLP x d} and W_2 in '
+        "R^{d_MLP x d_out}, p_F(. | s_t, W_t) = softmax(W_2 LeakyReLU(W_1 y_t) * m(s_t)), "
+        "m(s_t) in {1, -inf}^{d_out}, where * is the product of entries and LeakyReLU has "
+        "slope 1/100.",
         readings=(
             Reading(
                 "As printed, unless d_out = d_MLP and no logit is negative or 0.", "ill-defined"

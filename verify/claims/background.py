@@ -6,8 +6,9 @@ CLAIMS = (
     Claim(
         id="def:normalpointeddag",
         title="pointed DAG",
-        printed="A unique s_o in S without incoming edges is connected to every x in X; X are the "
-        "only nodes without outgoing edges.",
+        printed="A tuple (S, X, E) with edges in S x (S u X). The elements of X are the only "
+        "nodes without outgoing edges. There is a unique s_o in S without incoming edges "
+        "and connected to every x.",
         readings=(
             Reading("S may be infinite; other sources may exist beside s_o.", "ill-defined"),
             Reading(
@@ -23,7 +24,8 @@ CLAIMS = (
     Claim(
         id="eq:marginal",
         title="terminal law",
-        printed="p_T(x) is the sum over trajectories to x of the product of p_F.",
+        printed="p_T(x) is the sum over complete trajectories tau = (s_t), t = 0..T, that end in "
+        "x, of the product of p_F(s_t | s_{t-1}).",
         readings=(
             Reading("As printed; a law on X, and one pass over the edges computes it.", "true"),
         ),
@@ -33,8 +35,9 @@ CLAIMS = (
     Claim(
         id="deterministic-mdp",
         title="existence of a sampler",
-        printed="A deterministic MDP that generates each x in proportion to its target always "
-        "exists.",
+        printed='"There always exists a deterministic MDP that generates each complete state in '
+        'proportion to a given target distribution" (introduction, after Bengio et al., '
+        "2023).",
         readings=(
             Reading("Transitions are deterministic, actions are drawn from a policy.", "true"),
             Reading("Actions are deterministic as well.", "false"),
@@ -53,7 +56,11 @@ CLAIMS = (
     Claim(
         id="def:pointeddag",
         title="lifted pointed DAG",
-        printed="(s, W) is in S* iff some path of the lifted recurrence ends in it.",
+        printed="SG* = (S*, X, E*, phi, W_o) is SG lifted by phi: S x Omega -> Omega and W_o if "
+        "(1) S* is in S x Omega and contains s_o* = (s_o, W_o); (2) (s, W) is in S* iff "
+        "there is a path (s_t, W_t), t = 0..T, with (s_T, W_T) = (s, W), W_t = W_{t-1} + "
+        "phi(s_t, W_{t-1}) and edges (s_{t-1}, s_t); (3), (4) edges of S* are those of SG "
+        "with W' = W + phi(s', W), and ((s, W), x) for each edge (s, x).",
         readings=(
             Reading("The path may start at any (s_o, W), or anywhere.", "ill-defined"),
             Reading(
@@ -88,8 +95,9 @@ CLAIMS = (
     Claim(
         id="lines-lift",
         title="Lines as a lift",
-        printed="Lines with W_o = a_o and phi(s, a) = (w . psi(s)) v is a lift; phi does not "
-        "depend on a.",
+        printed="S = P, X = Q; E is the union over i = 0..N of (p_i, p_{i+k}) for 1 <= k <= "
+        "min{M, N - i} and (p_i, q_i). W_o = a_o, Omega = R^d, phi(s, a) = (w . psi(s)) "
+        "v, which does not depend on a. This is a lift.",
         readings=(
             Reading(
                 "As printed; a_t = a_o + sum of w . psi(s_j) v over 1 <= j <= t along every path.",

@@ -6,8 +6,11 @@ CLAIMS = (
     Claim(
         id="assumption:targets",
         title="factorised target",
-        printed="R_t: X -> R_+; R = prod R_t, 'a product of independent functions', such as "
-        "sub-posteriors of an independent stream of data.",
+        printed='"Let {R_t} be a sequence of functions R_t: X -> R_+. We assume that the target '
+        'R: X -> R_+ can always be represented as R(x) = prod_{t=1}^T R_t(x) for some T." '
+        'It "simply states that the target can be factorized into the product of '
+        'independent functions", such as sub-posteriors "induced by an independent stream '
+        'of data", R_1(x) = l(D_1|x) p(x), R_t(x) = l(D_t|x).',
         readings=(
             Reading(
                 "R_t >= 0. The product may vanish on all of X: then there is no target.",
@@ -30,8 +33,11 @@ CLAIMS = (
     Claim(
         id="prop:apx:dist",
         title="distributed samplers",
-        printed="If r(tau) prod r_t(tau') = prod r_t(tau) p_F(tau') / p_B(tau'|x) for all pairs, "
-        "r = p_F / p_B, and each client is balanced with R_t, p_T is proportional to prod R_t.",
+        printed="Let (p_F^(t), p_B^(t), R_t), t = 1..T, be path-dependent samplers that satisfy "
+        "prop:lifted_balance, and p_F(tau)/p_B(tau|x) * prod_t "
+        "p_F^(t)(tau')/p_B^(t)(tau'|x') = prod_t p_F^(t)(tau)/p_B^(t)(tau|x) * "
+        "p_F(tau')/p_B(tau'|x) for each pair of complete trajectories tau, tau', ending "
+        "at x, x', on the lifted DAG. Then p_T is proportional to prod_t R_t.",
         readings=(
             Reading(
                 "As printed: p_B(tau'|x) = 0 unless tau' ends in x. Times the denominators, no p_F "
@@ -56,8 +62,11 @@ CLAIMS = (
     Claim(
         id="prop:apx:sm",
         title="streaming samplers",
-        printed="If r_T(tau) R_T(x') r_{T-1}(tau') = R_T(x) r_{T-1}(tau) p_F^(T)(tau') / "
-        "p_B^(T)(tau'|x) for all T > 1, p_T^(T) is proportional to R_1 ... R_T.",
+        printed="Let (p_F^(1), p_B^(1), R_1) satisfy prop:lifted_balance and, for T > 1 and all "
+        "pairs of trajectories, p_F^(T)(tau)/p_B^(T)(tau|x) * R_T(x') "
+        "p_F^(T-1)(tau')/p_B^(T-1)(tau'|x') = R_T(x) p_F^(T-1)(tau)/p_B^(T-1)(tau|x) * "
+        "p_F^(T)(tau')/p_B^(T)(tau'|x). Then the terminal law of p_F^(T) is proportional "
+        'to prod_{t<=T} R_t "(see Proposition apx:sm)".',
         readings=(
             Reading("As printed: p_B(tau'|x) = 0 unless tau' ends in x.", "ill-defined"),
             Reading(

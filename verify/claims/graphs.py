@@ -6,8 +6,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="gnn_layer",
         title="what a message-passing layer tells apart",
-        printed="x_i' = mu({zeta(x_j): (i, j) in E}) does not tell apart nodes with equal features "
-        "and isomorphic 1-hop neighbourhoods; eq:graphss calls a stack of such layers 1-WL.",
+        printed="Section 3: a layer is x_i' = mu({zeta(x_j): (i, j) in E}), mu "
+        "permutation-invariant. It fails to distinguish nodes with x_i = x_j and "
+        'isomorphic 1-hop neighbourhoods; "the expressivity of deep GNNs is '
+        'well-understood under the light of the Weisfeiler-Lehman hierarchy", and '
+        'eq:graphss takes "a 1-WL multi-layer GNN".',
         readings=(
             Reading(
                 "As printed: the braces are of a set or of a multiset, and the node is missing.",
@@ -39,9 +42,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="eq:graphss",
         title="the Markovian policy of a graph network",
-        printed="p_F(G^{+(m, n)} | G) proportional to exp zeta(f(x_m) + f(x_n)), + for "
-        "concatenation, where G^{+(m, n)} is G with the edge (i, j), cannot sample from some "
-        "simple graph-structured distributions.",
+        printed="p_F(G^{+(m, n)} | G) is proportional to exp zeta(f(x_m; G) (+) f(x_n; G)), where "
+        "G^{+(m, n)} is G with the edge (i, j), (+) is concatenation, f a 1-WL network "
+        "and zeta any network. Such a sampler cannot sample from some simple "
+        "distributions on graphs.",
         readings=(
             Reading(
                 "As printed: i, j are not defined; with m, n, an undirected edge has two values, "
@@ -66,8 +70,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="prop:temporal_gnns",
         title="path features make graph networks attain more laws",
-        printed="R_M(S) is a subset of R_P(S) for every state graph S of the edge-additive "
-        "process, and R_M(S) != R_P(S) for some S.",
+        printed="m^(o) = 0, m^(i+1) = m^(i) + alpha(G_i) (A_{i+1} - A_i) 1, alpha with values in "
+        "(0, 1]. R_M(S) are the distributions of networks on X, R_P(S) those of networks "
+        "on [X || m]. Then R_M(S) is contained in R_P(S) for every state graph S, and "
+        "R_M(S) != R_P(S) for some S.",
         readings=(
             Reading("As printed, with a gate of one's choice.", "true"),
             Reading(
@@ -93,8 +99,9 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="fig:graphssgb",
         title="total variation of the two samplers on a fork",
-        printed="With R(q_1) = alpha and R(q_2) = 1 - alpha, TV = |alpha - 1/2| for the Markovian "
-        "sampler, while the path-dependent one fits any target.",
+        printed="With R(q_1) = alpha, R(q_2) = 1 - alpha, alpha in {0.1, ..., 0.9}: TV(R, p_T) = "
+        '|alpha - 1/2| for the Markovian sampler, "vanishingly small" for the '
+        'path-dependent one, which "perfectly fits any target".',
         readings=(
             Reading("As printed, for 0 < alpha < 1 (alpha is not the gate).", "true"),
             Reading("A target on one terminal is fitted exactly: only in the limit.", "false"),
@@ -108,8 +115,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="ex_graphs",
         title="path features as a lift (example Graphs, eq:pdgraphss)",
-        printed="phi(s, (m, A)) = (alpha(s) (A_s - A) 1, 0), that is, A_{t+1} = A_t and m_{t+1} = "
-        "m_t + alpha_t (A_{t+1} - A_t) 1, is the recursion of prop:temporal_gnns.",
+        printed='W_o = (0, A_o), phi(s, (m, A)) = (alpha(s) (A_s - A) 1, 0); "correspondingly" '
+        "A_{t+1} = A_t and m_{t+1} = m_t + alpha_t (A_{t+1} - A_t) 1 with alpha_t = "
+        "alpha(s_t). This is to be the recursion of prop:temporal_gnns, m^(i+1) = m^(i) + "
+        "alpha(G_i) (A_{i+1} - A_i) 1.",
         readings=(
             Reading(
                 "As printed: phi adds to m, the displayed update adds zero; they exclude each "

@@ -6,8 +6,9 @@ CLAIMS = (
     Claim(
         id="def:flows",
         title="state flow",
-        printed="F on S* and X with F(x) = R(x); under subtrajectory balance it is the "
-        "unnormalised probability of reaching s*.",
+        printed='A state flow for R: X -> R_+ is any F: S* u X -> R_+ with F(x) = R(x). "Under '
+        "certain conditions (established below), this is also equivalent to the "
+        'unnormalised marginal probability of reaching s*."',
         readings=(
             Reading("As printed, for p_B normalised over lifted parents; F is unique.", "true"),
             Reading("Also for a base policy p~_B copied onto the lift.", "false"),
@@ -22,8 +23,11 @@ CLAIMS = (
     Claim(
         id="prop:lifted_balance",
         title="subtrajectory balance",
-        printed="F(s_i*) p_F(s_{i+1:j}*|s_i*) = p_B(s_{i:j-1}*|s_j*) F(s_j*) for all i < j implies "
-        "p_T(s*) proportional to F(s*) on S* and X.",
+        printed="p_F, p_B, F are a recurrent forward policy, a backward policy and a flow on S*. "
+        "If F(s_i*) p_F(s_{i+1:j}*|s_i*) = p_B(s_{i:j-1}*|s_j*) F(s_j*) (eq:conditionsa) "
+        "for each complete trajectory and all i < j, then p_T(s*) is proportional to "
+        "F(s*) on S* u X; in particular p_T(x) to R(x). On X it suffices to ask for i = "
+        "0, j = T.",
         readings=(
             Reading("p_B is normalised over the parents in the lift, R is not zero.", "true"),
             Reading("p_B is a base policy p~_B copied onto the lift; all of S*.", "false"),
@@ -42,8 +46,9 @@ CLAIMS = (
     Claim(
         id="col:tb",
         title="trajectory balance",
-        printed="F(s_o*) p_F(tau) = R(x) p_B(tau|x) for every trajectory implies p_T "
-        "proportional to R.",
+        printed="If F(s_o*) p_F(tau|s_o*) = R(x) p_B(tau|x) for each complete trajectory of the "
+        "lifted DAG, then p_T(x) is proportional to R(x). F(s_o*) is then the partition "
+        "function.",
         readings=(Reading("As printed, for p_B of mass 1 at every x; then F(s_o*) = Z.", "true"),),
         control="Mass that varies with x: p_T is (2/3, 1/3) for a uniform target. One edge "
         "changed.",
@@ -73,8 +78,9 @@ CLAIMS = (
     Claim(
         id="col:cb",
         title="contrastive balance",
-        printed="p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x), for all tau = (s_t*) and "
-        "tau' = (s_t'*) with t = 0..T, implies p_T proportional to R.",
+        printed="Let tau = (s_t*), tau' = (s_t'*), both with t = 0..T, be complete trajectories. "
+        "If p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x) for every pair, then "
+        "p_T is proportional to R.",
         readings=(
             Reading("For pairs of trajectories of the same length T.", "false"),
             Reading("For pairs of trajectories of any two lengths T and T'.", "true"),
@@ -90,8 +96,11 @@ CLAIMS = (
     Claim(
         id="exploratory-policy",
         title="exploratory policy",
-        printed="A policy that gives positive probability to each child of every state; "
-        "equivalently, mutually absolutely continuous with kappa_F. Later: P_E << kappa_F.",
+        printed='Footnote of col:objectives: "a policy assigning positive probability to each '
+        "children of the state graph at every state. Under the formalism of Section "
+        "stochastic, the corresponding kernel P_E is mutually absolutely continuous with "
+        'respect to base measure kappa_F." In that section the loss is then taken over a '
+        'P_E "absolutely continuous with respect to kappa_F". Example: epsilon-greedy.',
         readings=(
             Reading("Positive on every edge: then on every trajectory, and conversely.", "true"),
             Reading("P_E << kappa_F, which any policy on the DAG satisfies.", "false"),
@@ -102,8 +111,10 @@ CLAIMS = (
     Claim(
         id="col:objectives",
         title="learning objectives",
-        printed="The unrestricted optima of L_TB and L_CB, for an exploratory p_E that may depend "
-        "on p_F, satisfy TB and CB; L_CB is twice a variance.",
+        printed="Let p_E be exploratory; it may depend on p_F. The unrestricted global optima "
+        "over all policies of L_TB = E_{p_E} (log Z p_F(tau) / (p_B(tau|x) R(x)))^2 "
+        "satisfy TB, and those of L_CB = E (log p_F(tau) p_B(tau'|x') R(x') / (p_B(tau|x) "
+        "p_F(tau') R(x)))^2 = 2 Var log p_F / (p_B R), tau and tau' i.i.d., satisfy CB.",
         readings=(
             Reading("R, p_B > 0, p_E positive on every edge, tau and tau' i.i.d.", "true"),
             Reading("On policy, p_E = p_F, which may have zeros.", "false"),

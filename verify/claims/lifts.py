@@ -6,8 +6,10 @@ CLAIMS = (
     Claim(
         id="prop:markovian",
         title="Markovian p_B",
-        printed="If a backward policy p~_B on SG satisfies p_B(s*|s'*) = p~_B(s|s') on the lift, a "
-        "balanced p_F is p~_F(s'|s) for some policy p~_F on SG.",
+        printed="Let p~_B be a backward policy on the state graph SG with p_B(s_t*|s_{t+1}*) = "
+        "p~_B(s_t|s_{t+1}) along every trajectory of the lift, and let p_F satisfy "
+        "trajectory or contrastive balance. Then there is a policy p~_F on SG with "
+        "p_F(s_{t+1}*|s_t*) = p~_F(s_{t+1}|s_t).",
         readings=(
             Reading(
                 "p_B and p~_B are normalised: only a lift without memory allows it.", "vacuous"
@@ -39,7 +41,10 @@ CLAIMS = (
     Claim(
         id="fig:setsa",
         title="(non-)Markovian p_B and p_F",
-        printed="A (non-)Markovian p_B entails a (non-)Markovian p_F at equilibrium.",
+        printed='"A (non-)Markovian p_B entails a (non-)Markovian p_F at equilibrium." The figure '
+        "plots the mean over states of KL(s), the largest KL divergence between the rows "
+        'of p_F at two lifts of s; "KL(s) > 0 for some s indicates p_F is '
+        'path-dependent".',
         readings=(
             Reading(
                 "Of the kernel p_B(.|s, W). On a lift with memory none that is normalised is "
@@ -53,8 +58,9 @@ CLAIMS = (
     Claim(
         id="fig:flows:m",
         title="multi-gated flow",
-        printed="Multi-gated and Markovian networks: the flow reaching each terminal state is the "
-        "same.",
+        printed="In a multi-gated flow network each node sends flow to its children depending on "
+        'the latent. "In both cases [path-dependent and Markovian], the flow reaching '
+        'each terminal state is the same."',
         readings=(
             Reading("Of two samplers balanced with the same R: it is R(x) in both.", "true"),
             Reading(
@@ -69,8 +75,9 @@ CLAIMS = (
     Claim(
         id="representational-power",
         title="what a lift can represent",
-        printed='A lift with linear dynamics has "significantly greater representational power '
-        'than a simple linear MDP" (after prop:lines).',
+        printed='After prop:lines: "an MDP augmented (or lifted) with a specific linear '
+        "deterministic dynamics possesses significantly greater representational power "
+        'than a simple linear MDP". Similar sentences motivate the lift throughout.',
         readings=(
             Reading("Of the linear classes: no measure is named; see prop:lines.", "ill-defined"),
             Reading("Policies on the lift reach more laws on X than policies on SG.", "false"),

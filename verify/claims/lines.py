@@ -6,8 +6,9 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="fig:lines",
         title="the Lines environment",
-        printed="From p_k one moves to p_{k+1}, ..., p_{k+M}, as far as p_N, or stops at q_k: a "
-        "pointed DAG, with M = 1 a one-dimensional hypergrid.",
+        printed="P = {p_0, ..., p_N}, Q = {q_0, ..., q_N}. From p_k an agent moves to p_{k+j}, 1 "
+        "<= j <= min(M, N - k), or stops at q_k; S = P and X = Q in the sense of "
+        "def:normalpointeddag. With M = 1 this is a one-dimensional hypergrid.",
         readings=(Reading("As printed. A tree iff M = 1 or N = 1.", "true"),),
         control="Without p_0 -> q_0 there are two sources, without p_1 -> q_1 half of the law is "
         "lost; with N = M = 2 there are two ways to p_2.",
@@ -15,8 +16,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="eq:lines",
         title="trajectory balance on Lines",
-        printed="The product of p_F over that of p_B is R(q_{i_k}) / Z, for each increasing "
-        "sequence 0 = i_0 < ... < i_k with steps of at most M.",
+        printed="For each increasing sequence (i_0, ..., i_k) with i_0 = 0, 0 <= i_j <= N and "
+        "|i_j - i_{j-1}| <= M, the product of p_F(q_{i_k} | p_{i_k : i_0}) and of "
+        "p_F(p_{i_j} | p_{i_{j-1} : i_0}) over j, divided by that of p_B(p_{i_k} | "
+        "q_{i_k}) and of p_B(p_{i_{j-1}} | p_{i_j}) over j, is R(q_{i_k}) / Z.",
         readings=(
             Reading("As printed, for a normalised p_B: then p_T is R / Z, and Z = sum R.", "true"),
         ),
@@ -26,8 +29,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="eq:policya",
         title="linear policies and their mask",
-        printed="p_F(p_{i+k} | p_i, W) = softmax((W psi(p_i)) * m)_k, W in R^(d x (M+1)), "
-        "m in {1, -inf}^(M+1).",
+        printed="p_F(p_{i+k} | p_i, W_i) = Softmax((W_i psi(p_i)) * m_i)_k for 1 <= k <= M, with "
+        "psi(p_i) in R^d, W_i in R^(d x (M+1)), an entrywise product * and a mask m_i in "
+        '{1, -inf}^(M+1) "that inhibits actions leading to positions with index larger '
+        'than N".',
         readings=(
             Reading("W psi with the printed shape, masked by a product.", "ill-defined"),
             Reading("W in R^((M+1) x d), masked by a product.", "ill-defined"),
@@ -43,8 +48,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="eq:linear_rec",
         title="the linear recursion",
-        printed="W_t = b a_t', a_t = a_{t-1} + (w . psi(s_t)) v; in the proof, a_i = a_o + "
-        "(w . c_i) v with c_i the sum of psi(p_j) over 0 <= j <= i.",
+        printed="W_t = b a_t', a_t = a_{t-1} + (w . psi(s_t)) v with learnable a_o, w, v in R^d "
+        "and b in R^(M+1) fixed at random. The proof of prop:lines writes a_i = a_o + "
+        "[sum_{0<=j<=i} w . psi(p_i)] v, c_i = sum_{0<=j<=i} psi(p_j), and c_i = i (i - "
+        "1) / 2 for psi(p_i) = i. Example Lines: this is a lift with W_o = a_o and a phi "
+        "that ignores the latent.",
         readings=(
             Reading("W_t in R^(d x (M+1)), as eq:policya has it.", "ill-defined"),
             Reading("c_i as the proof defines it, with psi(p_0).", "false"),
@@ -60,8 +68,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="prop:lines",
         title="expressivity of linear policies",
-        printed="dim span W_M <= dim span W_P for almost every b and all psi, and < for some psi, "
-        "including psi(p_i) = i.",
+        printed="M = 1; W_M and W_P are the sets of laws on q_0, ..., q_N that the linear policy "
+        'reaches with a constant W, and with W_t of eq:linear_rec. "dim span(W_M) <= dim '
+        "span(W_P) almost surely (with respect to b) for all psi, and dim span(W_M) < dim "
+        'span(W_P) for some psi, including psi(p_i) = i"; "span and dimension are meant '
+        'in the Euclidean sense". The text calls W_P "strictly larger". The proof says '
+        'that a path-dependent model "can represent any distribution" with log-odds in C '
+        "+ span H.",
         readings=(
             Reading("Linear spans of laws: equal for every psi.", "false"),
             Reading("Affine spans of laws: equal for every psi.", "false"),
@@ -80,8 +93,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="fig:linestraining",
         title="the fit of Laplace mixtures",
-        printed="With psi(p_i) = i for 1 <= i <= N, N = 16, M = 1, the path-dependent policy is a "
-        "near-perfect fit of a mixture of Laplaces centred in 1..N.",
+        printed='N = 16, M = 1, psi(p_i) = i "for each 1 <= i <= N", a target R(q_i) = '
+        "sum_{j=1..4} w_j exp(-|i - k_j|) with k_j in {1, ..., N} and weights w of sum "
+        'one. After training, "our path-dependent parameterization (middle) provides a '
+        'near-perfect distributional fit", and the Markovian one "completely misses the '
+        'high-probability regions".',
         readings=(
             Reading("psi(p_0) = 0: TV >= 0.3113 for every target and every parameter.", "false"),
             Reading(
@@ -96,8 +112,9 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="subsec:relu",
         title="universality of ReLU networks",
-        printed="With f_i(x) = max(W_i x, 0), f_1 o f_2 can approximate any continuous function "
-        "from R^{d_o} to R^{d_2} for d_1 large.",
+        printed='f_i : R^{d_i} -> R^{d_{i+1}}, f_i(x) = max(W_i x, 0). "The composition f_1 o f_2 '
+        "can approximate any target continuous function from R^{d_o} to R^{d_2} given a "
+        'sufficiently large d_1"; the parameters are "W_o, W_1, and W_2".',
         readings=(
             Reading(
                 "As printed, without biases (and f_1 after f_0: f_1 o f_2 starts from R^{d_2}): "
@@ -113,8 +130,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         id="eq:max_kl",
         title="aliasing of neighbours on sparse Lines",
-        printed="The optimal p_F at p_2 and p_3 differ significantly, by the largest "
-        "KL[p_F(.|p_3, tau') || p_F(.|p_2, tau)] over histories.",
+        printed='Lines with M = 2, R = 1 at q_2 and q_20 and 1/1000 elsewhere. "Under these '
+        'conditions, the optimal policy at p_2 and p_3 differ significantly": at p_2 it '
+        '"puts a large weight on moving up" (to q_2), at p_3 it "is biased towards moving '
+        "to the right\". The measure is the maximum over histories tau of p_2 and tau' of "
+        "p_3 of KL[p_F(. | p_3, tau') || p_F(. | p_2, tau)].",
         readings=(
             Reading("Laws on the next state: KL is infinite where p_3 may stop.", "ill-defined"),
             Reading("Laws of actions, the optimum for any p_B: KL may be 0.", "false"),

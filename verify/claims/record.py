@@ -20,7 +20,8 @@ class Claim:
     Attributes:
         id: the LaTeX label in the paper where the claim has one, else a name of ours.
         title: what it is about, in a few words.
-        printed: the statement as printed, in brief; None for a result of ours.
+        printed: the statement as printed, a list with a line for each item; None for a result of
+            ours.
         readings: each reading of the text with its outcome; the first is the literal one. What a
             refuted claim is repaired to is a reading as well, the last, and it is true.
         control: which hypothesis is dropped or which edge is broken, and what must then be seen.

@@ -6,9 +6,19 @@ CLAIMS = (
     Claim(
         id="def:cldag",
         title="lifted DAG with a stochastic latent",
-        printed="Kernels kappa_F, kappa_B and a measure nu with duality (1), forward absorption "
-        "(2), reachability (3), backward absorption (4), continuity (5), absolute continuity (6) "
-        "and nu-nondegeneracy (7).",
+        printed="nu is a positive probability measure on S* = ({s_o} u S u X) x Omega; kappa_F, "
+        "kappa_B are probability kernels on S* with\n"
+        "1. duality: nu(ds) kappa_F(s, dt) = nu(dt) kappa_B(t, ds) for s in A, t in B;\n"
+        "2. forward absorption: kappa_F^N(s, X*) = 1 for some N and all s in A; "
+        "kappa_F(x*, {x} x Omega) = 1 nu-a.s.; kappa_F(s, B) = 1 for all s;\n"
+        "3. reachability: for each measurable C some k has int_I nu(ds) kappa_F^k(s, C) > "
+        "0;\n"
+        "4. backward absorption: I is the only absorbing set, i.e. kappa_B(s, I) = 1 for "
+        "a.e. s in I; kappa_B(s, X*) = 0 for a.e. s;\n"
+        "5. continuity of s -> kappa(s, C);\n"
+        "6. absolute continuity: kappa_F(s, .), kappa_B(s, .) << nu for all s;\n"
+        "7. nondegeneracy: if kappa_B(s, E) > 0 then kappa_B(s, E') > 0 for each E' in E "
+        "with nu(E') > 0.",
         readings=(
             Reading("All seven axioms as printed: nothing satisfies them.", "vacuous"),
             Reading(
@@ -38,7 +48,7 @@ CLAIMS = (
     Claim(
         id="lemma:abs",
         title="forward absorption lasts",
-        printed="kappa_F^n(s, X*) = 1 for all n >= N.",
+        printed="kappa_F^n(s, X*) = 1 for all n >= N. (s is not quantified.)",
         readings=(
             Reading("For every lifted state s, by (2), (3') and (6).", "true"),
             Reading("By (2) alone, which is all that the printed proof uses.", "false"),
@@ -50,15 +60,17 @@ CLAIMS = (
     Claim(
         id="lemma:trajs",
         title="duality of trajectories",
-        printed="nu(ds_1) prod kappa_F(s_i, ds_{i+1}) = nu(ds_{n+1}) prod kappa_B(s_{i+1}, ds_i) "
-        "for n >= 2, with s_2, ..., s_n in S x Omega.",
+        printed="nu(ds_1) prod_{i=1..n} kappa_F(s_i, ds_{i+1}) = nu(ds_{n+1}) prod_{i=1..n} "
+        "kappa_B(s_{i+1}, ds_i) for n >= 2, with s_1 in A, s_2, ..., s_n in M, s_{n+1} in "
+        "B.",
         readings=(Reading("As printed, by (1) alone; for n = 1 it is (1).", "true"),),
         control="nu = (1/2, 1/4, 1/4) on a chain whose visits are equal: residual 1/4.",
     ),
     Claim(
         id="lemma:abscty",
         title="nondegeneracy of compositions",
-        printed="kappa_B^{o n}(s, .) is nu-nondegenerate and absolutely continuous, for n >= 1.",
+        printed="For n >= 1 and s in S*, kappa_B^{o n}(s, .) is nu-nondegenerate and absolutely "
+        "continuous with respect to nu.",
         readings=(
             Reading("By (7) as printed, which (2), (4) and (6) exclude.", "vacuous"),
             Reading("Of every measurable E, by (7'): false for a union of two cells.", "false"),
@@ -70,7 +82,7 @@ CLAIMS = (
     Claim(
         id="lemma:abbs",
         title="backward absorption after N steps",
-        printed="kappa_B^N(x*, S_o*) = 1 for each x*.",
+        printed="kappa_B^N(x*, S_o*) = 1 for each x* in X*.",
         readings=(
             Reading("For each x*, if nu may be zero somewhere.", "false"),
             Reading("By (1), (2) and (4') alone, for almost every x*.", "false"),
@@ -96,7 +108,9 @@ CLAIMS = (
     Claim(
         id="end_point_identity",
         title="an identity of end points gives the target",
-        printed="xi(ds) P_F^N(s, dx) = Pi(dx) P_B^N(x, ds) implies xi P_F^N = Pi on X*.",
+        printed="P_F(s, .) << kappa_F(s, .), P_B(s, .) << kappa_B(s, .), xi on I and Pi << nu on "
+        "X*. If xi(ds) P_F^N(s, dx) = Pi(dx) P_B^N(x, ds) on I x X*, then xi P_F^N = Pi "
+        "on X*.",
         readings=(
             Reading("As printed, with P_B^N(x, S_o*) = 1 for the misprinted complement.", "true"),
             Reading("Dual kernels satisfy it, with xi and Pi proportional to nu.", "false"),
@@ -111,8 +125,9 @@ CLAIMS = (
     Claim(
         id="fixed_length_loss",
         title="trajectory balance loss for stochastic latents",
-        printed="The squared log-ratio of xi(s_0) prod p_F and Z pi~(s_N) prod p_B over (s_0, ..., "
-        "s_N), under P_E << kappa_F.",
+        printed="Minimise the mean of (log xi(s_0) + log prod_{i<N} p_F(s_i, s_{i+1}) - log Z - "
+        "log pi~(s_N) - log prod_{i<N} p_B(s_{i+1}, s_i))^2 under a policy P_E << "
+        "kappa_F; pi = Z pi~ (an inverse of the Z of the main text).",
         readings=(
             Reading("Over paths of one length N, if trajectories differ in length.", "ill-defined"),
             Reading("Over trajectories stopped on arrival, P_E << kappa_F: too few.", "false"),
@@ -126,8 +141,10 @@ CLAIMS = (
     Claim(
         id="lines_latents",
         title="Lines with a latent in R^d",
-        printed="kappa_F at (p_i, w) on {q_i, p_{i+1}} x R^d, kappa_B on {p_i} x R^d, with "
-        "Gaussian latents.",
+        printed="Lines with M = 1, Omega = R^d with Lebesgue measure. At (p_i, w), kappa_F is "
+        "supported on {q_i, p_{i+1}} x R^d and kappa_B on {p_i} x R^d. The next node is "
+        "categorical given (s_i, w_i), then the latent is Gaussian, N(phi(s_{i+1}, w_i), "
+        "sigma^2).",
         readings=(
             Reading("As printed: kappa_B stays at p_i.", "false"),
             Reading(

@@ -1,11 +1,9 @@
-"""The balance conditions for all policies, flows and rewards at once, lift by lift.
+"""prop:lifted_balance, def:flows, eq:marginal, col:tb, col:cb, col:objectives, N7, N12: as symbols.
 
 Each test states the certificate of a proof: the conclusion as a sum of residuals with polynomial
 coefficients, in parameters that have nothing in common. Zero residuals then give the conclusion for
 every policy, flow and reward on that lift. Each pointed DAG is among the lifts, as its own trivial
 one.
-
-Proofs: proofs_notes/eq_marginal.md, col_tb.md, N7.md, col_cb.md, prop_lifted_balance.md, N12.md.
 """
 
 from collections.abc import Iterator

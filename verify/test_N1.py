@@ -1,16 +1,4 @@
-"""N1, fig:flows:m and representational-power: what a lift adds to the laws that policies reach.
-
-N1: p~(s'|s), the mean of p_F(s'|s, W) over the lifts of s, weighted by their visits, has the edge
-flows of p_F, hence its terminal law; it is the only Markovian policy that does, and
-KL(P || Q) = KL(P || P~) + KL(P~ || Q) for every Markovian Q.
-
-Printed (fig:flows): multi-gated and Markovian networks bring the same flow to each terminal state.
-True, and by N1 on every edge. Printed (after prop:lines): a lifted MDP has "significantly greater
-representational power". Not of laws on X, if policies are unrestricted; of laws on trajectories iff
-some state with two children has two lifts.
-
-Proof: proofs_notes/N1.md, proofs_notes/fig_flows_m.md, proofs_notes/representational-power.md.
-"""
+"""N1, fig:flows:m, representational-power: projections of policies on all small lifts."""
 
 import math
 from fractions import Fraction

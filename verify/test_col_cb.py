@@ -1,14 +1,4 @@
-"""col:cb: contrastive balance implies the right terminal law.
-
-Printed: let tau = (s_t*), tau' = (s_t'*), both with t = 0..T, be complete trajectories. If
-p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x) for every pair, then p_T is proportional
-to R.
-
-Read with one T for both, only trajectories of equal length are compared, and the claim is false
-from four states on. With any two lengths it is true, and no p_B > 0 is needed.
-
-Proof: proofs_notes/col_cb.md.
-"""
+"""col:cb: the policies that contrasts force, on all small lifts, and too few pairs of lengths."""
 
 from fractions import Fraction
 from itertools import combinations

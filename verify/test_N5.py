@@ -1,15 +1,4 @@
-"""N5, N5.any_z and N5.loss: from residuals of trajectory balance to total variation.
-
-delta(tau) = log(Z p_F(tau) / (R(x) p_B(tau|x))), Delta = max delta - min delta, and
-mu(tau) = R(x) p_B(tau|x) / sum of R, where p_B has mass 1 at every terminal.
-
-N5: TV(p_T, pi) <= TV(p_F, mu) <= tanh(Delta / 4), sharp; p_T / pi lies in [e^-Delta, e^Delta], and
-KL(p_F || mu) <= Delta^2 / 8. N5.any_z: for any Z, TV(p_F, mu) is at most the larger of
-E_mu[(1 - e^delta)_+] and E_{p_F}[(1 - e^-delta)_+]. N5.loss: if p_E >= c (p_F + mu) / 2 on
-trajectories, TV(p_F, mu) <= sqrt(L_CB / (2 c)) / 2.
-
-Proof: proofs_notes/N5.md, N5.any_z.md, N5.loss.md.
-"""
+"""N5, N5.any_z, N5.loss: bounds compared with exact distances, and cases that attain them."""
 
 import math
 import random

@@ -1,12 +1,4 @@
-"""N10: which axioms of def:cldag the lemmas need, and that `nu` cannot be chosen.
-
-By (1), (2) and (4'), `nu` on `(S u X) x Omega` is `sum over k = 1..N of nu|S_o* kappa_F^{o k}`: the
-measure of visits of the forward chain, normalised. Reachability (3') follows. With `kappa_B << nu`
-on `S_o*`, so do lemma:trajs, lemma:abbs and the lemma after it; continuity and nondegeneracy are
-not needed for any of them.
-
-Proof: proofs_notes/N10.md.
-"""
+"""N10, lemma:trajs, lemma:abs, lemma:abbs, backward_absorption: which axioms are needed."""
 
 import random
 from dataclasses import replace

@@ -1,12 +1,4 @@
-"""N13: aliasing against memory.
-
-Two states with two terminal actions each look alike. Without memory their laws are the positive
-`p_T` with `p(x_1) p(y_2) = p(x_2) p(y_1)`; with memory of what was observed they are all positive
-laws, unless the two states have one history each and it is the same. For policies tied in any other
-way, the probabilities of a terminal are an interval, found by dynamic programming over beliefs.
-
-Proof: proofs_notes/N13.md
-"""
+"""N13: laws of policies that alias states, as equations, on drawn DAGs and by beliefs."""
 
 import random
 from collections.abc import Hashable

@@ -1,13 +1,4 @@
-"""N3 and N4: how a backward policy of the base becomes one of the lift.
-
-N4: p~_B, copied onto the edges of a lift, is normalised iff the lift has no memory.
-
-N3: what is normalised on every lift is p_B*((u, V) | (s, W)) = p~_B(u|s) h(u, V) / h(s, W), where
-h(s, W) is the p~_B-probability that the history of s leads to W. It has the trajectory law of
-p~_B, and the flow F*(s, W) = F~(s) h(s, W).
-
-Proof: proofs_notes/N3.md, proofs_notes/N4.md.
-"""
+"""N3, N4: the h-transform and the copy of a backward policy, on all small lifts."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,14 +1,4 @@
-"""N8: how many laws linear policies reach on Lines with M = 1, in each reading of "how many".
-
-With r = rank Psi and H the columns psi_k c_l (entrywise), for b_1 != b_2:
-- linear span of laws: 1 + #{i < N : psi(p_i) != 0}, with and without memory; affine: one less;
-- linear span of log-odds: r without, rank [Psi | H] with memory;
-- manifold: r without; with memory at most min(3 r - 1, rank [Psi | H]), with equality if r <= 2
-  and for generic psi.
-
-Proof: proofs_notes/N8.md. Ranks computed from sampled laws are lower bounds and those of the
-theorem upper bounds, so that where they agree both are proved.
-"""
+"""N8, prop:lines: ranks of sampled laws, as lower bounds, against the theorem's upper bounds."""
 
 from fractions import Fraction
 from itertools import product

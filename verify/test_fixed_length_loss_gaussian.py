@@ -1,11 +1,4 @@
-"""The stochastic section with `Omega = R`: zero loss gives the target, on Lines, by quadrature.
-
-A forward kernel with a latent-dependent policy and the backward kernel that is dual to it are known
-in closed form (`verify.lib.gaussian_lines`). On the trajectories, which have unequal lengths, every
-residual of trajectory balance is zero; integrating the latents out gives `R / Z`.
-
-Proofs: proofs_notes/fixed_length_loss.md, proofs_notes/lines_latents.md.
-"""
+"""fixed_length_loss, lines_latents: Lines with latents in R, by quadrature."""
 
 from collections.abc import Iterator
 from dataclasses import replace

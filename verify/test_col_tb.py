@@ -1,14 +1,4 @@
-"""col:tb and N7: trajectory balance implies the right terminal law, and when it does not.
-
-Printed: if F(s_o*) p_F(tau | s_o*) = R(x) p_B(tau | x) for every complete trajectory tau of the
-lifted DAG, then p_T(x) is proportional to R(x).
-
-For any weights in place of p_B, of mass b(x) over the trajectories to x, balance gives
-p_T(x) = R(x) b(x) / Z (N7): the target exactly if b is constant where R > 0, which it is for a
-normalised p_B on the lift and for an unlifted one evaluated along trajectories.
-
-Proof: proofs_notes/col_tb.md, N7.md.
-"""
+"""col:tb, N7, def:flows: the policies that balance forces, on all small lifts, for any mass."""
 
 import random
 from fractions import Fraction

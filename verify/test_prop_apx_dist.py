@@ -1,18 +1,4 @@
-"""Appendix D: assumption:targets, prop:apx:dist and prop:apx:sm, and N6, how errors add.
-
-Printed: if every client t is balanced with R_t, and for all pairs of complete trajectories, r(tau)
-being p_F(tau) / p_B(tau|x) and r_t that of client t,
-
-    r(tau) prod_t r_t(tau') = prod_t r_t(tau) r(tau'),        with p_B(tau'|x) in the last ratio,
-
-then p_T is proportional to prod_t R_t. Streaming (prop:apx:sm): the same with r_{T-1} and R_T.
-
-The last denominator must be p_B(tau'|x'), no client's p_B(tau|x) may be zero, and tau is a
-trajectory of the base, which each client lifts for itself. N6: the residual oscillations of
-clients, or of steps, add.
-
-Proof: proofs_notes/prop_apx_dist.md, prop_apx_sm.md, assumption_targets.md, N6.md.
-"""
+"""prop:apx:dist, prop:apx:sm, assumption:targets, N6: clients and streams on small lifts."""
 
 import math
 import random

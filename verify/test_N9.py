@@ -1,12 +1,4 @@
-"""N9: symmetry ties terminals, whatever is remembered.
-
-If a policy on histories is equivariant under a group of automorphisms of the state graph, its
-terminal law is constant on the orbits. Every positive law that is constant on orbits is the law of
-an equivariant policy without memory, so that memory gains nothing among equivariant policies.
-Networks with path features are equivariant if the gate is invariant.
-
-Proof: proofs_notes/N9.md
-"""
+"""N9: equivariant policies and networks on graphs, and their laws on the orbits of terminals."""
 
 import random
 from collections.abc import Sequence

@@ -1,12 +1,4 @@
-"""N11, srwm-cost: eq:ASRWM rotates vectors, not the matrix, and costs O(d^2) per step.
-
-With W_t = U_t R^t the update reads
-    U_t = U_{t-1} + rate (v - U_{t-1} R^{t-1} k) (x) R^t q,       y_t = U_t R^t psi_t,
-a linear recurrence with keys turned by their time, of which only relative turns remain:
-    u_i = rate_i (v_i - U_0 R^{i-1} k_i - sum_{j<i} u_j  q_j . R^{i-1-j} k_i),
-    y_t = U_0 R^t psi_t + sum_{i<=t} u_i  q_i . R^{t-i} psi_t.
-So nothing of order d^3 is required. Proof: proofs_notes/N11.md, proofs_notes/srwm-cost.md.
-"""
+"""N11, srwm-cost: unrolled forms of the SRWM on random rationals, and a count of its products."""
 
 import random
 from collections.abc import Sequence

@@ -1,12 +1,4 @@
-"""eq:ASRWM: the modified self-referential weight matrix as an update, and what it stores.
-
-Printed: W_t = W_{t-1} R + sigma(beta_t) (v_t - W_{t-1} zeta(k_t)) (x) zeta(q_t), with q, k, v, beta
-affine in psi(s_t). It is of the form W_t = W_{t-1} + phi(s_t, W_{t-1}), and affine in W_{t-1}: the
-fast matrix does not choose its own rate. It is no delta rule, as it reads at k and writes at q, and
-under frozen inputs it may grow without bound.
-
-Proof: proofs_notes/eq_ASRWM.md, proofs_notes/eq_ASRWM.delta.md, proofs_notes/eq_ASRWM.stability.md.
-"""
+"""eq:ASRWM, eq:ASRWM.delta, eq:ASRWM.stability: the update on rationals, printed and repaired."""
 
 import random
 from fractions import Fraction

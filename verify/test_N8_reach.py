@@ -1,11 +1,4 @@
-"""N8 and the proof of prop:lines: which log-odds a linear policy with memory reaches.
-
-On Lines with M = 1 these are Psi a + H vec(v w'), a part of C + span H. The proof says that it is
-all of it. So it is for N <= 4 or d = 1. For d = 2 it is so iff memory adds at most two dimensions
-to C, which for N >= 5 it does for almost no psi.
-
-Proof: proofs_notes/N8.md.
-"""
+"""N8, prop:lines: systems of equations for the log-odds that memory reaches, solved exactly."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -1,0 +1,46 @@
+"""sequences: state graphs of tasks that append, and of others, with their history lifts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reference import History, PointedDAG, enumerate_dag, lift
+from reference.problems import BitSequences, Lines, Sets
+from reference.problems.sequences import Sequences
+
+
+def lifted_states(dag: PointedDAG[Any]) -> int:
+    return len(lift(dag, History()).dag.labels)
+
+
+@pytest.mark.claim("sequences")
+def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(scope: Any) -> None:
+    # With the whole history for a latent; every other latent is a function of it.
+    tasks: list[Any] = [
+        Sequences("ACGT"[:n], length, "append") for n in (1, 2, 3, 4) for length in range(1, 5)
+    ]
+    tasks += [BitSequences(("010011",), word) for word in (1, 2, 3)]
+    for task in tasks:
+        dag = enumerate_dag(task)
+        assert {len(parents) for parents in dag.in_edges[1:]} == {1}
+        assert lifted_states(dag) == len(dag.labels)
+    scope(f"{len(tasks)} tasks: up to 4 letters and length 4, 6 bits in words")
+
+
+@pytest.mark.control("sequences")
+@pytest.mark.parametrize(
+    ("make", "states", "lifted"),
+    [
+        (lambda: Sequences("ab", 3), 15, 17),
+        (lambda: Sets.random(5, 3), 26, 36),
+        (lambda: Lines.minimal(), None, None),
+    ],
+)
+def test_graphs_with_several_ways_to_a_state_have_lifts_that_add(
+    make: Callable[[], Any], states: int | None, lifted: int | None
+) -> None:
+    dag = enumerate_dag(make())
+    assert lifted_states(dag) > len(dag.labels)
+    if states is not None:
+        assert (len(dag.labels), lifted_states(dag)) == (states, lifted)
