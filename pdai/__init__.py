@@ -1,1 +1,59 @@
-"""The front: train samplers from Python or the command line, and know how right they are."""
+"""The front: train samplers from Python or the command line, and know how right they are.
+
+    import pdai
+
+    run = pdai.train("lines", dynamics="gru", loss="tb", steps=500)
+    run.report, run.law(), run.sample(10)
+
+A problem, loss, network, backward policy or environment of your own is given as an object where the
+command line takes `module:Name`.
+"""
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pdai.front import check as check
+    from pdai.front import draw as draw
+    from pdai.front import inspect as inspect
+    from pdai.front import load as load
+    from pdai.front import train as train
+    from pdai.run import Law as Law
+    from pdai.run import Run as Run
+    from pdai.run import Samples as Samples
+
+__all__ = ["Law", "Run", "Samples", "check", "draw", "inspect", "load", "train"]
+
+try:
+    __version__ = version("pdai")
+except PackageNotFoundError:
+    __version__ = "unknown"
+
+_FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__}
+
+
+def _check_names() -> None:
+    """Says in one line which foreign module hides one of ours, whose names are generic."""
+    for name, part in (("reference", "reference.problems"), ("fast", "fast.training")):
+        try:
+            importlib.import_module(part)
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(name):
+                raise
+            found = importlib.import_module(name)
+            place = getattr(found, "__file__", None) or next(iter(found.__path__))
+            raise ImportError(
+                f"pdai needs its package {name!r}, but {place} has that name and is found first: "
+                "rename it, or run from another folder"
+            ) from None
+
+
+_check_names()
+
+
+def __getattr__(name: str) -> Any:
+    """What the front offers, imported when first asked for: JAX loads slowly."""
+    if name in _FROM:
+        return getattr(importlib.import_module(_FROM[name]), name)
+    raise AttributeError(f"module 'pdai' has no attribute {name!r}")

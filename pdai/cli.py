@@ -3,34 +3,70 @@
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Union
 
 import tyro
 
-from pdai.commands.combine import Distribute, Stream
+from pdai.commands.combine import distribute_command, stream_command
 from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
 from pdai.commands.reproduce import Reproduce
 from pdai.commands.stochastic import Stochastic
-from pdai.commands.train import Train
+from pdai.commands.train import train_command
 from pdai.commands.verify import Vectors, Verify
 from reference.errors import InputError
 
-Command = (
-    Annotated[Train, tyro.conf.subcommand("train")]
-    | Annotated[Stochastic, tyro.conf.subcommand("stochastic")]
-    | Annotated[Distribute, tyro.conf.subcommand("distribute")]
-    | Annotated[Stream, tyro.conf.subcommand("stream")]
-    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
-    | Annotated[AuditRun, tyro.conf.subcommand("audit")]
-    | Annotated[SampleRun, tyro.conf.subcommand("sample")]
-    | Annotated[PlotRuns, tyro.conf.subcommand("plot")]
-    | Annotated[Inspect, tyro.conf.subcommand("inspect")]
-    | Annotated[Check, tyro.conf.subcommand("check")]
-    | Annotated[Verify, tyro.conf.subcommand("verify")]
-    | Annotated[Vectors, tyro.conf.subcommand("vectors")]
-)
+# Whose options depend on which parts they choose.
+COMPOSED: dict[str, Callable[[Sequence[str]], type[Any]]] = {
+    "train": train_command,
+    "distribute": distribute_command,
+    "stream": stream_command,
+}
+
+
+def commands(arguments: Sequence[str]) -> Any:
+    """All commands as one type, with the options that the arguments choose."""
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    composed = {
+        name: make(arguments[1:] if name == chosen else ()) for name, make in COMPOSED.items()
+    }
+    plain = {
+        "stochastic": Stochastic,
+        "reproduce": Reproduce,
+        "audit": AuditRun,
+        "sample": SampleRun,
+        "plot": PlotRuns,
+        "inspect": Inspect,
+        "check": Check,
+        "verify": Verify,
+        "vectors": Vectors,
+    }
+    order = ("train", "stochastic", "distribute", "stream", *list(plain)[1:])
+    every = {**composed, **plain}
+    return Union[  # noqa: UP007  (of a computed tuple)
+        tuple(Annotated[every[name], tyro.conf.subcommand(name)] for name in order)
+    ]
+
+
+def parse(arguments: Sequence[str]) -> Any:
+    """The command that arguments give, ready to run.
+
+    Raises:
+        InputError: if an option is of no part that is chosen, or breaks a rule.
+        SystemExit: if they cannot be parsed, or help is asked for.
+    """
+    return tyro.cli(
+        commands(arguments),
+        args=arguments,
+        prog="pdai",
+        description="Path-dependent discrete samplers: train them, and know how right they are",
+        config=(
+            tyro.conf.OmitSubcommandPrefixes,
+            tyro.conf.OmitArgPrefixes,
+            tyro.conf.DisallowNone,
+        ),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,13 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Small programs as well: a run has a hundred of them, which together take seconds.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     try:
-        command: Command = tyro.cli(
-            Command,
-            args=arguments,
-            prog="pdai",
-            description="Path-dependent discrete samplers: train them, and know how right they are",
-            config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.OmitArgPrefixes),
-        )
+        command = parse(sys.argv[1:] if arguments is None else arguments)
         command.run()
         print(end="", flush=True)
     except InputError as error:

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fast.runs.folder import load_config
+from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_metrics
-from fast.training.config import TrainConfig
 from reference.errors import InputError
 
 # Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.
@@ -19,21 +18,37 @@ TARGET = "#444444"
 
 
 def plot_runs(folders: Sequence[Path], output: Path) -> None:
-    """Draws finished runs into one figure: a law panel each, then TV and loss of all.
+    """Draws finished runs into one file.
 
     Raises:
         InputError: if a folder is not a finished run, or `output` cannot be written.
     """
-    runs = [(folder, load_config(folder), load_law(folder)) for folder in folders]
+    figure = figure_of(folders)
+    try:
+        figure.savefig(output, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the plot {str(output)!r} cannot be written ({error}): choose another with --out, "
+            "ending in .png, .pdf or .svg"
+        ) from None
+
+
+def figure_of(folders: Sequence[Path]) -> Figure:
+    """Finished runs in one figure: a law panel each, then TV and loss of all.
+
+    Raises:
+        InputError: if a folder is not a finished run.
+    """
+    runs = [(folder, is_markovian(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
     figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
     axes = figure.subplots(1, panels)
-    for axis, (folder, config, (learned, target)) in zip(axes, runs, strict=False):
-        _draw_law(axis, learned, target, config)
+    for axis, (folder, markovian, (learned, target)) in zip(axes, runs, strict=False):
+        _draw_law(axis, learned, target, _family(markovian))
         axis.set_title(f"{folder.name}: learned against target", fontsize=10)
-    several = len({config.is_markovian for _, config, _ in runs}) < len(runs)
-    for number, (folder, config, _) in enumerate(runs):
-        name, color = _family(config)
+    several = len({markovian for _, markovian, _ in runs}) < len(runs)
+    for number, (folder, markovian, _) in enumerate(runs):
+        name, color = _family(markovian)
         style = {
             "color": color,
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
@@ -48,23 +63,17 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
         axis.title.set_fontsize(10)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=9)
-    try:
-        figure.savefig(output, dpi=120)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"the plot {str(output)!r} cannot be written ({error}): choose another with --out, "
-            "ending in .png, .pdf or .svg"
-        ) from None
+    return figure
 
 
-def _family(config: TrainConfig) -> tuple[str, str]:
+def _family(markovian: bool) -> tuple[str, str]:
     """The name and colour of a model family."""
-    return MARKOVIAN if config.is_markovian else PATH_DEPENDENT
+    return MARKOVIAN if markovian else PATH_DEPENDENT
 
 
-def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None:
+def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
     """The law of the first seed against the target."""
-    name, color = _family(config)
+    name, color = family
     learned = learned[0]
     if len(target) <= 64:
         place = np.arange(len(target))
@@ -81,7 +90,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, config: TrainConfig) -> None
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
-    axis.legend(frameon=False, fontsize=9, loc="best", markerscale=4)
+    axis.legend(frameon=False, fontsize=9, loc="best", markerscale=4 if len(target) > 64 else 1)
     axis.grid(alpha=0.3)
 
 

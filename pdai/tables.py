@@ -1,8 +1,9 @@
 """The tables that runs and audits end with."""
 
+import html
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from rich.table import Table
@@ -173,3 +174,16 @@ def _spread(values: tuple[float, ...]) -> str:
     if len(values) == 1:
         return f"{values[0]:.4f}"
     return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}"
+
+
+def html_of(table: Table) -> str:
+    """A table as HTML, for notebooks."""
+
+    def row(cells: Iterable[object], tag: str) -> str:
+        text = "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells)
+        return f"<tr>{text}</tr>"
+
+    head = row((column.header for column in table.columns), "th")
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table><caption>{html.escape(str(table.title or ''))}</caption>{head}{body}</table>"

@@ -9,6 +9,10 @@ from typing import Any
 from reference.errors import InputError
 from reference.problems.base import check_members
 
+# What stands before the colon in the name of an object that has no name to import it by.
+OBJECT = "object"
+_OBJECTS: dict[str, Any] = {}
+
 
 def load_object(spec: str, kind: str, example: str) -> Any:
     """The object that `module:Name` names. `Name` may have dots; modules here are found.
@@ -23,10 +27,18 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     """
     module_name, colon, path = spec.partition(":")
     if not (module_name and colon and path):
+        article = "an" if kind[0] in "aeiou" else "a"
         raise InputError(
-            f"{spec!r} does not name a {kind}: write module:Name, such as {example}, and run from "
-            "the folder that holds the module"
+            f"{spec!r} does not name {article} {kind}: write module:Name, such as {example}, and "
+            "run from the folder that holds the module"
         )
+    if module_name == OBJECT:
+        if spec not in _OBJECTS:
+            raise InputError(
+                f"{spec!r} was given as an object in another process, and has no name to import it "
+                f"by: give it again, or define it in a module as {example}"
+            )
+        return _OBJECTS[spec]
     find_modules_here()
     try:
         found: Any = importlib.import_module(module_name)
@@ -50,7 +62,7 @@ def load_problem(spec: str) -> Any:
             the result lacks a member of `Problem` or has one too many.
     """
     found = load_object(spec, "problem", "reference.problems:Grid.minimal, or my_module:MyProblem")
-    if callable(found):
+    if isinstance(found, type) or (callable(found) and not hasattr(found, "children")):
         found = call_without_arguments(spec, found)
     try:
         check_members(found)
@@ -80,3 +92,24 @@ def find_modules_here() -> None:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def name_of(found: Any) -> str:
+    """A name by which `load_object` finds an object: `module:Name`, or one of this process."""
+    if not callable(found) and not getattr(found, "__dict__", {"some": 0}):
+        # An instance that is as its class makes it without arguments.
+        return name_of(type(found))
+    module, name = getattr(found, "__module__", None), getattr(found, "__qualname__", "")
+    if module and name:
+        try:
+            if load_object(f"{module}:{name}", "object", "my_module:Name") is found:
+                return f"{module}:{name}"
+        except InputError:
+            pass
+    for known, kept in _OBJECTS.items():
+        if kept is found:
+            return known
+    label = name.replace("<", "").replace(">", "").replace(".", "-") or type(found).__name__
+    unnamed = f"{OBJECT}:{label}-{len(_OBJECTS)}"
+    _OBJECTS[unnamed] = found
+    return unnamed

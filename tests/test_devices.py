@@ -11,31 +11,30 @@ import numpy as np
 import pytest
 
 from fast.runs.job import train
-from fast.tasks import SetsConfig
+from fast.training.compose import configure
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
 # A client, an aggregate of it and another, on one device and on two; the other seed is the control.
 RUNS = """
-from dataclasses import replace
 from pathlib import Path
 from fast.runs.job import complete
-from fast.tasks import SetsConfig
+from fast.training.compose import configure
 
-config = SetsConfig(
-    items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=100, evaluations=1,
+config = configure(
+    "sets", items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=100, evaluations=1,
     precision="float64", dynamics="gru",
 )
 for name, change in {
     "a": dict(parts=2, factors=(0,)),
     "b": dict(parts=2, factors=(1,), dynamics="markov", devices=2),
-    "one": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance"),
-    "two": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance", devices=2),
-    "other": dict(parts=2, given=(Path("a"), Path("b")), loss="log_variance", devices=2, seed=1),
+    "one": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance"),
+    "two": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2),
+    "other": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2, seed=1),
     "plain": dict(loss="tb"),
     "plain-two": dict(loss="tb", devices=2),
 }.items():
-    complete(replace(config, out=Path(name), **change))
+    complete(config.changed(out=Path(name), **change))
 """
 
 
@@ -63,7 +62,7 @@ def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
 
 
 def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:
-    config = SetsConfig(items=5, size=3, batch=128, devices=64, out=tmp_path / "run")
+    config = configure("sets", items=5, size=3, batch=128, devices=64, out=tmp_path / "run")
     with pytest.raises(InputError, match="devices is 64, but this machine has 1"):
         train(config)
     assert not (tmp_path / "run").exists()

@@ -21,15 +21,17 @@ import jax
 import numpy as np
 import pytest
 
+from fast.balance.options import LogVariance
+from fast.dynamics.options import GRUOptions, SRWMOptions
 from fast.environments import make_environment
 from fast.measure.report import Report
 from fast.runs.folder import load_config
 from fast.runs.frozen import factors_left
 from fast.runs.job import complete, train
 from fast.runs.records import read_metrics
-from fast.tasks import GridConfig, PreferenceConfig, SetsConfig, from_json, to_json
+from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.step import Given
+from fast.training.state import FrozenSamplers
 from fast.training.trainer import make_trainer
 from pdai.distributed import experiment
 from pdai.distributed.certificates import all_trajectories
@@ -41,7 +43,8 @@ from reference import InputError, TooLargeError
 
 ROOT = Path(__file__).parent.parent
 
-TINY = SetsConfig(
+TINY = configure(
+    "sets",
     items=5,
     size=2,
     dynamics="gru",
@@ -59,11 +62,11 @@ def quietly(line: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan[Any], Comparison]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Comparison]:
     """Two clients with other dynamics and backward policies, their aggregate, and a direct run."""
     out = tmp_path_factory.mktemp("distribute") / "all"
     plan = Distributed(
-        replace(TINY, out=out), 2, client_dynamics=("gru", "markov"), client_p_b=("learned",)
+        TINY.changed(out=out), 2, client_dynamics=("gru", "markov"), client_p_b=("learned",)
     )
     with ThreadPoolExecutor(1) as executor:
         return plan, begin(plan, executor)[1]
@@ -75,7 +78,7 @@ def payload(folder: Path) -> bytes:
 
 
 def test_the_aggregate_learns_the_product_within_what_n6_allows(
-    finished: tuple[Plan[Any], Comparison],
+    finished: tuple[Plan, Comparison],
 ) -> None:
     plan, found = finished
     (aggregate,), (direct,) = (found.reports[n].learned for n in ("aggregate", "direct"))
@@ -98,24 +101,27 @@ def test_the_aggregate_learns_the_product_within_what_n6_allows(
 
 
 def test_every_run_is_an_ordinary_one_that_depends_on_no_other_folder(
-    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+    finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
     folder = finished[0].folder()
     alone = tmp_path / "alone"
     shutil.copytree(folder / "aggregate", alone)
     config = load_config(alone)
-    assert [path.parent for path in config.given] == [alone / "given"] * 2
-    assert [load_config(path).dynamics for path in config.given] == ["gru", "markov"]
-    assert [load_config(path).factors for path in config.given] == [(0,), (1,)]
+    assert [path.parent for path in config.factors.frozen] == [alone / "frozen"] * 2
+    assert [load_config(path).name_of("dynamics") for path in config.factors.frozen] == [
+        "gru",
+        "markov",
+    ]
+    assert [load_config(path).factors.factors for path in config.factors.frozen] == [(0,), (1,)]
     # Where it was stopped, it goes on to the same bits.
     (alone / "report.json").unlink()
     report = Report.from_json(json.loads((folder / "aggregate" / "report.json").read_text()))
-    assert complete(replace(config, given=config.given)) == report
+    assert complete(config.changed(frozen=config.factors.frozen)) == report
     assert payload(alone) == payload(folder / "aggregate")
 
 
 def test_a_finished_experiment_is_read_and_not_done_again(
-    finished: tuple[Plan[Any], Comparison],
+    finished: tuple[Plan, Comparison],
 ) -> None:
     plan, found = finished
     before = {name: payload(config.folder()) for name, config in plan.runs().items()}
@@ -130,16 +136,16 @@ def test_a_finished_experiment_is_read_and_not_done_again(
 def test_threads_train_side_by_side_and_leave_stderr_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, short = sys.stderr, replace(TINY, steps=20, evaluations=1, dynamics="markov")
+    before, short = sys.stderr, TINY.changed(steps=20, evaluations=1, dynamics="markov")
     with ThreadPoolExecutor(2) as executor:
-        begin(Distributed(replace(short, out=tmp_path / "threads"), 2), executor)
+        begin(Distributed(short.changed(out=tmp_path / "threads"), 2), executor)
     assert sys.stderr is before
     told = capsys.readouterr().err
     # What is said is of the experiment; the runs themselves show nothing.
     assert "client-0: finished" in told
     assert "steps" not in told
     with ThreadPoolExecutor(1) as executor:
-        executor.submit(complete, replace(short, out=tmp_path / "loud")).result()
+        executor.submit(complete, short.changed(out=tmp_path / "loud")).result()
     assert "20 steps" in capsys.readouterr().err
 
 
@@ -156,7 +162,7 @@ def test_a_plan_is_there_before_its_folder_is(
     def killed(*_: Any) -> None:
         raise SystemExit
 
-    plan = Streamed(replace(TINY, out=tmp_path / "stream"), 2)
+    plan = Streamed(TINY.changed(out=tmp_path / "stream"), 2)
     for part, left in (("write_json", []), ("_do", ["stream"])):
         with monkeypatch.context() as patched:
             patched.setattr(experiment, part, killed)
@@ -168,13 +174,13 @@ def test_a_plan_is_there_before_its_folder_is(
 
 
 def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
-    config = replace(TINY, dynamics="markov", utility_seed=3, seeds=2, out=tmp_path / "stream")
+    config = TINY.changed(dynamics="markov", utility_seed=3, seeds=2, out=tmp_path / "stream")
     plan = Streamed(config, 2)
     runs = plan.runs()
-    assert [runs[f"chunk-{t}"].covered for t in range(2)] == [(0,), (0, 1)]
-    assert runs["chunk-1"].warm
-    assert not Streamed(plan.config, 2, ("markov", "gru")).runs()["chunk-1"].warm
-    assert not replace(plan, anew=True).runs()["chunk-1"].warm
+    assert [runs[f"chunk-{t}"].factors.covered for t in range(2)] == [(0,), (0, 1)]
+    assert runs["chunk-1"].factors.warm
+    assert not Streamed(plan.config, 2, ("markov", "gru")).runs()["chunk-1"].factors.warm
+    assert not replace(plan, anew=True).runs()["chunk-1"].factors.warm
     with ThreadPoolExecutor(1) as executor:
         _, found = begin(plan, executor)
     tv = [figures.tv.mean for figures in found.reports["chunk-1"].learned if figures.tv]
@@ -193,30 +199,32 @@ def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
 
 
 def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:
-    config = replace(TINY, dynamics="markov", seeds=2)
+    config = TINY.changed(dynamics="markov", seeds=2)
     environment = make_environment(config.problem())
     # Far from uniform, so that one is not the other.
-    start = make_trainer(replace(config, seed=10), environment).init().sampler.policy
+    start = make_trainer(config.changed(seed=10), environment).init().sampler.policy
     policies = jax.tree.map(lambda leaf: 4 * leaf, start)
 
     def losses(config: TrainConfig, policies: Any) -> Any:
-        trainer = make_trainer(config, environment, Given((policies,), (environment,), False))
+        trainer = make_trainer(
+            config, environment, FrozenSamplers((policies,), (environment,), False)
+        )
         return np.asarray(trainer.advance(trainer.init(), 3)[1].loss)
 
     together = losses(config, policies)
     for seed in range(2):
         of_seed = jax.tree.map(lambda leaf, at=seed: leaf[at : at + 1], policies)
-        alone = losses(replace(config, seeds=1, seed=seed), of_seed)
+        alone = losses(config.changed(seeds=1, seed=seed), of_seed)
         assert together[seed] == pytest.approx(alone[0], rel=1e-3)
     # Control: given the other's, it is another.
     swapped = losses(config, jax.tree.map(lambda leaf: leaf[::-1], policies))
     assert not np.allclose(together, swapped, rtol=1e-2)
 
 
-def clients_to_kill(plan: Plan[Any], out: Path) -> dict[str, Any]:
+def clients_to_kill(plan: Plan, out: Path) -> dict[str, Any]:
     """The clients of a finished experiment, elsewhere."""
     runs = plan.runs()
-    return {n: replace(runs[n], out=out / n) for n in ("client-0", "client-1")}
+    return {n: runs[n].changed(out=out / n) for n in ("client-0", "client-1")}
 
 
 @pytest.fixture
@@ -226,7 +234,7 @@ def programs_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_killed(
-    plan: Plan[Any], out: Path, executor: Executor, pids: Callable[[], list[int]]
+    plan: Plan, out: Path, executor: Executor, pids: Callable[[], list[int]]
 ) -> list[str]:
     """Kills a worker in the middle, and finds the same bits as without; what was said."""
     runs, said, killed = clients_to_kill(plan, out), list[str](), list[int]()
@@ -258,7 +266,7 @@ def check_killed(
 
 @pytest.mark.usefixtures("programs_kept")
 def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
-    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+    finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
     def pids() -> list[int]:
         return [process.pid for process in multiprocessing.active_children() if process.pid]
@@ -270,7 +278,7 @@ def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
 
 @pytest.mark.usefixtures("programs_kept")
 def test_dask_starts_a_killed_workers_client_again(
-    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+    finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with (
@@ -299,18 +307,18 @@ def test_a_dask_scheduler_that_is_not_there_is_said_to_be_missing(
 
 
 def test_runs_that_fail_are_named_and_the_others_are_kept(
-    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+    finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
     done = finished[0].runs()["client-1"]
     foreign = tmp_path / "foreign"
     shutil.copytree(done.folder(), foreign)
-    bad = replace(TINY, loss="tb", log_z_learning_rate=1e38, dynamics="markov")
+    bad = TINY.changed(loss="tb", log_z_learning_rate=1e38, dynamics="markov")
     runs = {
-        "diverging": replace(bad, out=tmp_path / "diverging"),
-        "foreign": replace(done, seed=77, out=foreign),
+        "diverging": bad.changed(out=tmp_path / "diverging"),
+        "foreign": done.changed(seed=77, out=foreign),
         "kept": done,
-        "waiting": replace(
-            TINY, loss="log_variance", given=(tmp_path / "diverging",), out=tmp_path / "waiting"
+        "waiting": TINY.changed(
+            loss="log_variance", frozen=(tmp_path / "diverging",), out=tmp_path / "waiting"
         ),
     }
     with ThreadPoolExecutor(1) as executor, pytest.raises(RunsFailedError) as failure:
@@ -340,18 +348,18 @@ def test_a_run_whose_worker_dies_every_time_is_given_up(tmp_path: Path) -> None:
             return future
 
     with pytest.raises(RunsFailedError, match=r"its worker died 4 times .*: a process died"):
-        run_all({"client-0": replace(TINY, out=tmp_path / "x")}, Dying(), quietly)
+        run_all({"client-0": TINY.changed(out=tmp_path / "x")}, Dying(), quietly)
 
 
 def test_given_runs_must_be_finished_whole_and_the_same(
-    finished: tuple[Plan[Any], Comparison], tmp_path: Path
+    finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
     plan = finished[0]
     aggregate = plan.runs()["aggregate"]
     clients = [tmp_path / f"client-{k}" for k in range(2)]
-    for path, original in zip(clients, aggregate.given, strict=True):
+    for path, original in zip(clients, aggregate.factors.frozen, strict=True):
         shutil.copytree(original, path)
-    config = replace(aggregate, given=tuple(clients), out=tmp_path / "aggregate")
+    config = aggregate.changed(frozen=tuple(clients), out=tmp_path / "aggregate")
     (clients[0] / "report.json").unlink()
     with pytest.raises(InputError, match=r"client-0' is not finished: continue it"):
         train(config)
@@ -360,28 +368,28 @@ def test_given_runs_must_be_finished_whole_and_the_same(
     shutil.copytree(aggregate.folder(), config.folder())
     header, _, body = (clients[1] / "checkpoint.eqx").read_bytes().partition(b"\n")
     (clients[1] / "checkpoint.eqx").write_bytes(header + b"\n" + body[:-8] + bytes(8))
-    with pytest.raises(InputError, match="was given other samplers than"):
+    with pytest.raises(InputError, match="asks other samplers than"):
         complete(config)
     with pytest.raises(InputError, match="is damaged"):
-        train(replace(config, out=tmp_path / "new"))
-    with pytest.raises(InputError, match="warm, but the network of the given run"):
-        train(replace(config, given=(clients[0],), warm=True, out=tmp_path / "new"))
+        train(config.changed(out=tmp_path / "new"))
+    with pytest.raises(InputError, match="warm, but the network of the frozen run"):
+        train(config.changed(frozen=(clients[0],), warm=True, out=tmp_path / "new"))
 
 
-PARTS = replace(TINY, parts=3)
+PARTS = TINY.changed(parts=3)
 
 
 @pytest.mark.parametrize(
     ("config", "given", "message"),
     [
-        (PARTS, [replace(PARTS, factors=(k,)) for k in (0, 1, 1)], "factor 1 is in the given runs"),
-        (replace(PARTS, factors=(0, 1)), [replace(PARTS, factors=(2,))], "has factor 2, but"),
-        (PARTS, [replace(PARTS, factors=(k,)) for k in (0, 1)], r"leave the factors \[2\] over"),
-        (PARTS, [GridConfig()], "is on grid, and this one on sets"),
-        (PARTS, [replace(PARTS, items=6)], "has items = 6, and this run 5"),
-        (PARTS, [replace(PARTS, utility_seed=9)], "has utility_seed = 9, and this run 0"),
-        (PARTS, [replace(TINY, parts=2)], "has parts = 2, and this run 3"),
-        (PARTS, [replace(PARTS, seeds=2)], "has seeds = 2, and this run 1"),
+        (PARTS, [PARTS.changed(factors=(k,)) for k in (0, 1, 1)], "factor 1 is in the frozen runs"),
+        (PARTS.changed(factors=(0, 1)), [PARTS.changed(factors=(2,))], "has factor 2, but"),
+        (PARTS, [PARTS.changed(factors=(k,)) for k in (0, 1)], r"leave the factors \[2\] over"),
+        (PARTS, [configure("grid")], "is on grid, and this one on sets"),
+        (PARTS, [PARTS.changed(items=6)], "has items = 6, and this run 5"),
+        (PARTS, [PARTS.changed(utility_seed=9)], "has utility_seed = 9, and this run 0"),
+        (PARTS, [TINY.changed(parts=2)], "has parts = 2, and this run 3"),
+        (PARTS, [PARTS.changed(seeds=2)], "has seeds = 2, and this run 1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -390,38 +398,38 @@ def test_samplers_that_do_not_multiply_to_the_target_are_refused(
 ) -> None:
     names = tuple(Path(f"run-{k}") for k in range(len(given)))
     with pytest.raises(InputError, match=message):
-        factors_left(replace(config, loss="log_variance", given=names), given)
+        factors_left(config.changed(loss="log_variance", frozen=names), given)
 
 
 def test_control_samplers_that_multiply_to_the_target_are_accepted() -> None:
-    each = [replace(PARTS, factors=(k,)) for k in range(3)]
-    assert factors_left(replace(PARTS, given=(Path("a"), Path("b"), Path("c"))), each) == ()
-    assert factors_left(replace(PARTS, given=(Path("a"),)), each[1:2]) == (0, 2)
+    each = [PARTS.changed(factors=(k,)) for k in range(3)]
+    assert factors_left(PARTS.changed(frozen=(Path("a"), Path("b"), Path("c"))), each) == ()
+    assert factors_left(PARTS.changed(frozen=(Path("a"),)), each[1:2]) == (0, 2)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda: replace(TINY, parts=6), "in 6 parts: its reward is a product of 5 factors"),
-        (lambda: replace(TINY, parts=2, factors=(2,)), "must be different numbers from 0 to 1"),
-        (lambda: replace(TINY, parts=2, factors=(0, 0)), "must be different numbers"),
-        (lambda: replace(TINY, parts=0), "parts is 0, but must be at least 1"),
-        (lambda: GridConfig(parts=2), "Grid does not split into factors"),
-        (lambda: replace(TINY, form="sum", parts=2), "with form='sum' the reward is no product"),
-        (lambda: replace(TINY, loss="tb", given=(Path("a"),)), "loss tb with given runs"),
-        (lambda: replace(TINY, p_b="lifted", given=(Path("a"),)), "p_b lifted with given runs"),
-        (lambda: replace(TINY, replay="reward", given=(Path("a"),)), "replay reward with given"),
-        (lambda: replace(TINY, warm=True), "warm with 0 given runs"),
+        (lambda: TINY.changed(parts=6), "in 6 parts: its reward is a product of 5 factors"),
+        (lambda: TINY.changed(parts=2, factors=(2,)), "must be different numbers from 0 to 1"),
+        (lambda: TINY.changed(parts=2, factors=(0, 0)), "must be different numbers"),
+        (lambda: TINY.changed(parts=0), "parts is 0, but must be at least 1"),
+        (lambda: configure("grid", parts=2), "Grid does not split into factors"),
+        (lambda: TINY.changed(form="sum", parts=2), "with form='sum' the reward is no product"),
+        (lambda: TINY.changed(loss="tb", frozen=(Path("a"),)), "loss tb with frozen runs"),
+        (lambda: TINY.changed(p_b="lifted", frozen=(Path("a"),)), "p_b lifted with frozen runs"),
+        (lambda: TINY.changed(replay="reward", frozen=(Path("a"),)), "replay reward with frozen"),
+        (lambda: TINY.changed(warm=True), "warm with 0 frozen runs"),
         (lambda: Distributed(TINY, 1), "the number of factors is 1, but must be"),
         (lambda: Distributed(TINY, 6), "in 6 parts"),
-        (lambda: Distributed(replace(TINY, parts=2)), "distribute with parts = 2"),
+        (lambda: Distributed(TINY.changed(parts=2)), "distribute with parts = 2"),
         (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
-        (lambda: Streamed(PreferenceConfig(comparisons=2), 3), "a product of 2 factors"),
+        (lambda: Streamed(configure("preference", comparisons=2), 3), "a product of 2 factors"),
         (lambda: Streamed(TINY, 0), "the number of factors is 0"),
-        (lambda: Distributed(TINY, 2, ("GRU",)), r"client_dynamics\[0\] is 'GRU', but must be one"),  # type: ignore[arg-type]
+        (lambda: Distributed(TINY, 2, ("GRU",)), r"dynamics is 'GRU', but must be one"),  # type: ignore[arg-type]
         (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),  # type: ignore[arg-type]
         (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),  # type: ignore[arg-type]
-        (lambda: Distributed(replace(TINY, seed=2**31 - 2)), "seed is 2147483648 and seeds is 1"),
+        (lambda: Distributed(TINY.changed(seed=2**31 - 2)), "seed is 2147483648 and seeds is 1"),
     ],
 )
 def test_plans_without_a_meaning_are_refused(change: Callable[[], Any], message: str) -> None:
@@ -429,28 +437,32 @@ def test_plans_without_a_meaning_are_refused(change: Callable[[], Any], message:
         change()
 
 
-def plan_size(plan: Plan[Any]) -> str:
+def plan_size(plan: Plan) -> str:
     return "clients" if isinstance(plan, Distributed) else "chunks"
 
 
 @pytest.mark.parametrize("loss", ["log_variance", "subtb"])
 def test_runs_of_other_dynamics_and_losses_have_the_options_that_mean_something(loss: Any) -> None:
     options = {"penalty": "huber", "subtb_lambda": 0.5} if loss == "subtb" else {}
-    base = replace(TINY, dynamics="srwm", rotation="none", loss=loss, **options)
+    base = TINY.changed(dynamics="srwm", rotation="none", loss=loss, **options)
     runs = Distributed(base, 3, ("gru", "markov", "srwm")).runs()
-    rotations = [runs[f"client-{k}"].rotation for k in range(3)]
-    assert rotations == ["planes", "planes", "none"]
-    assert runs["aggregate"].rotation == runs["direct"].rotation == "none"
-    assert runs["aggregate"].subtb_lambda == 0.9
-    assert runs["client-2"].penalty == runs["direct"].penalty == base.penalty
+    names = [runs[f"client-{k}"].name_of("dynamics") for k in range(3)]
+    assert names == ["gru", "markov", "srwm"]
+    assert isinstance(base.dynamics, SRWMOptions)
+    assert base.dynamics.rotation == "none"
+    assert {runs[n].dynamics for n in ("client-2", "aggregate", "direct")} == {base.dynamics}
+    assert runs["client-0"].dynamics == GRUOptions(latent_size=8, parameters=2_000)
+    assert runs["aggregate"].loss == LogVariance()
+    assert runs["client-2"].loss == runs["direct"].loss == base.loss
     chunks = Streamed(base, 2, ("srwm", "gru")).runs()
-    assert [chunks[f"chunk-{t}"].rotation for t in range(2)] == ["none", "planes"]
+    assert [chunks[f"chunk-{t}"].name_of("dynamics") for t in range(2)] == ["srwm", "gru"]
+    assert chunks["chunk-0"].dynamics == base.dynamics
 
 
 def test_plans_survive_json(tmp_path: Path) -> None:
     for plan in (
-        Distributed(replace(TINY, out=tmp_path), 2, ("gru", "markov"), ("learned", "uniform")),
-        Streamed(replace(TINY, out=tmp_path), 3, ("markov",), anew=True),
+        Distributed(TINY.changed(out=tmp_path), 2, ("gru", "markov"), ("learned", "uniform")),
+        Streamed(TINY.changed(out=tmp_path), 3, ("markov",), anew=True),
     ):
         data = json.loads(json.dumps(plan.to_json()))
         assert plan_from_json(data, tmp_path) == plan
@@ -462,7 +474,10 @@ def test_plans_survive_json(tmp_path: Path) -> None:
         for change, message in (
             ({"kind": [plan.kind]}, "has format 1 and kind"),
             ({"config": None}, "has the config None, which is no JSON object"),
-            ({"config": {**data["config"], "steps": "9"}}, "SetsConfig: steps is '9', but must be"),
+            (
+                {"config": {**data["config"], "steps": "9"}},
+                "OptimiserOptions: steps is '9', but must be",
+            ),
             ({plan_size(plan): None}, rf"{plan_size(plan)} is None, but must be an integer"),
         ):
             with pytest.raises(InputError, match=rf"plan\.json.*{message}"):
@@ -470,8 +485,8 @@ def test_plans_survive_json(tmp_path: Path) -> None:
 
 
 def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:
-    assert not set(to_json(TINY)) & {"parts", "factors", "given", "warm"}
-    config = replace(TINY, parts=2, factors=(0, 1), given=(Path("a"),), warm=True)
+    assert not set(to_json(TINY)) & {"parts", "factors", "frozen", "warm"}
+    config = TINY.changed(parts=2, factors=(0, 1), frozen=(Path("a"),), warm=True)
     assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
 
 
@@ -485,8 +500,11 @@ def test_too_many_trajectories_to_go_through_are_refused() -> None:
 COMMAND = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("fast", run_name="__main__")
+runpy.run_module("pdai", run_name="__main__")
 """
+
+
+GRID = "reference.problems:Grid.minimal"
 
 
 def pdai(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
@@ -529,7 +547,7 @@ def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: 
 def test_problems_that_do_not_split_are_refused_on_the_command_line(tmp_path: Path) -> None:
     for arguments, message in (
         (["distribute", "grid"], "sets, preference, syn, custom"),
-        (["distribute", "custom"], "Grid does not split into factors"),
+        (["distribute", "custom", "--problem", GRID], "Grid does not split into factors"),
         (["stream", "--workers", "0"], "workers is 0"),
         (["stream", "--resume", "nowhere"], "'nowhere' has no plan.json"),
         (["distribute", "--resume", "nowhere", "sets", "--clients", "7"], "--resume continues an"),

@@ -6,9 +6,12 @@ import jax
 import numpy as np
 import pytest
 
-from fast.environments import TabularEnvironment, make_environment
-from fast.tasks import TASKS, CustomConfig, GraphsConfig, GridConfig, LinesConfig, Pho4Config
-from fast.training.names import ON_GRAPHS, BackwardKind, DynamicsName, LossName, PenaltyName, Replay
+from fast.balance.options import LOSSES, PenaltyName
+from fast.dynamics.options import DYNAMICS
+from fast.policies.options import BACKWARD
+from fast.sampling.options import REPLAYS
+from fast.tasks import TASKS, Pho4Task
+from fast.training.compose import configure, option_names
 from fast.training.trainer import make_trainer
 from reference import InputError
 from reference.problems import Grid
@@ -22,25 +25,28 @@ SMALL: dict[str, dict[str, Any]] = {
     "preference": {"dimension": 2, "bound": 1, "order": "any"},
     "random-walk": {"radius": 1, "walk_steps": 2},
     "ising": {"spins": 3},
+    "custom": {"problem": "tests.test_matrix:custom_grid"},
 }
-COMMON: dict[str, Any] = {
-    "parameters": 4_000, "latent_size": 8, "batch": 8, "steps": 6,
-}  # fmt: skip
+COMMON: dict[str, Any] = {"parameters": 4_000, "batch": 8, "steps": 6}
+
+
+def custom_grid() -> Grid:
+    """The problem of the task that is the user's own."""
+    return Grid(3, 2)
 
 
 # PHO4's table is not shipped; its environment is that of SIX6.
-NAMES = [name for name, task in TASKS.items() if task is not Pho4Config]
+NAMES = [name for name, task in TASKS.items() if task is not Pho4Task]
 
 
 def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
     """A few steps of training: run, or only traced, which checks every shape and type."""
-    buffer = {"replay_capacity": 16} if options.get("replay", "none") != "none" else {}
-    config = TASKS[name](**{**COMMON, **buffer, **SMALL.get(name, {}), **options})
-    environment = (
-        TabularEnvironment.from_problem(Grid(3, 2))
-        if isinstance(config, CustomConfig)
-        else make_environment(config.problem())
-    )
+    more = {"replay_capacity": 16} if options.get("replay", "none") != "none" else {}
+    dynamics = options.get("dynamics", TASKS[name].defaults.get("dynamics", "gru"))
+    if "latent_size" in option_names(DYNAMICS[dynamics]):
+        more["latent_size"] = 8
+    config = configure(name, **{**COMMON, **more, **SMALL.get(name, {}), **options})
+    environment = config.task.make_environment(config.problem(), config.run.max_states)
     trainer = make_trainer(config, environment)
     if run:
         return trainer.advance(trainer.init(), count)
@@ -49,32 +55,36 @@ def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_problem_goes_with_every_dynamics(name: str) -> None:
-    for dynamics in get_args(DynamicsName):
-        if dynamics in ON_GRAPHS and name != "graphs":
+    for dynamics, kind in DYNAMICS.items():
+        if kind.reads_graphs and name != "graphs":
             with pytest.raises(InputError, match="graph networks read graphs"):
-                TASKS[name](dynamics=dynamics)
+                configure(name, **SMALL.get(name, {}), dynamics=dynamics)
             continue
         _, info = steps(name, 2, run=False, dynamics=dynamics)
         assert info.loss.shape == (1, 2)
 
 
-@pytest.mark.parametrize("loss", get_args(LossName))
+@pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any) -> None:
     refused, traced = 0, 0
     traced_with = {"uniform": "huber", "none": "log-cosh"}
+    penalties: list[dict[str, Any]] = [{"penalty": name} for name in get_args(PenaltyName)]
     if loss == "log_variance":
-        traced_with = dict.fromkeys(traced_with, "square")
+        for penalty in penalties:
+            with pytest.raises(InputError, match="with loss log_variance, which has no such opt"):
+                configure("lines", loss=loss, **penalty)
+        traced_with, penalties = dict.fromkeys(traced_with, "none"), [{}]
     for dynamics in ("markov", "gru"):
-        for p_b in get_args(BackwardKind):
-            for replay in get_args(Replay):
-                for penalty in get_args(PenaltyName):
-                    options = {"p_b": p_b, "replay": replay, "penalty": penalty}
+        for p_b in BACKWARD:
+            for replay in REPLAYS:
+                for penalty in penalties:
+                    options = {"p_b": p_b, "replay": replay, **penalty}
                     try:
-                        LinesConfig(loss=loss, dynamics=dynamics, **options)
+                        configure("lines", loss=loss, dynamics=dynamics, **options)
                     except InputError:
                         refused += 1
                         continue
-                    if traced_with.get(replay) == penalty:
+                    if traced_with.get(replay) == penalty.get("penalty", "none"):
                         steps("lines", 2, run=False, loss=loss, dynamics=dynamics, **options)
                         traced += 1
     assert refused
@@ -122,10 +132,10 @@ def test_double_precision_trains_in_double_precision() -> None:
 
 def test_graph_networks_refuse_what_they_do_not_give() -> None:
     with pytest.raises(InputError, match="give no flow and no backward policy"):
-        GraphsConfig(dynamics="gcn", loss="db")
+        configure("graphs", dynamics="gcn", loss="db")
     trainer = make_trainer(
-        config := GridConfig(dynamics="srwm", latent_size=6, heads=2, side=3),
-        make_environment(config.problem()),
+        config := configure("grid", dynamics="srwm", latent_size=6, heads=2, side=3),
+        config.task.make_environment(config.problem(), config.run.max_states),
     )
     with pytest.raises(InputError, match="must be a multiple of"):
         trainer.init()

@@ -12,7 +12,8 @@ from fast.runs.job import train
 from fast.runs.memory import compiled_bytes, device_memory, fitting_batch, out_of_memory
 from fast.stochastic.config import StochasticLines
 from fast.stochastic.job import train_stochastic
-from fast.tasks import LinesConfig
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
 from reference import InputError
 
 FULL = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 12345 bytes.")
@@ -80,12 +81,12 @@ def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
 ) -> None:
     made = fast.runs.setup.make_trainer
 
-    def make_trainer(config: LinesConfig, *rest: Any) -> Any:
+    def make_trainer(config: TrainConfig, *rest: Any) -> Any:
         trainer = made(config, *rest)
-        return trainer._replace(advance=full) if config.batch == 64 else trainer
+        return trainer._replace(advance=full) if config.sampling.batch == 64 else trainer
 
     monkeypatch.setattr(fast.runs.setup, "make_trainer", make_trainer)
-    config = LinesConfig(length=6, batch=64, parameters=5_000, out=tmp_path / "run")
+    config = configure("lines", length=6, batch=64, parameters=5_000, out=tmp_path / "run")
     wanted = (
         r"64 trajectories .*asked for 12345 bytes.* about --batch 32 .*checkpoint is in '.*run'"
     )

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,11 +23,12 @@ import fast.runs.loop
 from fast.runs.audit import audit
 from fast.runs.files import alone_in
 from fast.runs.job import Sample, complete, draw_samples, resume, train
-from fast.runs.loop import advance_to_end
+from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, save_law
 from fast.stochastic.job import resume_stochastic
-from fast.tasks import LinesConfig
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.tables import audit_table
@@ -232,7 +232,7 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
     checkpoint = (original / "checkpoint.eqx").read_bytes()
     header, _, payload = checkpoint.partition(b"\n")
     config = json.loads((original / "config.json").read_text())
-    future = header.replace(b'"format": 2', b'"format": 9') + b"\n" + payload
+    future = header.replace(b'"format": 3', b'"format": 9') + b"\n" + payload
     cases = [
         (str(tmp_path), "is not a run folder"),
         (broken("config.json", None), "has no config.json"),
@@ -256,11 +256,10 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
     )
 
 
-def tiny(out: Path) -> LinesConfig:
+def tiny(out: Path) -> TrainConfig:
     """A run of one block of steps."""
-    return LinesConfig(
-        length=4, dynamics="markov", parameters=500, batch=8, steps=100, evaluations=1, out=out
-    )
+    small = {"length": 4, "parameters": 500, "batch": 8, "steps": 100, "evaluations": 1}
+    return configure("lines", dynamics="markov", **small, out=out)
 
 
 def killed(*_: Any) -> Any:
@@ -358,9 +357,9 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         monkeypatch.setattr(fast.runs.loop, "deferred_interrupts", interrupts)
         folder = tmp_path / str(asked_before)
         folder.mkdir()
-        start, config = Counted(np.zeros(1, int)), replace(tiny(folder), steps=300)
+        start, schedule = Counted(np.zeros(1, int)), Schedule(300, 0, 1, 500)
         with pytest.raises(KeyboardInterrupt):
-            advance_to_end(folder, config, advance, start, 0.0, lambda *_: {}, command="train")
+            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {}, command="train")
         step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
         assert read_metrics(folder)[-1]["step"] == step
         return int(step)
@@ -422,12 +421,18 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
     ("arguments", "messages"),
     [
         (["train", "six7"], ["six7", "six6, pho4, syn, bits, lines, grid, sets"]),
-        (["train", "six6", "--dynamics", "lstn"], ["'lstn'", "'srwm', 'gru', 'lstm'"]),
+        (["train", "six6", "--dynamics", "lstn"], ["'lstn'", "'gru', 'lstm', 'rnn', 'srwm'"]),
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
-        (["train", "lines", "--heads", "2"], ["with dynamics gru, which does not read it"]),
-        (["train", "custom", "--name", "nowhere:It"], ["'nowhere' cannot be imported"]),
+        (
+            ["train", "lines", "--heads", "2"],
+            ["dynamics gru has no option heads", "--dynamics srwm"],
+        ),
+        (["train", "custom", "--problem", "nowhere:It"], ["'nowhere' cannot be imported"]),
         (["train", "ising", "--p-b", "lifted"], ["its mass bends the target", "--max-states"]),
-        (["check", "a:b", "--problem", "reference.problems:Grid.minimal"], ["'a:b' does not name"]),
+        (
+            ["check", "a:b", "--problem", "reference.problems:Grid.minimal"],
+            ["the module 'a' cannot be imported"],
+        ),
         (["train", "six6", "--dynamic", "srwm"], ["--dynamic", "Perhaps you meant", "--dynamics"]),
         (
             ["train", "six6", "--exponent", "0"],
@@ -507,9 +512,10 @@ def test_looking_at_a_run_imports_no_module_that_it_names(finished: Path, tmp_pa
     run = tmp_path / "foreign"
     shutil.copytree(finished / "runs" / "lines-gru-0", run)
     config = json.loads((run / "config.json").read_text())
-    own = ("length", "step", "target", "target_seed", "peaks", "problem")
+    own = ("length", "step", "target", "target_seed", "peaks", "encoding")
     config = {name: value for name, value in config.items() if name not in own}
-    (run / "config.json").write_text(json.dumps({**config, "problem": "custom", "name": "evil:P"}))
+    config |= {"task": "custom", "problem": "evil:P", "environment": ""}
+    (run / "config.json").write_text(json.dumps(config))
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nP = 1\n")
     pdai("plot", str(run), cwd=tmp_path)
     assert not (tmp_path / "ran").exists()

@@ -16,7 +16,6 @@ import pytest
 
 import fast.runs.files
 import fast.stochastic.job
-from fast import tasks
 from fast.environments import make_environment
 from fast.runs.records import read_metrics
 from fast.stochastic.config import (
@@ -31,6 +30,7 @@ from fast.stochastic.densities import Normal
 from fast.stochastic.job import complete_stochastic, resume_stochastic, train_stochastic
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.training import make_stochastic_trainer
+from fast.training import compose
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
@@ -213,7 +213,7 @@ def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
     data = to_json(StochasticLines())
     for wrong, message in (
         ({**data, "problem": "six6"}, "is not of a run with a random latent"),
-        ({"format": 2, "problem": "lines"}, "is not of a run with a random latent"),
+        ({"format": 3, "task": "lines"}, "is not of a run with a random latent"),
         ({**data, "stochastic_format": 9}, "has format 9"),
         ({**data, "gain": 1.0}, "has format 1 and the fields"),
         ({**data, "problem": ["lines"]}, "is not of a run with a random latent"),
@@ -227,4 +227,4 @@ def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
 
 def test_commands_for_other_runs_say_what_this_one_is() -> None:
     with pytest.raises(InputError, match="a run with a random latent, which `pdai stochastic`"):
-        tasks.from_json(to_json(StochasticLines()), "config.json")
+        compose.from_json(to_json(StochasticLines()), "config.json")

@@ -19,7 +19,7 @@ from fast.measure.check_environment import check_environment
 from fast.measure.enumeration import enumerate_environment
 from fast.runs.frozen import load_policy
 from fast.runs.job import load_run, resume, train
-from fast.tasks import CustomConfig
+from fast.training.compose import configure
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid
 
@@ -152,9 +152,8 @@ def test_the_digest_tells_tables_apart_and_is_the_same_in_every_process() -> Non
 def test_a_run_is_not_read_against_other_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = CustomConfig(
-        name="tests.test_tabular:Shop", steps=5, batch=4, evaluations=1, out=tmp_path / "run"
-    )
+    spec, out = "tests.test_tabular:Shop", tmp_path / "run"
+    config = configure("custom", problem=spec, steps=5, batch=4, evaluations=1, out=out)
     folder, _ = train(config)
     setup, _, _ = load_run(folder)
     (folder / "report.json").unlink()

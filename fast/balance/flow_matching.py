@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from fast.balance.steps import rows_of
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.rollout import Trajectories
+from fast.sampling.trajectories import Trajectories
 
 
 def fm_residuals(
@@ -23,16 +23,15 @@ def fm_residuals(
     network based generative models, 2021.)
     """
     after = rows_of(trajectories).after
-    each = jax.vmap
-    mask = each(environment.parent_mask)(after)
+    mask = jax.vmap(environment.parent_mask)(after)
     slots = jnp.arange(environment.parents)
-    parents = each(each(environment.backward_step, (None, 0)), (0, None))(after, slots)
-    actions = each(each(environment.redo, (None, 0)), (0, None))(after, slots)
-    outputs = policy.network.evaluate((), each(each(environment.observe))(parents))
-    log_p_f = policy.log_p_f(outputs, each(each(environment.mask))(parents))
+    parents = jax.vmap(jax.vmap(environment.backward_step, (None, 0)), (0, None))(after, slots)
+    actions = jax.vmap(jax.vmap(environment.redo, (None, 0)), (0, None))(after, slots)
+    outputs = policy.network.read((), jax.vmap(jax.vmap(environment.observe))(parents))
+    log_p_f = policy.log_p_f(outputs, jax.vmap(jax.vmap(environment.mask))(parents))
     taken = jnp.take_along_axis(log_p_f, actions[..., None], -1)[..., 0]
     inflow = jnp.where(mask, policy.log_flow(outputs) + taken, -jnp.inf)
-    own = policy.log_flow(policy.network.evaluate((), each(environment.observe)(after)))
+    own = policy.log_flow(policy.network.read((), jax.vmap(environment.observe)(after)))
     shape = trajectories.active.shape
     is_last = jnp.arange(shape[1]) + 1 == trajectories.active.sum(1, keepdims=True)
     outflow = jnp.where(is_last, trajectories.log_reward[:, None], own.reshape(shape))

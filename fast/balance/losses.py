@@ -5,15 +5,14 @@ zero everywhere if and only if the condition holds. A loss averages a penalty of
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from fast.balance.options import PenaltyName
 from fast.balance.steps import Steps
 
 Penalty = Callable[[Float[Array, "*any"]], Float[Array, "*any"]]
-PenaltyName = Literal["square", "huber", "log-cosh"]
 
 
 def square(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:

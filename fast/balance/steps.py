@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from fast.dynamics.networks import Products
+from fast.dynamics.base import Activations
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.rollout import Trajectories
+from fast.sampling.trajectories import Trajectories
 
 
 class Steps(NamedTuple):
@@ -21,6 +21,7 @@ class Steps(NamedTuple):
         log_flow: `log F(s_t, W_t)`, of states that are not terminal; zeros if there is no flow.
         active: whether the trajectory has a step t.
         log_reward: `log R(x)`.
+        context: what the loss asked for besides (`TrajectoryLoss.context`).
     """
 
     log_p_f: Float[Array, "batch time"]
@@ -28,6 +29,7 @@ class Steps(NamedTuple):
     log_flow: Float[Array, "batch time"]
     active: Bool[Array, "batch time"]
     log_reward: Float[Array, " batch"]
+    context: Any = ()
 
 
 class Rows(NamedTuple):
@@ -61,11 +63,10 @@ def row_terms(
         outputs: the network's outputs before each step.
         later: those after it; needed for a `p_B` that reads latents.
     """
-    each = jax.vmap
-    log_p_f = policy.log_p_f(outputs, each(environment.mask)(rows.before))
-    seen = each(environment.observe)(rows.after)
-    log_p_b = policy.log_p_b(later, seen, each(environment.parent_mask)(rows.after))
-    parent = each(environment.undo)(rows.before, rows.action)
+    log_p_f = policy.log_p_f(outputs, jax.vmap(environment.mask)(rows.before))
+    seen = jax.vmap(environment.observe)(rows.after)
+    log_p_b = policy.log_p_b(later, seen, jax.vmap(environment.parent_mask)(rows.after))
+    parent = jax.vmap(environment.undo)(rows.before, rows.action)
     flow = policy.log_flow(outputs) if policy.has_flow else jnp.zeros_like(outputs[:, 0])
     return jnp.stack([_taken(log_p_f, rows.action), _taken(log_p_b, parent), flow])
 
@@ -74,7 +75,7 @@ def evaluate(
     policy: Policy,
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
-    products: Products = (),
+    activations: Activations = (),
 ) -> Steps:
     """The terms along known trajectories, differentiable in the policy.
 
@@ -82,22 +83,22 @@ def evaluate(
         policy: the policy.
         environment: the state graph.
         trajectories: a batch.
-        products: what sampling recorded of a policy that is not Markovian; not for a lifted `p_B`,
+        activations: what sampling cached of a policy that is not Markovian; not for a lifted `p_B`,
             which reads the latent of the terminal state as well.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states
-    if policy.p_b != "lifted":
+    if not policy.backward.reads_latent:
         states = jax.tree.map(lambda leaf: leaf[:, :-1], states)
     seen = jax.vmap(jax.vmap(environment.observe))(states)
-    recorded = tuple(jnp.swapaxes(product, 0, 1) for product in products)
-    outputs = policy.network.recall(seen, recorded)
+    cached = tuple(jnp.swapaxes(each, 0, 1) for each in activations)
+    outputs = policy.network.recall(seen, cached)
     terms = row_terms(
         policy,
         environment,
         rows_of(trajectories),
         _flat(outputs[:, :time]),
-        _flat(outputs[:, 1:]) if policy.p_b == "lifted" else None,
+        _flat(outputs[:, 1:]) if policy.backward.reads_latent else None,
     )
     return as_steps(trajectories, terms.reshape(3, batch, time))
 

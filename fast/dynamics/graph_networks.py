@@ -1,7 +1,7 @@
 """Graph networks that score edges, without and with path features (prop:temporal_gnns)."""
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,9 +10,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics.networks import AbstractMarkovianNetwork, AbstractNetwork
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.markov import AbstractMarkovian
+from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
-from reference.errors import check_choice, check_integer, check_type
+from reference.errors import InputError, check_choice, check_integer, check_type
 
 Layer = Literal["gcn", "graphconv"]
 Gate = Literal["inverse-size", "constant"]
@@ -139,15 +141,16 @@ def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows colu
     return jax.random.normal(key, (rows, columns)) * math.sqrt(2 / rows)
 
 
-class GCNNetwork(AbstractMarkovianNetwork):
+class GCNNetwork(AbstractMarkovian):
     """The Markovian graph network (eq:graphss): edges scored by the graph alone.
 
     Attributes:
         scorer: `f` and `zeta`, with the options `layer` and `symmetric`.
     """
 
+    needs_head: ClassVar[bool] = False
     scorer: EdgeScorer
-    outputs: int = eqx.field(static=True)
+    output: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -159,9 +162,9 @@ class GCNNetwork(AbstractMarkovianNetwork):
         key: PRNGKeyArray,
     ):
         self.scorer = EdgeScorer(environment, width, layer=layer, symmetric=symmetric, key=key)
-        self.outputs = environment.actions
+        self.output = environment.actions
 
-    def evaluate(
+    def read(
         self, latent: tuple[()], observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch outputs"]:
         """The logit of every edge at the graph."""
@@ -180,7 +183,7 @@ class PathFeatures(NamedTuple):
     adjacency: Float[Array, "*batch nodes nodes"]
 
 
-class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
+class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     """The path-dependent graph network (eq:pdgraphss), on nodes with the inputs `V = [X || m]`.
 
     The path feature of a node is its number of new edges, each counted with a gate at the graph to
@@ -196,11 +199,12 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
             never updated: another recursion, which counts an edge at every later step again.
     """
 
+    needs_head: ClassVar[bool] = False
     scorer: EdgeScorer
     start: tuple[Edge, ...] = eqx.field(static=True)
     gate: Gate = eqx.field(static=True)
     update: Update = eqx.field(static=True)
-    outputs: int = eqx.field(static=True)
+    output: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -221,12 +225,7 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
         self.start = environment.start
         self.gate = gate
         self.update = update
-        self.outputs = environment.actions
-
-    @property
-    def is_markovian(self) -> bool:
-        """Never."""
-        return False
+        self.output = environment.actions
 
     def initial(self, batch: tuple[int, ...] = ()) -> PathFeatures:
         """`(0, A_{s_o})`."""
@@ -246,7 +245,7 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
             return PathFeatures(latent.m + self._alpha(adjacency) * new, latent.adjacency)
         return PathFeatures(latent.m + self._alpha(latent.adjacency) * new, adjacency)
 
-    def evaluate(
+    def read(
         self, latent: PathFeatures, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch outputs"]:
         """The logit of every edge at the graph and the path features."""
@@ -269,3 +268,17 @@ class TemporalGCNNetwork(AbstractNetwork[PathFeatures]):
         """The gate at a graph, the same for all nodes."""
         size = adjacency.sum((-2, -1))[..., None] / 2
         return jnp.ones_like(size) if self.gate == "constant" else 1 / (1 + size)
+
+
+def graphs_of(environment: AbstractEnvironment[Any]) -> GraphEnvironment:
+    """The environment, if its states are graphs.
+
+    Raises:
+        InputError: if they are not.
+    """
+    if not isinstance(environment, GraphEnvironment):
+        raise InputError(
+            f"a graph network on {type(environment).__name__}, but it reads the graphs of "
+            "GraphEnvironment: use --dynamics gru, lstm, rnn, srwm or markov"
+        )
+    return environment

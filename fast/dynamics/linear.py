@@ -1,6 +1,7 @@
 """The linear recurrence of the paper's linear policies (eq:linear_rec)."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -34,6 +35,7 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
         InputError: if the size is not positive, or is not the length of b.
     """
 
+    needs_head: ClassVar[bool] = False
     a: Float[Array, " d"]
     w: Float[Array, " d"]
     v: Float[Array, " d"]
@@ -111,6 +113,7 @@ class LinearMarkov(AbstractMarkovian):
         InputError: if the size is not positive.
     """
 
+    needs_head: ClassVar[bool] = False
     a: Float[Array, " d"]
     b: tuple[float, ...] = eqx.field(static=True)
     output: int = eqx.field(static=True)

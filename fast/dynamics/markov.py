@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fast.dynamics.base import AbstractDynamics
@@ -11,7 +12,9 @@ from fast.dynamics.base import AbstractDynamics
 class AbstractMarkovian(AbstractDynamics[tuple[()]]):
     """Dynamics without a latent: only the read-out of a state is left to define."""
 
-    is_markovian: ClassVar[bool] = True
+    @property
+    def is_markovian(self) -> bool:
+        return True
 
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
         return ()
@@ -34,3 +37,15 @@ class Markov(AbstractMarkovian):
         self, latent: tuple[()], observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch output"]:
         return observation
+
+
+class Uniform(AbstractMarkovian):
+    """All outputs zero: the policy that chooses uniformly among the legal actions."""
+
+    needs_head: ClassVar[bool] = False
+    output: int = eqx.field(static=True)
+
+    def read(
+        self, latent: tuple[()], observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch output"]:
+        return jnp.zeros((*observation.shape[:-1], self.output), observation.dtype)

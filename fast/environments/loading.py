@@ -1,15 +1,14 @@
 """Environments of a user's own, by name."""
 
-import pkgutil
 from typing import Any
 
 from fast.environments.base import AbstractEnvironment
 from reference.errors import InputError
-from reference.loading import find_modules_here
+from reference.loading import load_object
 from reference.problems import Problem
 
 
-def load_environment(spec: str, problem: Problem[Any]) -> AbstractEnvironment[Any]:
+def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment[Any]:
     """The environment that `module:Name` names.
 
     It is an instance, or a class with `from_problem`, which is given the problem. Modules of the
@@ -18,15 +17,13 @@ def load_environment(spec: str, problem: Problem[Any]) -> AbstractEnvironment[An
     Raises:
         InputError: if there is no such module or name, or it does not give an environment.
     """
-    find_modules_here()
-    try:
-        found = pkgutil.resolve_name(spec)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"{spec!r} does not name an environment ({error}): write module:Name, such as "
-            "fast.environments:GridEnvironment, and run from the folder that holds the module"
-        ) from None
+    found = load_object(spec, "environment", "fast.environments:GridEnvironment")
     if hasattr(found, "from_problem") and not isinstance(found, AbstractEnvironment):
+        if problem is None:
+            raise InputError(
+                f"{spec!r} is made from a problem, but none is named: add --problem "
+                "my_module:MyProblem, or name an instance"
+            )
         try:
             found = found.from_problem(problem)
         except (AttributeError, TypeError) as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -24,6 +24,12 @@ from reference.problems.base import MAX_NODES
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+Precision = Literal["float32", "float64"]
+
+# What rounding may do to log R, in units in the last place of the largest number on the way. A sum
+# of n numbers, or a product in logarithms, is off by n / 2 of them at most: this is for 256.
+ULPS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +69,20 @@ class Enumeration:
 
 
 def enumerate_environment(
-    problem: Problem[Any], environment: AbstractEnvironment[Any], max_states: int = MAX_NODES
+    problem: Problem[Any],
+    environment: AbstractEnvironment[Any],
+    max_states: int = MAX_NODES,
+    precision: Precision = "float32",
 ) -> Enumeration:
     """Enumerates a problem by the reference and checks the environment against it, state by state.
 
     By induction from the initial state, equal children everywhere mean equal state graphs.
+
+    Args:
+        problem: what is enumerated.
+        environment: what is compared with it.
+        max_states: more are refused.
+        precision: by whose rounding `log R` may differ (`log_reward_tolerance`).
 
     Raises:
         TooLargeError: if the problem is too large to enumerate.
@@ -115,16 +130,35 @@ def enumerate_environment(
     back = np.zeros(len(dag.edges), np.int64)
     back[edge[edge >= 0]] = undo[edge >= 0]
     result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
-    error = np.abs(log_reward[list(dag.terminals)] - result.log_rewards)
-    # float32 rounds the reward's inputs and its logarithm: a few units in the last place of 10,
-    # or of the logarithm itself where that is larger.
-    if not (error / np.maximum(1, np.abs(result.log_rewards) / 10)).max() <= 1e-5:
-        worst = dag.terminals[int(error.argmax())]
-        raise InputError(
-            f"log R({dag.labels[worst]!r}) is {log_reward[worst]} in the environment, "
-            f"{result.log_rewards[error.argmax()]} in the problem: fix log_reward()"
-        )
+    _check_rewards(result, log_reward[list(dag.terminals)], precision)
     return result
+
+
+def _check_rewards(enumeration: Enumeration, found: Floats, precision: Precision) -> None:
+    """Checks the environment's `log R` of the terminals."""
+    error = np.abs(found - enumeration.log_rewards)
+    tolerance = log_reward_tolerance(enumeration.log_rewards, precision)
+    if not error.max() <= tolerance:
+        worst = int(error.argmax())
+        label = enumeration.dag.labels[enumeration.dag.terminals[worst]]
+        raise InputError(
+            f"log R({label!r}) is {found[worst]} in the environment, "
+            f"{enumeration.log_rewards[worst]} in the problem, which rounding to {precision} does "
+            f"not explain (up to {tolerance:.1g}): fix log_reward()"
+        )
+
+
+def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
+    """By how much rounding may change `log R`, in nats: 128 units in the last place.
+
+    Of the largest `|log R|` of any terminal, and of 1 at least: numbers that cancel at one terminal
+    add up at another, so that those on the way are about as large as the largest result.
+
+    Args:
+        log_rewards: those of all terminals, in nats.
+        precision: in which the environment computes.
+    """
+    return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
 
 
 @eqx.filter_jit

@@ -22,7 +22,9 @@ from fast.measure.report import (
     mean_of,
 )
 from fast.policies.policy import Policy, uniform_policy
-from fast.sampling.rollout import sample_backward, sample_trajectories, uniforms
+from fast.sampling.backward import sample_backward
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
 

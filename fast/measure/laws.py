@@ -13,7 +13,8 @@ from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, Floats, Ints, decode_all, to_float64
 from fast.policies.policy import Policy
-from fast.sampling.rollout import sample_trajectories, uniforms
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from reference.errors import TooLargeError
 from reference.fields.field import FLOAT64
 from reference.marginals import longest_path, marginal, path_sums
@@ -134,6 +135,23 @@ def sample_terminals(
         )
 
 
+def drawn_terminals(
+    policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int
+) -> tuple[list[Any], Floats, Floats, Floats]:
+    """Sampled terminal states: labels, `log R`, and `log p_F`, `log p_B` of the trajectories."""
+    labels: list[Any] = []
+    columns: list[Floats] = []
+    for start in range(0, count, BLOCKS[-1]):
+        key = jax.random.fold_in(jax.random.key(seed), start)
+        final, *numbers = _sample_block(policy, environment, key)
+        size = min(BLOCKS[-1], count - start)
+        labels += decode_all(environment, jax.tree.map(lambda leaf, n=size: leaf[:n], final))
+        log_reward = jax.vmap(environment.log_reward)(final)
+        columns.append(np.stack([np.asarray(x, np.float64)[:size] for x in (log_reward, *numbers)]))
+    log_reward, log_p_f, log_p_b = np.concatenate(columns, axis=1)
+    return labels, log_reward, log_p_f, log_p_b
+
+
 @eqx.filter_jit
 def _sample_block(
     policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array
@@ -178,7 +196,7 @@ def complete_histories(
             jnp.asarray(enumeration.edge >= 0),
             jnp.asarray(enumeration.parent_masks),
         )
-    is_lifted = policy.p_b == "lifted"
+    is_lifted = policy.backward.reads_latent
     log_p_b = (
         np.zeros(len(enumeration.dag.edges))
         if is_lifted
@@ -230,7 +248,7 @@ def _evaluate(
         # Leaves without a batch axis (the step number) are shared by the block.
         parents = jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, parent_latents)
         latents = policy.network.advance(parents, observations)
-    outputs = policy.network.evaluate(latents, observations)
+    outputs = policy.network.read(latents, observations)
     log_p_b = policy.log_p_b(outputs, observations, parent_masks)
     return (
         latents,
@@ -242,7 +260,7 @@ def _evaluate(
 def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Floats:
     """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents."""
     heads = [v for _, v in enumeration.dag.edges]
-    if policy.p_b == "uniform":
+    if policy.backward.is_uniform:
         # In float64 whatever the network is in, so that its mass is 1 to float64's rounding.
         uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])
         return uniform
@@ -290,4 +308,4 @@ def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> T
 
 
 def _markov_log_p_f(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
-    return policy.log_p_f(policy.network.evaluate((), observations), masks)
+    return policy.log_p_f(policy.network.read((), observations), masks)

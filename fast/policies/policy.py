@@ -1,44 +1,33 @@
 """Policies: the laws and flows that a network's outputs stand for."""
 
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fast.dynamics.networks import AbstractNetwork, Perceptron, UniformNetwork
-
-BackwardKind = Literal["uniform", "learned", "lifted"]
-
-# An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
-MASKED = -1e9
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.markov import Uniform
+from fast.policies.backward import AbstractBackwardPolicy, UniformBackward, masked_log_softmax
 
 
 class Policy(eqx.Module):
     """A forward policy `p_F(. | s_t, W_t)`, a backward policy, and optionally a state flow.
 
-    The outputs of the network are the logits of the actions, then, for `p_b = "lifted"`, those of
-    the backward actions, then, if it has one, the log flow.
+    The outputs of the network are the logits of the actions, then what the backward policy reads of
+    them, then, if there is one, the log flow.
 
     Attributes:
         network: the function of `(s_t, W_t)`.
-        backward_head: the logits of `p_B(. | s)` from the features of `s`, for `p_b = "learned"`.
+        backward: `p_B`.
         actions: the number of actions.
-        parents: the number of backward actions.
-        p_b: "uniform" over the parents; "learned", a function of the state alone, so that
-            `sum over tau of p_B(tau | x) = 1`; or "lifted", which reads `W_t` as well: soft-maxed
-            over the unlifted parents, its mass differs from 1 (reported by `pdai audit`), and the
-            balanced sampler then draws `x` in proportion to `R(x)` times that mass.
         has_flow: whether the last output is `log F(s_t, W_t)`.
     """
 
-    network: AbstractNetwork[Any]
-    backward_head: Perceptron | None
+    network: AbstractDynamics[Any]
+    backward: AbstractBackwardPolicy
     actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
-    p_b: BackwardKind = eqx.field(static=True)
-    has_flow: bool = eqx.field(static=True)
+    has_flow: bool = eqx.field(static=True, default=False)
 
     @property
     def is_markovian(self) -> bool:
@@ -60,34 +49,35 @@ class Policy(eqx.Module):
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
-            outputs: at the state that is left backwards; read for `p_b = "lifted"` only.
-            observation: its features; read for `p_b = "learned"` only.
+            outputs: all of the network's, at the state that is left backwards; read only by a
+                backward policy that reads the latent.
+            observation: its features.
             mask: its legal backward actions.
         """
-        if self.p_b == "uniform":
-            return jnp.where(mask, -jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1)), MASKED)
-        if self.p_b == "learned":
-            assert self.backward_head is not None
-            return masked_log_softmax(self.backward_head(observation), mask)
-        assert outputs is not None
-        return masked_log_softmax(outputs[..., self.actions : self.actions + self.parents], mask)
+        if outputs is not None:
+            outputs = outputs[..., self.actions : self.actions + self.backward.outputs]
+        return self.backward.log_p_b(outputs, observation, mask)
 
     def log_flow(self, outputs: Float[Array, "*batch outputs"]) -> Float[Array, "*batch"]:
         """`log F(s_t, W_t)`, in nats."""
         return outputs[..., -1]
 
 
-def masked_log_softmax(
-    logits: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
-) -> Float[Array, "*batch n"]:
-    """The log of the soft-max over what the mask allows."""
-    return jax.nn.log_softmax(jnp.where(mask, logits, MASKED))
+class Sampler(eqx.Module):
+    """What training learns.
+
+    Attributes:
+        policy: the policy.
+        log_z: `log Z` in nats, of losses that learn it; else 0.
+    """
+
+    policy: Policy
+    log_z: Float[Array, ""]
 
 
 def uniform_policy(policy: Policy) -> Policy:
     """The policy before any learning: uniform among the legal actions, and the legal parents."""
-    network = UniformNetwork(policy.actions)
-    return Policy(network, None, policy.actions, policy.parents, "uniform", has_flow=False)
+    return Policy(Uniform(policy.actions), UniformBackward(), policy.actions)
 
 
 def count_parameters(policy: Policy) -> int:

@@ -6,12 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from fast.measure.enumeration import Enumeration, exact_policy
-from fast.measure.report import has_exact_law, target_law
-from fast.runs.frozen import arithmetic
-from fast.runs.job import load_run, unfinished
 from fast.measure.laws import exact_law
+from fast.measure.report import has_exact_law, target_law
 from fast.policies.policy import Policy
 from fast.runs.folder import load_config
+from fast.runs.frozen import arithmetic
+from fast.runs.job import load_run, unfinished
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal, mass
@@ -81,11 +81,11 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
             trajectories to sum.
     """
     config = load_config(folder)
-    number = 0 if seed is None else seed - config.seed
-    if not 0 <= number < config.seeds:
+    number = 0 if seed is None else seed - config.run.seed
+    if not 0 <= number < config.run.seeds:
         raise InputError(
-            f"seed is {seed}, but the run {str(folder)!r} has the seeds {config.seed} to "
-            f"{config.seed + config.seeds - 1}"
+            f"seed is {seed}, but the run {str(folder)!r} has the seeds {config.run.seed} to "
+            f"{config.run.seed + config.run.seeds - 1}"
         )
     with arithmetic(config):
         setup, state, _ = load_run(folder)
@@ -127,7 +127,7 @@ def _audit(policy: Policy, enumeration: Enumeration | None, name: str) -> Audit:
         p_exact = marginal(exact)
         tv = total_variation(p_exact, normalize(enumeration.rewards))
         total = sum(p_exact, start=Fraction(0))
-        if policy.p_b == "uniform":
+        if policy.backward.is_uniform:
             masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
             backward = (min(masses), max(masses))
         kind = "exact rationals"

@@ -10,7 +10,7 @@ import equinox as eqx
 
 from fast.runs.files import replace_file
 from fast.runs.records import rewind_metrics
-from fast.tasks import FORMAT
+from fast.training.compose import FORMAT
 from reference.errors import InputError
 
 

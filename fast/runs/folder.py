@@ -1,19 +1,20 @@
 """Run folders: what is in them, and how one begins.
 
 config.json      what was asked for
-meta.json        versions, device, commit, seeds, parameter count, checksum of tables
+meta.json        versions, device, commit, seeds, parameter count, checksums of tables and own parts
 metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
 plot.png         both, and the curves of training
-given/           copies of the samplers that the run was given: a folder depends on no other
+frozen/          copies of the samplers that the run asks: a folder depends on no other
 """
 
+import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
@@ -21,10 +22,20 @@ from typing import Any
 
 import jax
 
-from fast.training.config import TrainConfig
+from fast.dynamics.options import DYNAMICS
 from fast.runs.files import new_folder, replace_file
 from fast.runs.records import read_json, write_json
-from fast.tasks import from_json, to_json
+from fast.tasks.options import build
+from fast.training.compose import (
+    CHOICES,
+    from_json,
+    option_names,
+    own_parts,
+    source_of,
+    to_flat,
+    to_json,
+)
+from fast.training.config import TrainConfig
 from reference.errors import InputError
 
 # What of a run makes its sampler.
@@ -42,23 +53,32 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
         tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
-        InputError: if it exists already: nothing is overwritten; or if a given run is not finished.
+        InputError: if it exists already: nothing is overwritten; or if a frozen run is not
+            finished.
     """
-    for path in config.given:
+    for path in config.factors.frozen:
         if not (path / "report.json").is_file():
             raise InputError(
-                f"the given run {str(path)!r} is not finished: continue it with `pdai train "
+                f"the frozen run {str(path)!r} is not finished: continue it with `pdai train "
                 f"--resume {path}`"
             )
-    copies = tuple(Path("given", str(number)) for number in range(len(config.given)))
+    copies = tuple(Path("frozen", str(number)) for number in range(len(config.factors.frozen)))
     copied = {
         copy / name: path / name
-        for path, copy in zip(config.given, copies, strict=True)
+        for path, copy in zip(config.factors.frozen, copies, strict=True)
         for name in SAMPLER
     }
-    seeds = range(config.seed, config.seed + config.seeds)
-    plain = to_json(replace(config, given=copies))
-    return make_folder(config.folder(), plain, seeds, parameters, "train", copied, tables)
+    seeds = range(config.run.seed, config.run.seed + config.run.seeds)
+    plain = to_json(_with_frozen(config, copies))
+    return make_folder(
+        config.folder(),
+        plain,
+        seeds,
+        parameters,
+        "train",
+        copied,
+        {"tables": tables, "own": digests_of(config)},
+    )
 
 
 def make_folder(
@@ -68,7 +88,7 @@ def make_folder(
     parameters: int,
     command: str,
     copied: Mapping[Path, Path] = MappingProxyType({}),
-    tables: str | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """Makes a run folder.
 
@@ -79,7 +99,7 @@ def make_folder(
         parameters: how many numbers are trained.
         command: the command of `pdai` that continues such a run with `--resume`.
         copied: files to be copied: where to, within the folder, and where from.
-        tables: the checksum of a problem that is enumerated into tables.
+        more: what else is recorded in meta.json.
 
     Raises:
         InputError: if it exists already: nothing is overwritten.
@@ -91,7 +111,7 @@ def make_folder(
         "commit": _commit(),
         "parameters": parameters,
         "seeds": list(seeds),
-        "tables": tables,
+        **more,
     }
     with new_folder(folder, command) as partial:
         for target, source in copied.items():
@@ -109,33 +129,85 @@ def load_config(folder: Path) -> TrainConfig:
         InputError: if this is not a run folder, or one of another version.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    return replace(config, given=tuple(folder / path for path in config.given), out=folder)
+    placed = replace(config, run=replace(config.run, out=folder))
+    return _with_frozen(placed, tuple(folder / path for path in config.factors.frozen))
+
+
+def is_markovian(folder: Path) -> bool:
+    """Whether the network of a run sees the state alone, without importing what is its user's own.
+
+    To look at somebody's run must not run their code: a network of one's own counts as
+    path-dependent here.
+
+    Raises:
+        InputError: if this is not a run folder, or one of another version.
+    """
+    data = read_json(folder / "config.json")
+    if not any(":" in str(data.get(part, "")) for part in CHOICES):
+        return load_config(folder).dynamics.is_markovian
+    kind = DYNAMICS.get(str(data.get("dynamics")))
+    if kind is None:
+        return False
+    options = {name: data[name] for name in option_names(kind) if name in data}
+    return build(kind, options, str(folder / "config.json")).is_markovian
+
+
+def _with_frozen(config: TrainConfig, folders: tuple[Path, ...]) -> TrainConfig:
+    return replace(config, factors=replace(config.factors, frozen=folders))
 
 
 def check_same_run(folder: Path, config: TrainConfig) -> None:
-    """Checks that a run folder is of this configuration, and given the very same samplers.
+    """Checks that a run folder is of this configuration, and asks the very same samplers.
 
     Raises:
         InputError: if it is not.
     """
     found = load_config(folder)
-    for field in fields(config):
-        ours, theirs = getattr(config, field.name), getattr(found, field.name)
-        if field.name not in ("given", "out") and ours != theirs:
+    ours, theirs = to_flat(config), to_flat(found)
+    for name in [*ours, *(theirs.keys() - ours.keys())]:
+        if name not in ("frozen", "out") and ours.get(name) != theirs.get(name):
             raise InputError(
-                f"the run in {str(folder)!r} has {field.name} = {theirs}, but {ours} is asked for: "
-                "it is another run; move it away, or choose another folder with --out"
+                f"the run in {str(folder)!r} has {name} = {theirs.get(name)}, but {ours.get(name)} "
+                "is asked for: it is another run; move it away, or choose another folder with --out"
             )
-    same = len(config.given) == len(found.given) and all(
+    pairs = list(zip(config.factors.frozen, found.factors.frozen, strict=False))
+    same = len(config.factors.frozen) == len(found.factors.frozen) and all(
         (path / name).read_bytes() == (copy / name).read_bytes()
-        for path, copy in zip(config.given, found.given, strict=True)
+        for path, copy in pairs
         for name in SAMPLER
     )
     if not same:
         raise InputError(
-            f"the run in {str(folder)!r} was given other samplers than "
-            f"{[str(path) for path in config.given]}: they were trained again since; move it away"
+            f"the run in {str(folder)!r} asks other samplers than "
+            f"{[str(path) for path in config.factors.frozen]}: they were trained again since; move "
+            "it away"
         )
+
+
+def digests_of(config: TrainConfig) -> dict[str, dict[str, str]]:
+    """Name and checksum of the source of every part that is the user's own."""
+    return {
+        part: {
+            "name": config.name_of(part),
+            "sha256": hashlib.sha256((source_of(own) or "").encode()).hexdigest(),
+        }
+        for part, own in own_parts(config).items()
+    }
+
+
+def check_own_parts(folder: Path, config: TrainConfig) -> None:
+    """Checks that the parts of the user's own are, to the letter, what a run began with.
+
+    Raises:
+        InputError: if the source of one has changed.
+    """
+    before = read_json(folder / "meta.json").get("own") or {}
+    for part, found in digests_of(config).items():
+        if part in before and before[part] != found:
+            raise InputError(
+                f"the run {str(folder)!r} began with another source of {part} {found['name']}: "
+                "bring it back to go on, or train again"
+            )
 
 
 def _versions() -> dict[str, str]:

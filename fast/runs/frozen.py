@@ -10,36 +10,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.runs.checkpoints import load_checkpoint
-from fast.training.config import TrainConfig
-from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
-from fast.training.step import Given
+from fast.environments import AbstractEnvironment, TabularEnvironment
 from fast.policies.policy import Policy
-from fast.runs.records import read_json
+from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import load_config
-from fast.tasks import CustomConfig
+from fast.runs.records import read_json
+from fast.training.config import TrainConfig
+from fast.training.state import FrozenSamplers
 from fast.training.trainer import make_trainer
 from reference.errors import InputError
 
 
 def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
     """The precision that a run computes in, its checkpoints included."""
-    double = {"float32": False, "float64": True}[config.precision]
+    double = {"float32": False, "float64": True}[config.run.precision]
     return jax.enable_x64(double)  # type: ignore[no-any-return]
-
-
-def build_environment(config: TrainConfig, problem: Any) -> AbstractEnvironment[Any]:
-    """A problem as array code, with the features that a configuration asks for."""
-    if isinstance(config, CustomConfig):
-        features = getattr(problem, "features", None)
-        if features is not None and not callable(features):
-            raise InputError(
-                f"{type(problem).__name__}: features is {features!r}, but must be a method "
-                "features(state) that gives equally many numbers for each state: rename it, or "
-                "make it one"
-            )
-        return TabularEnvironment.from_problem(problem, features, config.max_states)
-    return make_environment(problem, config.encoding)
 
 
 def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
@@ -63,54 +48,57 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
         )
 
 
-def load_given(config: TrainConfig) -> tuple[Given, tuple[int, ...]]:
-    """The samplers that a run is given, in its own precision, and the factors that they leave over.
+def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
+    """The samplers that a run asks, in its own precision, and the factors that they leave over.
 
     Raises:
         InputError: if they do not sample factors of the run's problem, each at most once; if they
             leave factors over and are more than one; or if one is damaged or not finite.
     """
-    configs = [load_config(path) for path in config.given]
+    configs = [load_config(path) for path in config.factors.frozen]
     rest = factors_left(config, configs)
-    policies = tuple(load_policy(*pair) for pair in zip(config.given, configs, strict=True))
-    if config.warm:
+    policies = tuple(
+        load_policy(*pair) for pair in zip(config.factors.frozen, configs, strict=True)
+    )
+    if config.factors.warm:
         _check_shape(config, policies[0])
-    environments = tuple(build_environment(other, other.restricted()) for other in configs)
-    return Given(policies, environments, bool(rest)), rest
+    environments = tuple(environment_of(other) for other in configs)
+    return FrozenSamplers(policies, environments, bool(rest)), rest
 
 
-def factors_left(config: TrainConfig, given: Sequence[TrainConfig]) -> tuple[int, ...]:
-    """The factors of a run's target that no given run is for: their reward is what training sees.
+def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
+    """The factors of a run's target that no frozen run is for: their reward is what training sees.
 
     Args:
         config: of the run.
-        given: of the runs in `config.given`.
+        frozen: of the runs in `config.factors.frozen`.
 
     Raises:
-        InputError: if the given runs are not on factors of this target, each at most once.
+        InputError: if the frozen runs are not on factors of this target, each at most once.
     """
-    names = [str(path) for path in config.given]
-    for name, other in zip(names, given, strict=True):
+    names = [str(path) for path in config.factors.frozen]
+    for name, other in zip(names, frozen, strict=True):
         _check_same_problem(config, name, other)
     seen: dict[int, str] = {}
-    for name, other in zip(names, given, strict=True):
-        for factor in other.covered:
+    for name, other in zip(names, frozen, strict=True):
+        for factor in other.factors.covered:
             if factor in seen:
                 raise InputError(
-                    f"factor {factor} is in the given runs {seen[factor]!r} and {name!r}: data "
+                    f"factor {factor} is in the frozen runs {seen[factor]!r} and {name!r}: data "
                     "that is seen twice counts twice; give each factor once"
                 )
-            if factor not in config.covered:
+            if factor not in config.factors.covered:
                 raise InputError(
-                    f"the given run {name!r} has factor {factor}, but the target of this run is "
-                    f"made of {list(config.covered)}: leave the run out, or add to --factors"
+                    f"the frozen run {name!r} has factor {factor}, but the target of this run is "
+                    f"made of {list(config.factors.covered)}: leave the run out, or add to "
+                    "--factors"
                 )
             seen[factor] = name
-    rest = tuple(factor for factor in config.covered if factor not in seen)
-    if rest and len(given) > 1:
+    rest = tuple(factor for factor in config.factors.covered if factor not in seen)
+    if rest and len(frozen) > 1:
         raise InputError(
-            f"{len(given)} given runs leave the factors {list(rest)} over: a step of a stream has "
-            "one previous sampler; combine the given runs first, or train on those factors"
+            f"{len(frozen)} frozen runs leave the factors {list(rest)} over: a step of a stream "
+            "has one previous sampler; combine the frozen runs first, or train on those factors"
         )
     return rest
 
@@ -121,9 +109,9 @@ def load_policy(folder: Path, config: TrainConfig) -> Policy:
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
-    alone = dataclasses.replace(config, given=(), warm=False)
+    alone = _alone(config)
     with arithmetic(config):
-        environment = build_environment(config, config.restricted())
+        environment = environment_of(config)
         check_tables(folder, environment)
         template = jax.eval_shape(make_trainer(alone, environment).init)
         state, _ = load_checkpoint(folder, template)
@@ -140,33 +128,46 @@ def load_policy(folder: Path, config: TrainConfig) -> Policy:
     return policy
 
 
+def _alone(config: TrainConfig) -> TrainConfig:
+    """The same without the samplers that it was given."""
+    factors = dataclasses.replace(config.factors, frozen=(), warm=False)
+    return dataclasses.replace(config, factors=factors)
+
+
+def environment_of(config: TrainConfig) -> AbstractEnvironment[Any]:
+    """The problem of a configuration, with the reward of its whole target, as array code."""
+    return config.task.make_environment(config.restricted(), config.run.max_states)
+
+
 def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> None:
-    of_all = {field.name for field in dataclasses.fields(TrainConfig)}
-    own = [field.name for field in dataclasses.fields(config) if field.name not in of_all]
-    if other.problem_name != config.problem_name:
+    if other.task.name != config.task.name:
         raise InputError(
-            f"the given run {name!r} is on {other.problem_name}, and this one on "
-            f"{config.problem_name}: samplers are combined over one set of terminal states"
+            f"the frozen run {name!r} is on {other.task.name}, and this one on "
+            f"{config.task.name}: samplers are combined over one set of terminal states"
         )
-    for field in (*own, "parts", "seeds"):
-        ours, theirs = getattr(config, field), getattr(other, field)
-        if ours != theirs:
+    ours, theirs = (
+        {**vars(which.task), "parts": which.factors.parts, "seeds": which.run.seeds}
+        for which in (config, other)
+    )
+    for field, value in ours.items():
+        if theirs[field] != value:
             raise InputError(
-                f"the given run {name!r} has {field} = {theirs}, and this run {ours}: combine runs "
-                "on factors of one problem, over the same terminal states, and with equally many "
-                "seeds"
+                f"the frozen run {name!r} has {field} = {theirs[field]}, and this run {value}: "
+                "combine runs on factors of one problem, over the same terminal states, and with "
+                "equally many seeds"
             )
 
 
 def _check_shape(config: TrainConfig, policy: Policy) -> None:
-    alone = dataclasses.replace(config, given=(), warm=False)
-    trainer = make_trainer(alone, build_environment(config, config.restricted()))
+    alone = _alone(config)
+    trainer = make_trainer(alone, environment_of(config))
     expected = jax.eval_shape(trainer.init).sampler.policy
     found = jax.eval_shape(lambda: policy)
     shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(tree)] for tree in (expected, found)]
     structures = [jax.tree.structure(tree) for tree in (expected, found)]
     if structures[0] != structures[1] or shapes[0] != shapes[1]:  # type: ignore[operator]
         raise InputError(
-            f"warm, but the network of the given run {str(config.given[0])!r} has another shape or "
-            "other options than this run's: use --no-warm, or the same --dynamics and sizes"
+            f"warm, but the network of the frozen run {str(config.factors.frozen[0])!r} has "
+            "another shape or other options than this run's: use --no-warm, or the same "
+            "--dynamics and sizes"
         )

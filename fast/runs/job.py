@@ -1,30 +1,29 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 
-from fast.runs.checkpoints import last_state, load_checkpoint
-from fast.training.config import TrainConfig
 from fast.measure.estimates import forward_paths
-from fast.measure.report import Report
-from fast.runs.files import alone_in
-from fast.runs.frozen import arithmetic, check_tables, tables_digest
 from fast.measure.laws import sample_terminals
-from fast.runs.loop import CHUNK, advance_to_end
+from fast.measure.report import Report
+from fast.policies.policy import count_parameters
+from fast.runs.checkpoints import last_state, load_checkpoint
+from fast.runs.display import PLAIN, Display
+from fast.runs.files import alone_in
+from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
+from fast.runs.frozen import arithmetic, check_tables, tables_digest
+from fast.runs.loop import CHUNK, Schedule, advance_to_end
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.meter import Meter, Probe
-from fast.training.step import TrainState
-from fast.training.options import check_seeds
-from fast.runs.display import PLAIN, Display
-from fast.policies.policy import count_parameters
 from fast.runs.records import read_json, save_law, write_json
 from fast.runs.setup import Setup, set_up
-from fast.runs.folder import check_same_run, create_run, load_config
+from fast.tasks.options import check_seeds
+from fast.training.config import TrainConfig
+from fast.training.state import TrainState
 from reference.errors import InputError
 
 
@@ -43,7 +42,7 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
 
 def unfinished(setup: Setup, state: TrainState) -> str:
     """At which step a run stands, if that is not its last; else ""."""
-    step, steps = int(state.step[0]), setup.config.steps
+    step, steps = int(state.step[0]), setup.config.optimiser.steps
     return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 
 
@@ -87,19 +86,18 @@ def resume(
     with alone_in(folder):
         if (folder / "report.json").is_file():
             raise InputError(
-                f"the run {str(folder)!r} is finished ({config.steps:,} steps): look at it with "
-                f"`pdai audit {folder}`, or train another with --steps and --out"
+                f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look at "
+                f"it with `pdai audit {folder}`, or train another with --steps and --out"
             )
         check_devices(config)
         with arithmetic(config):
             setup = set_up(config)
             check_tables(folder, setup.environment)
+            check_own_parts(folder, config)
             return folder, _continue(folder, setup, probe, display)
 
 
-def complete(
-    config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN
-) -> Report:
+def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
     """Brings the run of a configuration to its end, wherever it stands, and reads its report.
 
     To do it again is to do nothing: a task of this kind can be given to another worker at any time.
@@ -172,7 +170,7 @@ def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
 
 
 def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display) -> Report:
-    meter = Meter(setup)
+    meter, config = Meter(setup), setup.config
 
     def measure(state: TrainState, step: int) -> dict[str, Any]:
         found = {} if probe is None else {"probe": probe(setup, state, step)}
@@ -182,7 +180,12 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     state, seconds = last_state(folder, setup.initial)
     state, seconds = advance_to_end(
         folder,
-        setup.config,
+        Schedule(
+            config.optimiser.steps,
+            config.run.seed,
+            config.run.evaluations,
+            config.run.checkpoint_every,
+        ),
         setup.trainer.advance,
         state,
         seconds,
@@ -201,10 +204,10 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
 
 def _out_of_memory(setup: Setup, error: jax.errors.JaxRuntimeError) -> str | None:
     def needed(batch: int) -> int:
-        smaller = set_up(replace(setup.config, batch=batch))
+        smaller = set_up(setup.config.changed(batch=batch))
         return compiled_bytes(lambda state: smaller.trainer.advance(state, CHUNK), smaller.initial)
 
-    return out_of_memory(error, setup.config.batch, setup.config.devices, needed)
+    return out_of_memory(error, setup.config.sampling.batch, setup.config.run.devices, needed)
 
 
 def check_devices(config: TrainConfig) -> None:
@@ -214,10 +217,10 @@ def check_devices(config: TrainConfig) -> None:
         InputError: if it has fewer.
     """
     there = jax.devices()
-    if config.devices > len(there):
+    if config.run.devices > len(there):
         raise InputError(
-            f"devices is {config.devices}, but this machine has {len(there)} "
+            f"devices is {config.run.devices}, but this machine has {len(there)} "
             f"({there[0].device_kind}): use as many or fewer; on CPUs, "
-            f"XLA_FLAGS=--xla_force_host_platform_device_count={config.devices} makes one look "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={config.run.devices} makes one look "
             "like several"
         )

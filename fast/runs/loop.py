@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from fast.measure.enumeration import Floats
 from fast.runs.checkpoints import Stepped, save_checkpoint
-from fast.runs.interrupts import deferred_interrupts
 from fast.runs.display import PLAIN, Display
+from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from reference.errors import InputError
 
@@ -27,17 +27,20 @@ class DivergedError(InputError):
     """The loss stopped being a number."""
 
 
-class Options(Protocol):
-    """What of a configuration the loop reads."""
+class Schedule(NamedTuple):
+    """How far a run goes, and how often it is looked at and saved.
 
-    @property
-    def steps(self) -> int: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    @property
-    def evaluations(self) -> int: ...  # noqa: D102
-    @property
-    def checkpoint_every(self) -> int: ...  # noqa: D102
+    Attributes:
+        steps: of the whole run.
+        seed: its first.
+        evaluations: how often the distance to the target is measured.
+        checkpoint_every: steps between checkpoints, rounded up to hundreds.
+    """
+
+    steps: int
+    seed: int
+    evaluations: int
+    checkpoint_every: int
 
 
 class Info(Protocol):
@@ -51,7 +54,7 @@ class Info(Protocol):
 
 def advance_to_end(
     folder: Path,
-    config: Options,
+    schedule: Schedule,
     advance: Callable[[State, int], tuple[State, Info]],
     state: State,
     seconds: float,
@@ -65,7 +68,7 @@ def advance_to_end(
 
     Args:
         folder: the run folder.
-        config: how far, and how often to look.
+        schedule: how far, and how often to look.
         advance: does so many steps.
         state: where the run stands.
         seconds: training time until then.
@@ -83,8 +86,8 @@ def advance_to_end(
         InputError: if `explain` has an explanation.
         KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
     """
-    evaluate_every = _whole_chunks(config.steps / config.evaluations)
-    checkpoint_every = _whole_chunks(config.checkpoint_every)
+    evaluate_every = _whole_chunks(schedule.steps / schedule.evaluations)
+    checkpoint_every = _whole_chunks(schedule.checkpoint_every)
     seen = [record for record in read_metrics(folder) if "tv" in record]
     tv = _mean_tv(seen[-1]) if seen else None
 
@@ -96,15 +99,15 @@ def advance_to_end(
         return _mean_tv({"step": step, **found})
 
     with (
-        display.progress(str(folder), config.steps) as progress,
+        display.progress(str(folder), schedule.steps) as progress,
         deferred_interrupts() as interrupted,
     ):
         step = int(state.step[0])
         if step == 0:
             tv = look(state, step)
-        while step < config.steps:
+        while step < schedule.steps:
             started = time.perf_counter()
-            size = min(CHUNK, config.steps - step)
+            size = min(CHUNK, schedule.steps - step)
             try:
                 state, info = advance(state, size)
                 losses = np.asarray(info.loss, np.float64)
@@ -114,16 +117,16 @@ def advance_to_end(
                 kept = f"the last checkpoint is in {str(folder)!r}"
                 raise InputError(f"{explained}; {kept}") from error
             seconds += time.perf_counter() - started
-            check_finite(losses, config.seed, step, folder)
+            check_finite(losses, schedule.seed, step, folder)
             step += size
             loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
             record = {"step": step, "loss": loss.tolist(), "log_z": log_z.tolist()}
             append_metrics(folder, {**record, "seconds": seconds})
-            if step % evaluate_every == 0 or step == config.steps:
+            if step % evaluate_every == 0 or step == schedule.steps:
                 tv = look(state, step)
             # Asked once: whoever stops has saved before.
             stopping = interrupted()
-            if step % checkpoint_every == 0 or step == config.steps or stopping:
+            if step % checkpoint_every == 0 or step == schedule.steps or stopping:
                 save_checkpoint(folder, state, seconds)
             progress.update(step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=tv)
             if stopping:

@@ -8,8 +8,9 @@ import numpy as np
 from fast.measure.enumeration import Floats
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.report import Report, enumerated_report, law_of, target_law
-from fast.training.step import TrainState
+from fast.policies.policy import Sampler
 from fast.runs.setup import Setup
+from fast.training.state import TrainState
 from reference.metrics import total_variation
 
 # What else is recorded at each evaluation: plain data, made of a run's objects, its state and step.
@@ -25,7 +26,7 @@ class Meter:
         self._exact = None
         if setup.closed_form is not None:
             self._exact = exact_terminals(
-                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.seed
+                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.run.seed
             )
 
     def now(self, state: TrainState, step: int) -> list[float] | None:
@@ -47,22 +48,19 @@ class Meter:
         """The report; learned and target probabilities, of all terminals or of the FCS states."""
         config, environment = self._setup.config, self._setup.environment
         policies = self._setup.policies(state)
-        log_z = None
-        if config.loss == "tb":
-            log_z = [float(x) for x in state.sampler.log_z]
-        elif config.has_flow:
-            start = environment.observe(environment.initial())
-            log_z = [
-                float(p.log_flow(p.network.evaluate(p.network.initial(), start))) for p in policies
-            ]
+        found = [
+            config.loss.learned_log_z(Sampler(policy, log_z), environment)
+            for policy, log_z in zip(policies, state.sampler.log_z, strict=True)
+        ]
+        log_z = [float(value) for value in found if value is not None] or None
         if self._setup.enumeration is None:
             return estimated_report(
                 policies,
                 log_z,
                 environment,
                 self._setup.closed_form,
-                config.seed,
-                config.law_samples,
+                config.run.seed,
+                config.run.law_samples,
             )
         assert self._target is not None
         laws = [
@@ -71,12 +69,12 @@ class Meter:
                 environment,
                 self._setup.enumeration,
                 final=True,
-                seed=config.seed + i,
-                samples=config.law_samples,
+                seed=config.run.seed + i,
+                samples=config.run.law_samples,
             )
             for i, policy in enumerate(policies)
         ]
         report = enumerated_report(
-            policies, log_z, environment, self._setup.enumeration, laws, config.seed
+            policies, log_z, environment, self._setup.enumeration, laws, config.run.seed
         )
         return report, np.stack([law.probabilities for law in laws]), self._target

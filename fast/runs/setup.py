@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import jax
 
-from fast.measure.enumeration import Enumeration, enumerate_environment
-from fast.training.config import TrainConfig
 from fast.environments import AbstractEnvironment
-from fast.runs.frozen import build_environment, load_given
-from fast.training.step import NONE_GIVEN, TrainState
+from fast.measure.enumeration import Enumeration, enumerate_environment
 from fast.policies.policy import Policy
+from fast.runs.frozen import load_frozen
+from fast.training.config import TrainConfig
+from fast.training.state import NO_SAMPLERS, TrainState
 from fast.training.trainer import Trainer, make_trainer
-from reference.errors import InputError
+from reference.errors import InputError, TooLargeError
 from reference.problems import ClosedForm, closed_form
 
 
@@ -39,7 +39,7 @@ class Setup(NamedTuple):
         """The policy of each seed."""
         return [
             jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
-            for i in range(self.config.seeds)
+            for i in range(self.config.run.seeds)
         ]
 
 
@@ -48,26 +48,42 @@ def set_up(config: TrainConfig) -> Setup:
 
     Raises:
         InputError: if a lifted `p_B` is asked for on a problem that is not enumerated, or the
-            given runs are not on factors of this one.
+            frozen runs are not on factors of this one.
     """
     problem = config.restricted()
-    environment = build_environment(config, problem)
+    environment = config.task.make_environment(problem, config.run.max_states)
     enumeration, form = None, None
-    if config.states() <= config.max_states:
-        enumeration = enumerate_environment(problem, environment, config.max_states)
-    elif config.p_b == "lifted":
+    states, most = config.task.states(), config.run.max_states
+    if problem is not None and states <= most:
+        enumeration = _enumerated(config, problem, environment)
+    if enumeration is None and config.p_b.reads_latent:
         raise InputError(
-            f"p_b lifted on {config.states():,} states: its mass bends the target, and can be "
+            f"p_b lifted on {states:,} states: its mass bends the target, and can be "
             "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
             "--max-states"
         )
-    else:
+    if enumeration is None:
         with contextlib.suppress(InputError):
             form = closed_form(problem)
-    given, trained_on = NONE_GIVEN, environment
-    if config.given:
-        given, rest = load_given(config)
+    frozen, trained_on = NO_SAMPLERS, environment
+    if config.factors.frozen:
+        frozen, rest = load_frozen(config)
         if rest:
-            trained_on = build_environment(config, config.restricted(rest))
-    trainer = make_trainer(config, trained_on, given)
+            trained_on = config.task.make_environment(config.restricted(rest), most)
+    trainer = make_trainer(config, trained_on, frozen)
     return Setup(config, environment, enumeration, form, trainer, trainer.init())
+
+
+def _enumerated(
+    config: TrainConfig, problem: Any, environment: AbstractEnvironment[Any]
+) -> Enumeration | None:
+    """The enumerated problem; None if only its environment can be had.
+
+    An environment of the user's own may be of a problem that is too large to enumerate.
+    """
+    try:
+        return enumerate_environment(problem, environment, config.run.max_states)
+    except TooLargeError:
+        if config.task.states():
+            raise
+        return None

@@ -1,15 +1,12 @@
 """The replay buffer: terminal states met in training, to draw trajectories backwards from."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fast.environments import AbstractEnvironment
-from reference.errors import InputError
-
-Replay = Literal["none", "uniform", "reward"]
 
 
 class Buffer(NamedTuple):
@@ -46,24 +43,18 @@ def add(buffer: Buffer, states: Any, log_rewards: Float[Array, " batch"]) -> Buf
     )
 
 
-def choose(buffer: Buffer, kind: Replay, draws: Float[Array, " batch"]) -> Any:
+def choose(buffer: Buffer, draws: Float[Array, " batch"], *, by_reward: bool) -> Any:
     """Terminal states from the buffer, which must not be empty: uniformly, or in proportion to `R`.
 
     Args:
         buffer: the buffer.
-        kind: "uniform" or "reward".
         draws: one number per state, uniform on [0, 1).
-
-    Raises:
-        InputError: if it is of no such kind.
+        by_reward: whether in proportion to the reward.
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
-    if kind == "uniform":
-        weights = filled.astype(buffer.log_rewards.dtype)
-    elif kind == "reward":
+    weights = filled.astype(buffer.log_rewards.dtype)
+    if by_reward:
         weights = jax.nn.softmax(jnp.where(filled, buffer.log_rewards, -jnp.inf))
-    else:
-        raise InputError(f"replay is {kind!r}, but to choose it must be 'uniform' or 'reward'")
     below = jnp.cumsum(weights)
     # The first place whose partial sum exceeds the draw; it is filled, as empty ones add nothing.
     place = jnp.searchsorted(below, draws * below[-1], side="right")

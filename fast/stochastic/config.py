@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from fast.stochastic.moments import covariance_factor, mean_vector
-from fast.training.combinations import IDLE as TRAIN_IDLE
-from fast.training.combinations import Idle, refuse_idle
-from fast.training.options import build, check_options, check_seeds
+from fast.tasks.options import build, check_options, check_seeds
+from fast.tasks.walks import LinesTask
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
 
@@ -18,19 +17,6 @@ FORMAT = 1
 
 LatentKind = Literal["gaussian", "deterministic"]
 GradientKind = Literal["fixed", "reparameterised"]
-
-# What only a random latent has. Not sigma: a deterministic one remembers as much of itself.
-IDLE = {
-    **dict.fromkeys(
-        ("components", "mu", "covariance"),
-        Idle(
-            "latent",
-            ("deterministic",),
-            "the latent has no law at either end; use --latent gaussian",
-        ),
-    ),
-    **{name: TRAIN_IDLE[name] for name in ("target_seed", "peaks")},
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +86,14 @@ class StochasticConfig(ABC):
         self._require("epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         self._require("epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
         check_seeds(self.seed, self.seeds)
-        refuse_idle(self, IDLE)
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        for name in ("components", "mu", "covariance"):
+            if not self.is_stochastic and getattr(self, name) != usual[name]:
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r} with latent deterministic, which does not "
+                    "read it: the latent has no law at either end; use --latent gaussian, or leave "
+                    f"{name} at {usual[name]!r}"
+                )
         if self.gradient == "reparameterised" and (self.epsilon or self.latent != "gaussian"):
             raise InputError(
                 f"gradient reparameterised with latent {self.latent} and epsilon {self.epsilon}: "
@@ -154,9 +147,10 @@ class StochasticLines(StochasticConfig):
 
     def problem(self) -> Lines:
         """The Lines problem."""
-        if self.target == "laplaces":
-            return Lines.laplaces(self.length, self.step, self.target_seed)
-        return Lines.sparse(self.length, self.step, self.peaks)
+        lines: Lines = LinesTask(
+            "one-hot", self.length, self.step, self.target, self.target_seed, self.peaks
+        ).make_problem()
+        return lines
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fast.runs.checkpoints import last_state
 from fast.runs.display import PLAIN, Display
 from fast.runs.files import alone_in
 from fast.runs.folder import make_folder
-from fast.runs.loop import CHUNK, advance_to_end
+from fast.runs.loop import CHUNK, Schedule, advance_to_end
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.records import read_json, write_json
 from fast.stochastic.config import StochasticConfig, from_json, to_json
@@ -142,7 +142,12 @@ def _continue(
     state, seconds = last_state(folder, initial)
     state, seconds = advance_to_end(
         folder,
-        setup.config,
+        Schedule(
+            setup.config.steps,
+            setup.config.seed,
+            setup.config.evaluations,
+            setup.config.checkpoint_every,
+        ),
         setup.trainer.advance,
         state,
         seconds,

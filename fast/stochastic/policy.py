@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from fast.dynamics.networks import Perceptron
+from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import masked_log_softmax
+from fast.policies.backward import masked_log_softmax
 from fast.stochastic.config import StochasticConfig
 from fast.stochastic.densities import Mixture
 from reference.errors import InputError

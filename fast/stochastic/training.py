@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.balance.losses import log_ratio, tb_residuals
 from fast.environments import AbstractEnvironment
-from fast.sampling.rollout import Exploration
+from fast.sampling.actions import Exploration
 from fast.stochastic.config import GradientKind, StochasticConfig
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, make_stochastic_policy
@@ -41,7 +41,8 @@ from fast.stochastic.trajectories import (
     sample_latent_trajectories,
     trace,
 )
-from fast.training.trainer import FIRST_BATCH, TrainInfo, make_optimizer
+from fast.training.optimiser import OptimiserOptions
+from fast.training.trainer import FIRST_BATCH, TrainInfo
 
 
 class StochasticSampler(eqx.Module):
@@ -101,7 +102,8 @@ def make_stochastic_trainer(
     config: StochasticConfig, environment: AbstractEnvironment[Any]
 ) -> StochasticTrainer:
     """The trainer of a configuration; several seeds are trained side by side."""
-    optimizer = make_optimizer(config)
+    options = OptimiserOptions(config.steps, config.learning_rate, config.schedule)
+    optimizer = options.make(config.log_z_learning_rate)
     seeds = jnp.arange(config.seed, config.seed + config.seeds)
     target = Normal.of(config.mu, config.covariance, config.latent_size)
 

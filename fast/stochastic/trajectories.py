@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.balance.steps import Steps
 from fast.environments import AbstractEnvironment
-from fast.sampling.rollout import ON_POLICY, Exploration, Trajectories, draw_action
+from fast.sampling.actions import ON_POLICY, Exploration, draw_action
+from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal, log_normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 
@@ -65,7 +66,6 @@ def sample_latent_trajectories(
     No gradient flows through the samples: `trace` gives the latents again as functions of the
     policy.
     """
-    each = jax.vmap
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
     every = jnp.ones(weights.shape, bool)
@@ -78,17 +78,17 @@ def sample_latent_trajectories(
     def move(carry: Any, draws: Any) -> tuple[Any, Any]:
         state, seen, latent, active = carry
         uniform, normal = draws
-        mask = each(environment.mask)(state)
+        mask = jax.vmap(environment.mask)(state)
         action = draw_action(policy.log_p_f(seen, latent, mask), mask, uniform, exploration)
-        following = each(environment.step)(state, action)
-        arrived = each(lambda s: features_of(environment, s))(following)
+        following = jax.vmap(environment.step)(state, action)
+        arrived = jax.vmap(lambda s: features_of(environment, s))(following)
         latent = jnp.where(active[:, None], _next(policy, arrived, latent, normal), latent)
-        still = active & ~each(environment.is_terminal)(following)
+        still = active & ~jax.vmap(environment.is_terminal)(following)
         return (following, arrived, latent, still), (following, action, active, latent)
 
     carry = (
         state,
-        each(lambda s: features_of(environment, s))(state),
+        jax.vmap(lambda s: features_of(environment, s))(state),
         latent,
         jnp.ones(batch, bool),
     )
@@ -98,7 +98,7 @@ def sample_latent_trajectories(
     states = jax.tree.map(
         lambda a, b: jnp.swapaxes(jnp.concatenate([a[None], b]), 0, 1), state, later
     )
-    base = Trajectories(states, actions.T, active.T, final, each(environment.log_reward)(final))
+    base = Trajectories(states, actions.T, active.T, final, jax.vmap(environment.log_reward)(final))
     latents = jnp.concatenate([latent[None], latents])
     return LatentTrajectories(
         lax.stop_gradient(base),
@@ -149,7 +149,7 @@ def evaluate(
         log xi(w_0) + sum over t < n of log p_{F,s} p_{F,w} - log R(x) N(w_n | mu, Lambda)
                     - sum over t < n of log p_B
 
-    (claims.md, E20; the printed loss pads trajectories to one length, which leaves it undefined.)
+    (the printed loss pads trajectories to one length, which leaves it undefined.)
     The density of `w_0` counts to the first step, that of `w_n` to the reward. For a deterministic
     latent there are no densities: the terms are those of the states.
 
@@ -160,14 +160,14 @@ def evaluate(
         trajectories: the states; their own latents are not read.
         latents: those to evaluate at, as sampled or as traced.
     """
-    base, each = trajectories.base, jax.vmap
+    base = trajectories.base
     seen = _features(environment, base)
     states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
     arrived = jax.tree.map(lambda leaf: leaf[:, 1:], base.states)
     before, after = latents[:, :-1], latents[:, 1:]
-    log_choice = policy.log_p_f(seen[:, :-1], before, each(each(environment.mask))(states))
+    log_choice = policy.log_p_f(seen[:, :-1], before, jax.vmap(jax.vmap(environment.mask))(states))
     log_p_f = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
-    parents = each(each(environment.parent_mask))(arrived).sum(-1)
+    parents = jax.vmap(jax.vmap(environment.parent_mask))(arrived).sum(-1)
     log_p_b = -jnp.log(parents.astype(log_p_f.dtype))
     log_reward = base.log_reward
     if policy.is_stochastic:
@@ -187,10 +187,10 @@ def log_choices(
     latents: Float[Array, "batch times d"],
 ) -> Float[Array, " batch"]:
     """The log probability of all that is discrete: the component of `xi`, and the actions."""
-    base, each = trajectories.base, jax.vmap
+    base = trajectories.base
     seen = _features(environment, base)[:, :-1]
     states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
-    log_choice = policy.log_p_f(seen, latents[:, :-1], each(each(environment.mask))(states))
+    log_choice = policy.log_p_f(seen, latents[:, :-1], jax.vmap(jax.vmap(environment.mask))(states))
     taken = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
     chosen = policy.start.log_weights()[trajectories.component]
     return chosen + jnp.sum(jnp.where(base.active, taken, 0.0), -1)

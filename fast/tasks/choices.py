@@ -3,13 +3,14 @@
 Imports no JAX, so that the command line answers at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from fast.tasks.sequences import words
-from fast.training.config import TrainConfig
-from fast.training.names import DynamicsName, LossName
+from fast.tasks.task import BuiltIn
 from reference.errors import InputError
 from reference.problems import EdgeAddition, Ising, Preference, RewardForm, Sets, dyadic
 
@@ -17,10 +18,11 @@ Order = Literal["fixed", "any"]
 
 
 @dataclass(frozen=True)
-class SetsConfig(TrainConfig):
+class SetsTask(BuiltIn):
     """Sets of K out of S items: log R = sum of utilities."""
 
-    problem_name: ClassVar[str] = "sets"
+    name: ClassVar[str] = "sets"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
 
     items: int = 64
     """S, the number of items."""
@@ -30,9 +32,8 @@ class SetsConfig(TrainConfig):
     """Whether R is the product of exp(u) or, as printed, their sum."""
     utility_seed: int = 0
     """Seed of the utilities u."""
-    loss: LossName = "log_variance"
 
-    def problem(self) -> Sets:
+    def make_problem(self) -> Sets:
         """The set problem."""
         return Sets.random(self.items, self.size, self.form, self.utility_seed)
 
@@ -42,10 +43,13 @@ class SetsConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class PreferenceConfig(TrainConfig):
+class PreferenceTask(BuiltIn):
     """Bayesian preference learning: integer weights w given comparisons of pairs."""
 
-    problem_name: ClassVar[str] = "preference"
+    name: ClassVar[str] = "preference"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"loss": "log_variance", "learning_rate": 3e-3}
+    )
 
     comparisons: int = 50
     """Number of comparisons; the paper has 50, 100 and 150."""
@@ -57,10 +61,8 @@ class PreferenceConfig(TrainConfig):
     """Choose the weights one after the other (a tree), or in any order."""
     data_seed: int = 0
     """Seed of the comparisons."""
-    loss: LossName = "log_variance"
-    learning_rate: float = 3e-3
 
-    def problem(self) -> Preference:
+    def make_problem(self) -> Preference:
         """The posterior."""
         return Preference.random(
             self.comparisons, self.dimension, self.bound, self.order, self.data_seed
@@ -75,10 +77,10 @@ class PreferenceConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class IsingConfig(TrainConfig):
+class IsingTask(BuiltIn):
     """The Ising model with couplings of rank one, spin by spin."""
 
-    problem_name: ClassVar[str] = "ising"
+    name: ClassVar[str] = "ising"
 
     spins: int = 36
     """d; the paper has 36 and 64."""
@@ -87,7 +89,7 @@ class IsingConfig(TrainConfig):
     model_seed: int = 0
     """Seed of couplings and fields."""
 
-    def problem(self) -> Ising:
+    def make_problem(self) -> Ising:
         """The model."""
         return Ising.random(self.spins, self.order, self.model_seed)
 
@@ -97,20 +99,21 @@ class IsingConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class GraphsConfig(TrainConfig):
+class GraphsTask(BuiltIn):
     """Edge addition to small graphs that no Markovian graph network tells apart."""
 
-    problem_name: ClassVar[str] = "graphs"
+    name: ClassVar[str] = "graphs"
+    has_graphs: ClassVar[bool] = True
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"dynamics": "temporal-gcn", "parameters": 2_000, "steps": 2_000}
+    )
 
     instance: Literal["matching", "paths", "marked", "mirrored", "paper"] = "paper"
     """Which instance."""
     alpha: float = 0.7
     """The target probability of the first terminal graph."""
-    dynamics: DynamicsName = "temporal-gcn"
-    parameters: int = 2_000
-    steps: int = 2_000
 
-    def problem(self) -> EdgeAddition:
+    def make_problem(self) -> EdgeAddition:
         """The instance."""
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha}, but must lie strictly between 0 and 1")
@@ -119,5 +122,5 @@ class GraphsConfig(TrainConfig):
 
     def states(self) -> int:
         """Listed graphs."""
-        problem = self.problem()
+        problem = self.make_problem()
         return len(problem.inner) + len(problem.terminals)

@@ -1,41 +1,76 @@
-"""The task that is a problem of the user's own.
+"""The task that is a problem, or an environment, of the user's own.
 
-Imports no JAX, so that the command line answers at once.
+Imports no JAX before an environment is made, so that the command line answers at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fast.training.config import TrainConfig
+from fast.tasks.task import Task
+from reference.errors import InputError
 from reference.loading import load_problem
+
+if TYPE_CHECKING:
+    from fast.environments import AbstractEnvironment
 
 
 @dataclass(frozen=True)
-class CustomConfig(TrainConfig):
+class CustomTask(Task):
     """Your own problem: any class with initial, children(state) and reward(terminal).
 
     It is enumerated. Networks see the number of a state, one-hot, or what the problem's method
-    features(state) gives, if it has one: equally many numbers for each state.
+    features(state) gives, if it has one: equally many numbers for each state. With an environment
+    of your own, the problem is what it is checked against, if it can be enumerated, and may be left
+    out.
     """
 
-    problem_name: ClassVar[str] = "custom"
+    name: ClassVar[str] = "custom"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"parameters": 0})
 
-    name: str = "reference.problems:Grid.minimal"
-    """MODULE:NAME of it; a class or function is called without arguments."""
+    problem: str = ""
+    """MODULE:NAME of the problem; a class or function is called without arguments."""
+    environment: str = ""
+    """MODULE:NAME of an environment of your own: an instance, or a class with from_problem."""
 
-    def _check_problem(self) -> None:
-        # Not imported before it is needed: to look at somebody's run must not run their code.
-        pass
+    def check(self) -> None:
+        """Nothing, as neither is imported: to look at somebody's run must not run their code."""
 
-    def problem(self) -> Any:
-        """The problem, imported."""
-        return load_problem(self.name)
+    def make_problem(self) -> Any:
+        """The problem, imported; None if there is an environment alone.
+
+        Raises:
+            InputError: if neither is named.
+        """
+        if not (self.problem or self.environment):
+            raise InputError(
+                "custom has no problem: name yours, as --problem my_module:MyProblem, or "
+                "--environment my_module:MyEnvironment"
+            )
+        return load_problem(self.problem) if self.problem else None
 
     def states(self) -> int:
         """Not known before enumeration, which a problem of this kind needs anyway."""
         return 0
 
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+        """The user's environment, or tables of the enumerated problem."""
+        from fast.environments import TabularEnvironment, load_environment
+
+        if self.environment:
+            return load_environment(self.environment, problem)
+        features = getattr(problem, "features", None)
+        if features is not None and not callable(features):
+            raise InputError(
+                f"{type(problem).__name__}: features is {features!r}, but must be a method "
+                "features(state) that gives equally many numbers for each state: rename it, or "
+                "make it one"
+            )
+        return TabularEnvironment.from_problem(problem, features, max_states)
+
     @property
     def short_name(self) -> str:
-        """The name of the problem."""
-        return self.name.rpartition(":")[2].lower().replace(".", "-")
+        """The name of the problem, or of the environment."""
+        spec = self.problem or self.environment
+        return spec.rpartition(":")[2].lower().replace(".", "-")

@@ -3,12 +3,13 @@
 Imports no JAX, so that the command line answers at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-from fast.training.config import TrainConfig
-from fast.training.names import LossName
+from fast.tasks.task import BuiltIn
 from reference.problems import (
     BitSequences,
     Build,
@@ -24,22 +25,26 @@ def words(letters: int, length: int) -> int:
 
 
 @dataclass(frozen=True)
-class Six6Config(TrainConfig):
+class Six6Task(BuiltIn):
     """DNA 8-mers that bind the transcription factor SIX6 (65,536 measured sequences)."""
 
-    problem_name: ClassVar[str] = "six6"
+    name: ClassVar[str] = "six6"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "loss": "log_variance",
+            "steps": 20_000,
+            "learning_rate": 3e-3,
+            "skip": True,
+            "epsilon": 0.0,
+        }
+    )
 
     build: Build = "prepend-append"
     """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
     exponent: int = 3
     """The reward is max(10 y^exponent, 1/1000), y the score scaled to [0, 1]."""
-    loss: LossName = "log_variance"
-    steps: int = 20_000
-    learning_rate: float = 3e-3
-    skip: bool = True
-    epsilon: float = 0.0
 
-    def problem(self) -> TableSequences:
+    def make_problem(self) -> TableSequences:
         """The SIX6 table as a problem."""
         return TableSequences.six6(self.build, self.exponent)
 
@@ -49,10 +54,13 @@ class Six6Config(TrainConfig):
 
 
 @dataclass(frozen=True)
-class Pho4Config(TrainConfig):
+class Pho4Task(BuiltIn):
     """DNA 10-mers that bind PHO4; the table of free energies is yours to bring."""
 
-    problem_name: ClassVar[str] = "pho4"
+    name: ClassVar[str] = "pho4"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"loss": "log_variance", "learning_rate": 3e-3, "skip": True}
+    )
 
     table: Path = Path("pho4_10mer.npz")
     """NumPy archive with `score`, the free energies (float32) of all 1,048,576 10-mers in the order
@@ -62,11 +70,11 @@ class Pho4Config(TrainConfig):
     """Where letters are added; with append the state graph is a tree, and lifting adds nothing."""
     exponent: int = 3
     """The reward is max(10 y^exponent, 1/1000), y the affinity scaled to [0, 1]."""
-    loss: LossName = "log_variance"
-    learning_rate: float = 3e-3
-    skip: bool = True
 
-    def problem(self) -> TableSequences:
+    def check(self) -> None:
+        """Nothing before the table is needed: it is large, and not there to ask for help."""
+
+    def make_problem(self) -> TableSequences:
         """The table as a problem."""
         return TableSequences.pho4(self.table, self.build, self.exponent)
 
@@ -76,10 +84,11 @@ class Pho4Config(TrainConfig):
 
 
 @dataclass(frozen=True)
-class SynConfig(TrainConfig):
+class SynTask(BuiltIn):
     """Synthetic sequences: log R(s) = sum of u(i) v(s_i), with random utilities."""
 
-    problem_name: ClassVar[str] = "syn"
+    name: ClassVar[str] = "syn"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
 
     length: int = 6
     """S, the number of letters; the paper has 8, 16 and 32."""
@@ -91,9 +100,8 @@ class SynConfig(TrainConfig):
     """Whether the sum of u(i) v(s_i) is log R (product) or, as printed, R (sum)."""
     utility_seed: int = 0
     """Seed of the utilities u and v."""
-    loss: LossName = "log_variance"
 
-    def problem(self) -> SyntheticSequences:
+    def make_problem(self) -> SyntheticSequences:
         """The synthetic problem."""
         return SyntheticSequences.random(
             self.length, self.letters, self.build, self.utility_seed, self.form
@@ -105,10 +113,11 @@ class SynConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class BitsConfig(TrainConfig):
+class BitsTask(BuiltIn):
     """Bit sequences near hidden modes: log R(x) = -c times the least Hamming distance over n."""
 
-    problem_name: ClassVar[str] = "bits"
+    name: ClassVar[str] = "bits"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
 
     length: int = 16
     """n, a multiple of 8; the paper has 16, 32 and 64."""
@@ -120,9 +129,8 @@ class BitsConfig(TrainConfig):
     """c; 20 is the hard setting."""
     mode_seed: int = 0
     """Seed of the modes."""
-    loss: LossName = "log_variance"
 
-    def problem(self) -> BitSequences:
+    def make_problem(self) -> BitSequences:
         """The bit sequences."""
         return BitSequences.random(
             self.length, self.word, self.build, self.exponent, seed=self.mode_seed

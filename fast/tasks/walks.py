@@ -3,18 +3,22 @@
 Imports no JAX, so that the command line answers at once.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
-from fast.training.config import TrainConfig
+from fast.tasks.task import BuiltIn
+from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
 
 
 @dataclass(frozen=True)
-class LinesConfig(TrainConfig):
+class LinesTask(BuiltIn):
     """Lines: walk along p_0 ... p_N in steps of at most M, and stop at q_i."""
 
-    problem_name: ClassVar[str] = "lines"
+    name: ClassVar[str] = "lines"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"parameters": 10_000, "steps": 2_000})
 
     length: int = 16
     """N."""
@@ -23,13 +27,22 @@ class LinesConfig(TrainConfig):
     target: Literal["laplaces", "sparse"] = "laplaces"
     """A random mixture of four Laplaces, or 1 at the peaks and 1/1000 elsewhere."""
     target_seed: int = 0
-    """Seed of the mixture (laplaces only)."""
+    """Seed of the mixture; read by that target alone."""
     peaks: tuple[int, ...] = (2, 20)
-    """Where the sparse target has reward 1 (sparse only)."""
-    parameters: int = 10_000
-    steps: int = 2_000
+    """Where the sparse target has reward 1; read by that target alone."""
 
-    def problem(self) -> Lines:
+    def check(self) -> None:
+        """Refuses options of the target that is not asked for."""
+        other = "peaks" if self.target == "laplaces" else "target_seed"
+        usual = {field.name: field.default for field in fields(self)}[other]
+        if getattr(self, other) != usual:
+            raise InputError(
+                f"{other} is {getattr(self, other)!r} with target {self.target}, which does not "
+                f"read it: use the other target, or leave {other} at {usual!r}"
+            )
+        super().check()
+
+    def make_problem(self) -> Lines:
         """The Lines problem."""
         if self.target == "laplaces":
             return Lines.laplaces(self.length, self.step, self.target_seed)
@@ -41,10 +54,11 @@ class LinesConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class GridConfig(TrainConfig):
+class GridTask(BuiltIn):
     """The hypergrid, with modes near the corners."""
 
-    problem_name: ClassVar[str] = "grid"
+    name: ClassVar[str] = "grid"
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"parameters": 10_000, "epsilon": 0.5})
 
     side: int = 16
     """H, cells per axis."""
@@ -52,10 +66,8 @@ class GridConfig(TrainConfig):
     """Number of axes."""
     landscape: Literal["standard", "printed", "sparse"] = "standard"
     """The reward: the usual one, the paper's as printed, or four cells of 1 in a sea of 1/1000."""
-    parameters: int = 10_000
-    epsilon: float = 0.5
 
-    def problem(self) -> Grid:
+    def make_problem(self) -> Grid:
         """The grid problem."""
         return Grid(self.side, self.dimension, self.landscape)
 
@@ -65,10 +77,10 @@ class GridConfig(TrainConfig):
 
 
 @dataclass(frozen=True)
-class RandomWalkConfig(TrainConfig):
+class RandomWalkTask(BuiltIn):
     """The lazy random walk: where a walk of T steps on a box ends."""
 
-    problem_name: ClassVar[str] = "random-walk"
+    name: ClassVar[str] = "random-walk"
 
     radius: int = 16
     """M: coordinates lie in -M, ..., M."""
@@ -79,7 +91,7 @@ class RandomWalkConfig(TrainConfig):
     landscape: Literal["rings", "sharp-rings", "sinusoidal"] = "rings"
     """The reward of the last position."""
 
-    def problem(self) -> LazyRandomWalk:
+    def make_problem(self) -> LazyRandomWalk:
         """The walk."""
         return LazyRandomWalk(self.radius, self.walk_steps, self.dimension, self.landscape)
 

@@ -8,79 +8,21 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AxisType, PartitionSpec
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.balance.flow_matching import fm_residuals
-from fast.balance.gradients import evaluate_with_pullback
-from fast.balance.losses import (
-    PENALTIES,
-    aggregated_ratio,
-    db,
-    log_ratio,
-    log_variance,
-    streaming_ratio,
-    subtb,
-    tb,
-)
-from fast.balance.steps import Steps, evaluate
+from fast.balance.evaluation import evaluate_with_pullback
+from fast.balance.loss import Loss, PolicyLoss, RatioLoss, TrajectoryLoss
+from fast.balance.losses import aggregated_ratio, log_ratio, streaming_ratio
+from fast.balance.steps import Steps
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy
+from fast.policies.policy import Sampler
+from fast.sampling.actions import Exploration
+from fast.sampling.backward import sample_backward
+from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose
-from fast.sampling.rollout import (
-    Exploration,
-    Known,
-    Trajectories,
-    sample_backward,
-    sample_trajectories,
-)
+from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.config import TrainConfig
-from reference.errors import InputError
-
-
-class Sampler(eqx.Module):
-    """What training learns."""
-
-    policy: Policy
-    log_z: Float[Array, ""]
-
-
-class Given(eqx.Module):
-    """Trained samplers that stand for factors of the reward, and are not changed.
-
-    Attributes:
-        policies: theirs; outside of `vmap` with a leading axis, one entry per seed.
-        environments: the state graph with the features that each sampler sees.
-        rewarded: whether the reward of other factors enters beside them (a step of a stream), or
-            none is evaluated (an aggregate).
-    """
-
-    policies: tuple[Policy, ...] = ()
-    environments: tuple[AbstractEnvironment[Any], ...] = ()
-    rewarded: bool = eqx.field(static=True, default=True)
-
-    def evaluate(self, trajectories: Trajectories) -> list[Steps]:
-        """What each says of base trajectories, replayed through its own latent."""
-        pairs = zip(self.policies, self.environments, strict=True)
-        return [evaluate(policy, environment, trajectories) for policy, environment in pairs]
-
-
-NONE_GIVEN = Given()
-
-
-class TrainState(NamedTuple):
-    """What the next step needs; every leaf has a leading axis, one entry per seed.
-
-    Attributes:
-        sampler: what is learned.
-        optimizer: the state of the optimiser.
-        buffer: terminal states for replay, or None.
-        step: how many steps were done.
-    """
-
-    sampler: Sampler
-    optimizer: Any
-    buffer: Buffer | None
-    step: Int[Array, " seeds"]
+from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
 
 
 class Batch(NamedTuple):
@@ -88,11 +30,11 @@ class Batch(NamedTuple):
 
     Attributes:
         trajectories: as drawn.
-        known: what sampling found out about the policy, or None if some were drawn backwards.
+        cached: what sampling found out about the policy, or None if some were drawn backwards.
     """
 
     trajectories: Trajectories
-    known: Known | None
+    cached: Cached | None
 
 
 def draw_batch(
@@ -106,128 +48,128 @@ def draw_batch(
     Returns:
         the batch, and the buffer with the ends of what was drawn forwards.
     """
-    policy = state.sampler.policy
-    decay = 1 - state.step / (config.epsilon_until * config.steps)
+    policy, sampling = state.sampler.policy, config.sampling
+    decay = 1 - state.step / (sampling.epsilon_until * config.optimiser.steps)
     exploration = Exploration(
-        config.epsilon and config.epsilon * jnp.clip(decay, 0, 1), config.temperature
+        sampling.epsilon and sampling.epsilon * jnp.clip(decay, 0, 1), sampling.temperature
     )
-    replayed = 0 if state.buffer is None else round(config.replay_share * draws.shape[1])
-    forward, known = sample_trajectories(
+    replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
+    forward, cached = sample_trajectories(
         policy,
         environment,
         draws[1:, replayed:],
         exploration,
-        skip_ended=config.seeds == 1,
-        record=state.buffer is None and config.loss != "fm",
+        skip_ended=config.run.seeds == 1,
+        cache=state.buffer is None and config.loss.reads_cache,
     )
     if state.buffer is None:
-        return Batch(forward, known), None
+        return Batch(forward, cached), None
     buffer = add(state.buffer, forward.final, forward.log_reward)
-    ends = choose(buffer, config.replay, draws[0, :replayed])
+    ends = choose(buffer, draws[0, :replayed], by_reward=config.replay.by_reward)
     backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
     both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
     return Batch(both, None), buffer
 
 
+class Gradient(NamedTuple):
+    """What a batch gives.
+
+    Attributes:
+        loss: its value.
+        log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
+        by: the gradient by what is learned.
+    """
+
+    loss: Float[Array, ""]
+    log_z: Float[Array, ""]
+    by: Sampler
+
+
 def loss_and_gradient(
-    config: TrainConfig,
+    loss: Loss,
     environment: AbstractEnvironment[Any],
     sampler: Sampler,
     batch: Batch,
+    key: PRNGKeyArray,
+    *,
     axis: str | None = None,
-    given: Given = NONE_GIVEN,
-) -> tuple[Float[Array, ""], Float[Array, ""], Sampler]:
+    frozen: FrozenSamplers = NO_SAMPLERS,
+    skip_ended: bool = True,
+) -> Gradient:
     """The loss on a batch, an estimate of `log Z`, and the gradient by what is learned.
 
     Args:
-        config: says which loss.
+        loss: which.
         environment: the state graph.
         sampler: what is learned.
         batch: the trajectories, or this device's share of them.
+        key: for losses that draw random numbers; the same on all devices.
         axis: the name of the devices' axis, if several share the batch.
-        given: samplers that stand for factors of the reward (log_variance only).
+        frozen: samplers that stand for factors of the reward (of a `RatioLoss` only).
+        skip_ended: whether ended trajectories are left out, which inside `vmap` is slower.
     """
-    trajectories, known = batch
-    if config.loss == "fm":
-        return _flow_matching(config, environment, sampler, trajectories, axis)
+    if isinstance(loss, PolicyLoss):
+        return _of_policy(loss, environment, sampler, batch.trajectories, axis)
+    assert isinstance(loss, TrajectoryLoss), loss
+    trajectories, cached = batch
     steps, pullback = evaluate_with_pullback(
-        sampler.policy, environment, trajectories, known, skip_ended=config.seeds == 1
+        sampler.policy, environment, trajectories, cached, skip_ended=skip_ended
     )
+    steps = steps._replace(context=lax.stop_gradient(loss.context(environment, trajectories)))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
-    said = given.evaluate(trajectories)
     everyone, *others = [
-        terms if axis is None else Steps(*(_gather(x, axis) for x in terms))
-        for terms in (steps, *said)
+        terms if axis is None else jax.tree.map(lambda leaf: _gather(leaf, axis), terms)
+        for terms in (steps, *frozen.evaluate(trajectories))
     ]
 
     def loss_of(terms: Array, log_z: Array) -> tuple[Array, Array]:
         log_p_f, log_p_b, log_flow = terms
-        whole = Steps(log_p_f, log_p_b, log_flow, everyone.active, everyone.log_reward)
-        return _loss(config, whole, log_z, others, given.rewarded)
+        whole = everyone._replace(log_p_f=log_p_f, log_p_b=log_p_b, log_flow=log_flow)
+        if not others:
+            return loss.value(whole, log_z, key), loss.estimate_log_z(whole, log_z)
+        assert isinstance(loss, RatioLoss)
+        ratios = combined_ratio(whole, others, rewarded=frozen.rewarded)
+        return loss.of_ratios(ratios, key), -jnp.mean(ratios)
 
-    (loss, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
+    (value, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
         jnp.stack(everyone[:3]), sampler.log_z
     )
     if axis is None:
-        return loss, log_z, Sampler(pullback(by_terms), by_log_z)
+        return Gradient(value, log_z, Sampler(pullback(by_terms), by_log_z))
     share = len(steps.active)
     own = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
-    return loss, log_z, Sampler(_total(pullback(own), axis), by_log_z)
+    return Gradient(value, log_z, Sampler(_total(pullback(own), axis), by_log_z))
 
 
 def combined_ratio(
-    steps: Steps, given: Sequence[Steps], *, rewarded: bool
+    steps: Steps, frozen: Sequence[Steps], *, rewarded: bool
 ) -> Float[Array, " batch"]:
-    """The log ratio of a run that is given nothing, of a step of a stream, or of an aggregate."""
-    if not given:
+    """The log ratio of a run without frozen samplers, of a step of a stream, or of an aggregate."""
+    if not frozen:
         return log_ratio(steps)
     if rewarded:
-        (previous,) = given
+        (previous,) = frozen
         return streaming_ratio(steps, previous)
-    return aggregated_ratio(steps, given)
+    return aggregated_ratio(steps, frozen)
 
 
-def _loss(
-    config: TrainConfig, steps: Steps, log_z: Array, given: Sequence[Steps], rewarded: bool
-) -> tuple[Array, Array]:
-    """The loss, and an estimate of `log Z`."""
-    penalty = PENALTIES[config.penalty]
-    if config.loss == "tb":
-        return tb(steps, log_z, penalty), log_z
-    if config.loss == "log_variance":
-        ratios = combined_ratio(steps, given, rewarded=rewarded)
-        return log_variance(ratios), -jnp.mean(ratios)
-    flow_at_start = steps.log_flow[0, 0]
-    if config.loss == "db":
-        return db(steps, penalty), flow_at_start
-    if config.loss == "subtb":
-        return subtb(steps, config.subtb_lambda, penalty), flow_at_start
-    raise InputError(
-        f"loss is {config.loss!r}, but of whole trajectories it must be 'tb', 'log_variance', 'db' "
-        "or 'subtb'"
-    )
-
-
-def _flow_matching(
-    config: TrainConfig,
+def _of_policy(
+    loss: PolicyLoss,
     environment: AbstractEnvironment[Any],
     sampler: Sampler,
     trajectories: Trajectories,
     axis: str | None,
-) -> tuple[Array, Array, Sampler]:
-    penalty = PENALTIES[config.penalty]
-
+) -> Gradient:
     count = _total(jnp.sum(trajectories.active), axis)
 
     def loss_of(sampler: Sampler) -> tuple[Array, Array]:
-        residuals = fm_residuals(sampler.policy, environment, trajectories)
-        loss = jnp.sum(jnp.where(trajectories.active, penalty(residuals), 0.0)) / count
-        start = environment.observe(environment.initial())
-        return loss, sampler.policy.log_flow(sampler.policy.network.evaluate((), start))
+        penalties = loss.penalties(sampler.policy, environment, trajectories)
+        log_z = loss.learned_log_z(sampler, environment)
+        return jnp.sum(penalties) / count, jnp.zeros(()) if log_z is None else log_z
 
-    (loss, log_z), gradient = eqx.filter_value_and_grad(loss_of, has_aux=True)(sampler)
-    return _total(loss, axis), log_z, _total(gradient, axis)
+    (value, log_z), gradient = eqx.filter_value_and_grad(loss_of, has_aux=True)(sampler)
+    return Gradient(_total(value, axis), log_z, _total(gradient, axis))
 
 
 def _gather(x: Array, axis: str) -> Array:
@@ -246,14 +188,24 @@ def loss_and_gradient_on_devices(
     environment: AbstractEnvironment[Any],
     state: TrainState,
     draws: Float[Array, "rows batch"],
-    given: Given = NONE_GIVEN,
-) -> tuple[Array, Array, Sampler]:
+    key: PRNGKeyArray,
+    frozen: FrozenSamplers = NO_SAMPLERS,
+) -> Gradient:
     """The same, each device with its columns of the draws: as one device, up to rounding."""
-    mesh = jax.make_mesh((config.devices,), ("batch",), axis_types=(AxisType.Auto,))
+    mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))
 
-    def share(environment: Any, state: TrainState, given: Given, draws: Any) -> Any:
+    def share(environment: Any, state: TrainState, frozen: FrozenSamplers, draws: Any) -> Any:
         batch, _ = draw_batch(config, environment, state, draws)
-        return loss_and_gradient(config, environment, state.sampler, batch, "batch", given)
+        return loss_and_gradient(
+            config.loss,
+            environment,
+            state.sampler,
+            batch,
+            key,
+            axis="batch",
+            frozen=frozen,
+            skip_ended=config.run.seeds == 1,
+        )
 
     every = PartitionSpec()  # type: ignore[no-untyped-call]
     split = jax.shard_map(
@@ -263,5 +215,5 @@ def loss_and_gradient_on_devices(
         out_specs=every,
         check_vma=False,
     )
-    result: tuple[Array, Array, Sampler] = split(environment, state, given, draws)
+    result: Gradient = split(environment, state, frozen, draws)
     return result

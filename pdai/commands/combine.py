@@ -1,12 +1,14 @@
 """`pdai distribute` and `pdai stream`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Any
 
-import tyro
-
-from fast import tasks
+from fast.tasks import TASKS
+from fast.training.compose import configure
+from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands.tables import show
 from pdai.distributed.plan import Distributed, Plan, Streamed
 from reference.errors import InputError
@@ -18,29 +20,14 @@ SMALL: dict[str, Any] = {
     "loss": "log_variance",
 }
 
-# SMALL enough that every trajectory can be gone through, and the bound of N6 be computed.
-SETS = tasks.SetsConfig(items=14, size=5, **SMALL)
-PREFERENCE = tasks.PreferenceConfig(dimension=4, order="any", **SMALL)
-SYN = tasks.SynConfig(length=6, letters=4, build="prepend-append", **SMALL)
-DISTRIBUTED, STREAMED = Distributed(SETS), Streamed(PREFERENCE)
-
-DistributedProblem = (
-    Annotated[Distributed[tasks.SetsConfig], tyro.conf.subcommand("sets", default=DISTRIBUTED)]
-    | Annotated[
-        Distributed[tasks.PreferenceConfig],
-        tyro.conf.subcommand("preference", default=Distributed(PREFERENCE)),
-    ]
-    | Annotated[Distributed[tasks.SynConfig], tyro.conf.subcommand("syn", default=Distributed(SYN))]
-    | Annotated[Distributed[tasks.CustomConfig], tyro.conf.subcommand("custom")]
-)
-StreamedProblem = (
-    Annotated[Streamed[tasks.SetsConfig], tyro.conf.subcommand("sets", default=Streamed(SETS))]
-    | Annotated[
-        Streamed[tasks.PreferenceConfig],
-        tyro.conf.subcommand("preference", default=STREAMED),
-    ]
-    | Annotated[Streamed[tasks.SynConfig], tyro.conf.subcommand("syn", default=Streamed(SYN))]
-    | Annotated[Streamed[tasks.CustomConfig], tyro.conf.subcommand("custom")]
+# Small enough that every trajectory can be gone through, and the bound of N6 be computed.
+USUAL: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "sets": {"items": 14, "size": 5, **SMALL},
+        "preference": {"dimension": 4, "order": "any", **SMALL},
+        "syn": {"length": 6, "letters": 4, "build": "prepend-append", **SMALL},
+        "custom": {},
+    }
 )
 
 
@@ -50,12 +37,12 @@ class Experiment:
 
     workers: int = 2
     """How many runs at a time, each in a process of its own on this machine."""
-    scheduler: tyro.conf.DisallowNone[str | None] = None
+    scheduler: str | None = None
     """Instead: the address or scheduler file of a dask cluster (see pdai/distributed/README.md)."""
-    resume: tyro.conf.DisallowNone[Path | None] = None
+    resume: Path | None = None
     """Continue the experiment in this folder: what is finished stays."""
 
-    def execute(self, plan: Plan[Any], usual: Plan[Any]) -> None:
+    def execute(self, plan: Plan, usual: Plan) -> None:
         """Does all runs, and prints the comparison to stdout.
 
         Args:
@@ -87,34 +74,68 @@ class Experiment:
         print(f"folder: {folder}\nplot: {folder / 'plot.png'}")
 
 
-@dataclass(frozen=True)
-class Distribute(Experiment):
-    """Train clients that know one factor of the reward each, and aggregate their samplers.
+def distribute_command(arguments: Sequence[str]) -> type[Any]:
+    """The command `pdai distribute`, with the options that its arguments choose."""
+    default, tasks, make = _planned(arguments, Distributed, "sets")
 
-    The aggregate evaluates no reward; it is reported beside a sampler trained on the whole reward
-    with as many trajectories. Options of a problem, and --clients, follow its name:
-    `pdai distribute sets --clients 4 --client-dynamics srwm gru markov`.
-    """
+    @dataclass(frozen=True)
+    class Distribute(Experiment):
+        """Train clients on factors of a reward, and aggregate their samplers.
 
-    problem: DistributedProblem = DISTRIBUTED
-    """The problem; `pdai distribute PROBLEM --help` lists its options."""
+        The aggregate evaluates no reward; it is reported beside a sampler trained on the whole
+        reward with as many trajectories. Options of a problem, and --clients, follow its name:
+        `pdai distribute sets --clients 4 --client-dynamics srwm gru markov`.
+        """
 
-    def run(self) -> None:
-        """Trains all, and prints the comparison to stdout."""
-        self.execute(self.problem, DISTRIBUTED)
+        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
+        """The problem; `pdai distribute PROBLEM --help` lists its options."""
+
+        def run(self) -> None:
+            """Trains all, and prints the comparison to stdout."""
+            usual = Distributed(configure("sets", **USUAL["sets"]))
+            self.execute(make(self.problem), usual)
+
+    return Distribute
 
 
-@dataclass(frozen=True)
-class Stream(Experiment):
-    """Update a sampler chunk by chunk, without the chunks that it has seen.
+def stream_command(arguments: Sequence[str]) -> type[Any]:
+    """The command `pdai stream`, with the options that its arguments choose."""
+    default, tasks, make = _planned(arguments, Streamed, "preference")
 
-    The last one is reported beside a sampler trained on all chunks with as many trajectories.
-    Options of a problem, and --chunks, follow its name: `pdai stream preference --chunks 4`.
-    """
+    @dataclass(frozen=True)
+    class Stream(Experiment):
+        """Update a sampler chunk by chunk, without the chunks that it has seen.
 
-    problem: StreamedProblem = STREAMED
-    """The problem; `pdai stream PROBLEM --help` lists its options."""
+        The last one is reported beside a sampler trained on all chunks with as many trajectories.
+        Options of a problem, and --chunks, follow its name: `pdai stream preference --chunks 4`.
+        """
 
-    def run(self) -> None:
-        """Trains all, and prints the comparison to stdout."""
-        self.execute(self.problem, STREAMED)
+        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
+        """The problem; `pdai stream PROBLEM --help` lists its options."""
+
+        def run(self) -> None:
+            """Trains all, and prints the comparison to stdout."""
+            usual = Streamed(configure("preference", **USUAL["preference"]))
+            self.execute(make(self.problem), usual)
+
+    return Stream
+
+
+def _planned(arguments: Sequence[str], kind: type[Plan], usual: str) -> tuple[Any, Any, Any]:
+    """The usual options of a plan and its runs, all as subcommands, and what makes a plan."""
+    chosen = scan(arguments, usual)
+    if chosen.task not in USUAL:
+        raise InputError(
+            f"the rewards of {chosen.task} do not split into factors: choose {', '.join(USUAL)}"
+        )
+    of_runs = options_class(TASKS[chosen.task], chosen.choices, USUAL[chosen.task])
+    of_plan: Any = kind.options
+    parts = [("plan", of_plan, of_plan()), *((f.name, f.type, f.default) for f in fields(of_runs))]
+    options = make_dataclass("PlanOptions", parts, frozen=True)
+    options.__doc__ = of_runs.__doc__
+
+    def make(parsed: Any) -> Plan:
+        config = config_of(parsed, chosen.task, without=("plan",))
+        return kind(config, **vars(parsed.plan))
+
+    return options(), tasks_union(chosen, options, tuple(USUAL)), make

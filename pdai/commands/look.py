@@ -16,7 +16,7 @@ class AuditRun:
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The folder that `pdai train` printed."""
-    seed: tyro.conf.DisallowNone[int | None] = None
+    seed: int | None = None
     """Which of the run's seeds; its first by default."""
 
     def run(self) -> None:
@@ -86,7 +86,7 @@ class Inspect:
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
     """Where the problem is; a class or function is called without arguments."""
-    draw: tyro.conf.DisallowNone[Path | None] = None
+    draw: Path | None = None
     """Write a picture of the state graph here (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
     """What the colours of the picture show."""
@@ -115,27 +115,26 @@ class Inspect:
 
 @dataclass(frozen=True)
 class Check:
-    """Compare an array environment of your own with its problem, state by state and edge by edge.
+    """Check a loss, a network or an environment of your own, exactly.
 
-    `pdai check my_module:MyEnvironment --problem my_module:MyProblem`.
+    A loss: does it learn the right law? `pdai check my_module:MyLoss`. A network: does it keep the
+    rules of dynamics? `pdai check my_module:MyCell`. An environment: is it its problem, state by
+    state and edge by edge? `pdai check my_module:MyEnvironment --problem my_module:MyProblem`.
     """
 
-    environment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
-    """Where the environment is: an instance, or a class with `from_problem`."""
-    problem: str
-    """MODULE:NAME of its problem; a class or function is called without arguments."""
+    part: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
+    """Where it is: an object, or a class."""
+    problem: str | None = None
+    """MODULE:NAME of the problem of an environment, or of one to make a network on."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout."""
         from rich.table import Table
 
-        from fast.environments import load_environment
-        from fast.measure.check_environment import check_environment
-        from reference.loading import load_problem
+        from pdai.checks import check_any
 
-        problem = load_problem(self.problem)
-        report = check_environment(problem, load_environment(self.environment, problem))
-        table = Table(title=f"{report.environment} is {report.problem}", show_header=False)
+        report = check_any(self.part, self.problem)
+        table = Table(title=f"{self.part} breaks no rule", show_header=False)
         for name, value in report.rows().items():
             table.add_row(name, value)
         show(table)

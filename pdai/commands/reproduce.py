@@ -22,13 +22,13 @@ class Reproduce:
     """A label of pdai/experiments/README.md, such as tab:sets or study:dags, or `all`."""
     quick: bool = False
     """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
-    seeds: tyro.conf.DisallowNone[int | None] = None
+    seeds: int | None = None
     """How many seeds; by default five, of study:tuning one."""
-    jobs: tyro.conf.DisallowNone[int | None] = None
+    jobs: int | None = None
     """How many runs at once; by default one for each processor. One GPU does one at a time."""
     out: Path = Path("reproduced")
     """Where results, tables, figures and run folders go."""
-    pho4: tyro.conf.DisallowNone[Path | None] = None
+    pho4: Path | None = None
     """The table of PHO4, which is not shipped; without it its rows are left out."""
 
     def run(self) -> None:

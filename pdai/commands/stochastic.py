@@ -26,7 +26,7 @@ class Stochastic:
 
     problem: StochasticProblem = stochastic.StochasticLines()  # noqa: RUF009  (frozen)
     """The problem; `pdai stochastic PROBLEM --help` lists its options."""
-    resume: tyro.conf.DisallowNone[Path | None] = None
+    resume: Path | None = None
     """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
 
     def run(self) -> None:

@@ -13,13 +13,13 @@ import tyro
 class Verify:
     """Run the checks of the paper's claims, and print the ledger; exit 1 on any surprise."""
 
-    claim: tyro.conf.DisallowNone[str | None] = None
+    claim: str | None = None
     """Only the checks of this claim, by its name in the ledger, such as prop:lines or N5."""
     exhaustive: bool = False
     """All lifts up to 6 states (else 5), some with 7, 20,000 random instances: up to an hour."""
     json: bool = False
     """Print the ledger as JSON to stdout, and all else to stderr."""
-    write_notes: tyro.conf.DisallowNone[Path | None] = None
+    write_notes: Path | None = None
     """Write the ledger's table to this file: proofs_notes/README.md in a checkout. It is of all
     claims, so not with --claim."""
 

@@ -13,10 +13,11 @@ from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, Floats, Ints, to_float64
 from fast.policies.policy import Policy
-from fast.sampling.rollout import Trajectories
+from fast.sampling.trajectories import Trajectories
 from fast.training.config import TrainConfig
 from reference.balance import log_float
 from reference.errors import TooLargeError
+from reference.problems import exact_reward
 
 MAX_TRAJECTORIES = 1_000_000
 
@@ -134,11 +135,13 @@ def oscillations(
     dag, found = enumeration.dag, {}
     ends = np.searchsorted(np.array(dag.terminals), trajectories.nodes[:, -1])
     for name, config in runs.items():
-        covered = {factor for other in given[name] for factor in runs[other].covered}
+        covered = {factor for other in given[name] for factor in runs[other].factors.covered}
         residual = ratios[name] - sum(ratios[other] for other in given[name])
-        if rest := set(config.covered) - covered:
+        if rest := set(config.factors.covered) - covered:
             problem = config.restricted(rest)
-            log_r = np.array([log_float(problem.reward(dag.labels[x])) for x in dag.terminals])
+            log_r = np.array(
+                [log_float(exact_reward(problem, dag.labels[x])) for x in dag.terminals]
+            )
             residual = residual - log_r[ends]
         found[name] = float(residual.max() - residual.min())
     return found

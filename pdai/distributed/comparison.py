@@ -9,7 +9,7 @@ import jax
 from fast.measure.enumeration import Enumeration, enumerate_environment
 from fast.measure.report import Report
 from fast.policies.policy import Policy
-from fast.runs.frozen import build_environment, load_policy
+from fast.runs.frozen import environment_of, load_policy
 from fast.training.config import TrainConfig
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from pdai.distributed.plan import DIRECT, Plan
@@ -44,10 +44,12 @@ class Comparison:
         return {**vars(self), "reports": reports}
 
 
-def compare(plan: Plan[Any], reports: Mapping[str, Report]) -> Comparison:
+def compare(plan: Plan, reports: Mapping[str, Report]) -> Comparison:
     """The comparison of an experiment whose runs are finished."""
     runs = plan.runs()
-    drawn = {name: run.steps * run.batch * run.seeds for name, run in runs.items()}
+    drawn = {
+        name: run.optimiser.steps * run.sampling.batch * run.run.seeds for name, run in runs.items()
+    }
     ordered = {name: reports[name] for name in runs}
     found = _oscillations(plan.config, runs)
     if found is None:
@@ -81,11 +83,11 @@ def _oscillations(
     config: TrainConfig, runs: Mapping[str, TrainConfig]
 ) -> dict[str, list[float]] | None:
     """Those of every run, for every seed; None if there are too many trajectories."""
-    if config.states() > config.max_states:
+    if config.task.states() > config.run.max_states:
         return None
     problem = config.problem()
-    environment = build_environment(config, problem)
-    enumeration = enumerate_environment(problem, environment, config.max_states)
+    environment = config.task.make_environment(problem, config.run.max_states)
+    enumeration = enumerate_environment(problem, environment, config.run.max_states)
     try:
         return _oscillations_of(runs, enumeration)
     except TooLargeError:
@@ -97,16 +99,16 @@ def _oscillations_of(
 ) -> dict[str, list[float]]:
     trajectories = all_trajectories(enumeration)
     names = {run.folder(): name for name, run in runs.items()}
-    given = {name: tuple(names[path] for path in run.given) for name, run in runs.items()}
+    given = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
     ratios = []
     for name, run in runs.items():
         policies = load_policy(run.folder(), run)
-        environment = build_environment(run, run.restricted())
+        environment = environment_of(run)
         ratios += [
             (name, path_ratios(_one(policies, seed), environment, enumeration, trajectories))
-            for seed in range(run.seeds)
+            for seed in range(run.run.seeds)
         ]
-    seeds = next(iter(runs.values())).seeds
+    seeds = next(iter(runs.values())).run.seeds
     each = [
         oscillations(runs, given, dict(ratios[seed::seeds]), enumeration, trajectories)
         for seed in range(seeds)

@@ -143,7 +143,7 @@ def run_all(
     def is_ready(config: TrainConfig) -> bool:
         return all(
             reports.keys() >= {n for n, run in runs.items() if run.folder() == path}
-            for path in config.given
+            for path in config.factors.frozen
         )
 
     try:
@@ -183,7 +183,7 @@ def run_all(
 def _done(config: TrainConfig) -> str:
     records = read_metrics(config.folder())
     step = records[-1]["step"] if records else 0
-    return f"{step:,}/{config.steps:,}"
+    return f"{step:,}/{config.optimiser.steps:,}"
 
 
 def _told(

@@ -9,7 +9,6 @@ plot.png         the laws of the combined and of the direct run
 import sys
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
 
 from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
@@ -20,7 +19,7 @@ from pdai.distributed.plan import DIRECT, Plan, plan_from_json
 from pdai.plotting import plot_runs
 
 
-def begin(plan: Plan[Any], executor: Executor) -> tuple[Path, Comparison]:
+def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
     """Makes the folder of an experiment, does all its runs, and compares them.
 
     Raises:
@@ -45,7 +44,7 @@ def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
     return folder, _do(plan_from_json(read_json(folder / "plan.json"), folder), executor)
 
 
-def _do(plan: Plan[Any], executor: Executor) -> Comparison:
+def _do(plan: Plan, executor: Executor) -> Comparison:
     folder, runs = plan.folder(), plan.runs()
     again = f"pdai {plan.kind} --resume {folder}"
 

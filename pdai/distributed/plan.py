@@ -7,17 +7,14 @@ once.
 
 import dataclasses
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
-from fast.tasks import from_json, to_json
+from fast.tasks.options import build, check_options
+from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.names import BackwardKind, DynamicsName
-from fast.training.options import build, check_options
 from reference.errors import InputError, check_integer
-
-C = TypeVar("C", bound=TrainConfig)
 
 FORMAT = 1
 
@@ -26,21 +23,24 @@ DIRECT = "direct"
 
 
 @dataclass(frozen=True)
-class Plan(ABC, Generic[C]):
+class Plan(ABC):
     """Several runs that together learn the product of factors, and one that learns it directly."""
 
     kind: ClassVar[str]
     in_turn: ClassVar[tuple[str, ...]]
+    # The plan's own options, without those of its runs.
+    options: ClassVar[type[Any]]
 
-    config: C
+    config: TrainConfig
     """Options of every run; --out is the folder of them all."""
 
     def __post_init__(self) -> None:
         check_options(self)
-        for name, none in (("parts", 1), ("factors", ()), ("given", ()), ("warm", False)):
-            if getattr(self.config, name) != none:
+        for field in dataclasses.fields(self.config.factors):
+            name, value = field.name, getattr(self.config.factors, field.name)
+            if value != field.default:
                 raise InputError(
-                    f"{self.kind} with {name} = {getattr(self.config, name)}: which run has which "
+                    f"{self.kind} with {name} = {value}: which run has which "
                     "factor is what this command decides; leave the option away"
                 )
         check_integer(self.kind, "the number of factors", self.parts, 2)
@@ -65,18 +65,18 @@ class Plan(ABC, Generic[C]):
 
     @abstractmethod
     def pieces(self) -> dict[str, TrainConfig]:
-        """All runs but the direct one; what a run is given comes before it."""
+        """All runs but the direct one; what a run asks comes before it."""
 
     def runs(self) -> dict[str, TrainConfig]:
         """All runs; the direct one draws as many trajectories as all others together."""
         pieces = self.pieces()
-        steps = sum(config.steps for config in pieces.values())
-        return {**pieces, DIRECT: replace(self.config, steps=steps, out=self.folder() / DIRECT)}
+        steps = sum(config.optimiser.steps for config in pieces.values())
+        return {**pieces, DIRECT: self.config.changed(steps=steps, out=self.folder() / DIRECT)}
 
     def folder(self) -> Path:
         """The folder of all runs."""
-        name = f"{self.config.short_name}-{self.kind}-{self.config.seed}"
-        return self.config.out or Path("runs") / name
+        name = f"{self.config.task.short_name}-{self.kind}-{self.config.run.seed}"
+        return self.config.run.out or Path("runs") / name
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, without the folder it is stored in."""
@@ -95,18 +95,24 @@ class Plan(ABC, Generic[C]):
 
 
 @dataclass(frozen=True)
-class Distributed(Plan[C]):
-    """Clients with one factor of the reward each, and one sampler aggregated from theirs."""
-
-    kind = "distribute"
-    in_turn = ("client_dynamics", "client_p_b")
+class Clients:
+    """The clients, and what they differ in."""
 
     clients: int = 3
     """How many clients share the reward, as equal parts of items, positions or comparisons."""
-    client_dynamics: tuple[DynamicsName, ...] = ()
+    client_dynamics: tuple[str, ...] = ()
     """Latent dynamics of the clients, in turn, such as srwm gru markov; by default --dynamics."""
-    client_p_b: tuple[BackwardKind, ...] = ()
+    client_p_b: tuple[str, ...] = ()
     """Backward policies of the clients, in turn; by default --p-b."""
+
+
+@dataclass(frozen=True)
+class Distributed(Clients, Plan):
+    """Clients with one factor of the reward each, and one sampler aggregated from theirs."""
+
+    kind = "distribute"
+    options = Clients
+    in_turn = ("client_dynamics", "client_p_b")
 
     @property
     def parts(self) -> int:
@@ -124,33 +130,39 @@ class Distributed(Plan[C]):
             f"client-{k}": self._run(
                 f"client-{k}",
                 k,
-                dynamics=_in_turn(self.client_dynamics, k, self.config.dynamics),
-                p_b=_in_turn(self.client_p_b, k, self.config.p_b),
-                seed=self.config.seed + (k + 1) * self.config.seeds,
+                dynamics=_in_turn(self.client_dynamics, k, self.config.name_of("dynamics")),
+                p_b=_in_turn(self.client_p_b, k, self.config.name_of("p_b")),
+                seed=self.config.run.seed + (k + 1) * self.config.run.seeds,
             )
             for k in range(self.clients)
         }
-        given = tuple(client.folder() for client in clients.values())
+        frozen = tuple(client.folder() for client in clients.values())
         return {
             **clients,
-            self.combined: self._run(self.combined, loss="log_variance", given=given),
+            self.combined: self._run(self.combined, loss="log_variance", frozen=frozen),
         }
 
 
 @dataclass(frozen=True)
-class Streamed(Plan[C]):
-    """A sampler that is updated chunk by chunk, without the chunks that it has seen."""
-
-    kind = "stream"
-    in_turn = ("chunk_dynamics",)
+class Chunks:
+    """The chunks, and what the samplers after each differ in."""
 
     chunks: int = 3
     """How many chunks come one after the other: parts of the items, positions or comparisons."""
-    chunk_dynamics: tuple[DynamicsName, ...] = ()
+    chunk_dynamics: tuple[str, ...] = ()
     """Latent dynamics after each chunk, in turn; by default --dynamics."""
     anew: bool = False
     """Start each sampler from random parameters, and not from those of the one before, where both
     have the same dynamics."""
+
+
+@dataclass(frozen=True)
+class Streamed(Chunks, Plan):
+    """A sampler that is updated chunk by chunk, without the chunks that it has seen."""
+
+    kind = "stream"
+    options = Chunks
+    in_turn = ("chunk_dynamics",)
 
     @property
     def parts(self) -> int:
@@ -164,27 +176,29 @@ class Streamed(Plan[C]):
 
     def pieces(self) -> dict[str, TrainConfig]:
         """The sampler after each chunk: it is given the one before, and sees the new reward."""
-        first = _in_turn(self.chunk_dynamics, 0, self.config.dynamics)
+        first = _in_turn(self.chunk_dynamics, 0, self.config.name_of("dynamics"))
         runs = {"chunk-0": self._run("chunk-0", 0, dynamics=first)}
         for t in range(1, self.chunks):
             before = runs[f"chunk-{t - 1}"]
-            dynamics = _in_turn(self.chunk_dynamics, t, self.config.dynamics)
+            dynamics = _in_turn(self.chunk_dynamics, t, self.config.name_of("dynamics"))
             runs[f"chunk-{t}"] = self._run(
                 f"chunk-{t}",
                 *range(t + 1),
                 loss="log_variance",
                 dynamics=dynamics,
-                seed=self.config.seed + t * self.config.seeds,
-                given=(before.folder(),),
-                warm=not self.anew and dynamics == before.dynamics and not before.has_flow,
+                seed=self.config.run.seed + t * self.config.run.seeds,
+                frozen=(before.folder(),),
+                warm=not self.anew
+                and dynamics == before.name_of("dynamics")
+                and not before.loss.needs_flow,
             )
         return runs
 
 
-KINDS: dict[str, type[Plan[Any]]] = {plan.kind: plan for plan in (Distributed, Streamed)}
+KINDS: dict[str, type[Plan]] = {plan.kind: plan for plan in (Distributed, Streamed)}
 
 
-def plan_from_json(data: dict[str, Any], folder: Path) -> Plan[Any]:
+def plan_from_json(data: dict[str, Any], folder: Path) -> Plan:
     """The plan that `to_json` wrote into a folder.
 
     Raises:
@@ -209,7 +223,7 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan[Any]:
         raise InputError(
             f"{source} has the config {config!r}, which is no JSON object: train again"
         )
-    options = {"config": replace(from_json(config, source), out=folder), **values}
+    options = {"config": from_json(config, source).changed(out=folder), **values}
     return build(KINDS[kind], options, source)
 
 

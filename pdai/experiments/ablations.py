@@ -1,6 +1,5 @@
 """The parts of the SRWM, and other recurrences (fig:ablationsa, fig:gatedsa, sec:details)."""
 
-from dataclasses import replace
 from typing import Any
 
 from pdai.experiments.base import Cell, Experiment, cells
@@ -24,10 +23,10 @@ SIZES: dict[str, dict[str, Any]] = {f"d = {d}": {**PRINTED, "latent_size": d} fo
 
 def _cells(models: dict[str, dict[str, Any]]) -> tuple[Cell, ...]:
     """More exploration than elsewhere: with less, every form misses modes of the grid."""
-    grid = replace(ONE_HOT, epsilon=0.5)
+    grid = ONE_HOT.changed(epsilon=0.5)
     stable = {name: options for name, options in models.items() if "link" not in options}
     return (
-        *cells("sparse grid", replace(grid, landscape="sparse"), models),
+        *cells("sparse grid", grid.changed(landscape="sparse"), models),
         *cells("walk, rings", RINGS, stable),
     )
 

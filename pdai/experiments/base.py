@@ -176,6 +176,6 @@ def cells(
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     return tuple(
-        Cell(row, name, dataclasses.replace(config, **options), number, probe)
+        Cell(row, name, config.changed(**options), number, probe)
         for (name, options), number in zip(models.items(), quoted, strict=True)
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fast.tasks import PreferenceConfig, SetsConfig, SynConfig
+from fast.training.compose import configure
 from pdai.distributed.plan import DIRECT, Distributed, Plan, Streamed
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.models import GRU_PLUS
@@ -19,7 +19,7 @@ SETTING = (
 )
 
 
-def _row(row: str, plan: Plan[Any]) -> tuple[Cell, Cell]:
+def _row(row: str, plan: Plan) -> tuple[Cell, Cell]:
     return Cell(row, COMBINED, plan), Cell(row, PRODUCT, plan.runs()[DIRECT])
 
 
@@ -34,10 +34,12 @@ DISTRIBUTED = Experiment(
     cells=(
         *_row(
             "5 of 14 items, 3 clients",
-            Distributed(SetsConfig(items=14, size=5, **COMMON), clients=3, **DIFFERENT),
+            Distributed(configure("sets", items=14, size=5, **COMMON), clients=3, **DIFFERENT),
         ),
-        *_row("16 of 64 items, 4 clients", Distributed(SetsConfig(**COMMON), 4, **DIFFERENT)),
-        *_row("Syn-8, 4 clients", Distributed(SynConfig(**COMMON), 4, **DIFFERENT)),
+        *_row(
+            "16 of 64 items, 4 clients", Distributed(configure("sets", **COMMON), 4, **DIFFERENT)
+        ),
+        *_row("Syn-8, 4 clients", Distributed(configure("syn", **COMMON), 4, **DIFFERENT)),
     ),
     finding=(
         "It works, at a price: aggregates of three different dynamics come within 0.002 of the "
@@ -61,15 +63,15 @@ STREAMED = Experiment(
     cells=(
         *_row(
             "9^4 weights, 50 comparisons, 3 chunks",
-            Streamed(PreferenceConfig(dimension=4, comparisons=50, **COMMON), chunks=3),
+            Streamed(configure("preference", dimension=4, comparisons=50, **COMMON), chunks=3),
         ),
         *_row(
             "9^8 weights, 100 comparisons, 4 chunks",
-            Streamed(PreferenceConfig(comparisons=100, **COMMON), chunks=4),
+            Streamed(configure("preference", comparisons=100, **COMMON), chunks=4),
         ),
         *_row(
             "5 of 14 items, 3 chunks",
-            Streamed(SetsConfig(items=14, size=5, **COMMON), chunks=3),
+            Streamed(configure("sets", items=14, size=5, **COMMON), chunks=3),
         ),
     ),
     finding=(

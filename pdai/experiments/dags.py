@@ -1,8 +1,6 @@
 """Whether memory pays where the state graph is no tree: both tuned, and with itself reset."""
 
-from dataclasses import replace
-
-from fast.tasks import Six6Config
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 from pdai.experiments.grids import ONE_HOT
 from pdai.experiments.tab_isingsa import ANY
@@ -18,7 +16,7 @@ MODELS = {
     "GRU reset": {**GRU, "reset": True},
 }
 
-SIX6 = Six6Config(parameters=20_000, steps=4_000, evaluations=4, law_samples=2**16)
+SIX6 = configure("six6", parameters=20_000, steps=4_000, evaluations=4, law_samples=2**16)
 
 EXPERIMENT = Experiment(
     label="study:dags",
@@ -33,13 +31,13 @@ EXPERIMENT = Experiment(
     metric="tv",
     cells=(
         *cells("grid", ONE_HOT, MODELS),
-        *cells("sparse grid", replace(ONE_HOT, landscape="sparse"), MODELS),
+        *cells("sparse grid", ONE_HOT.changed(landscape="sparse"), MODELS),
         *cells("sets, K = 16", PRODUCT, MODELS),
-        *cells("sets, K = 32", replace(PRODUCT, size=32), MODELS),
+        *cells("sets, K = 32", PRODUCT.changed(size=32), MODELS),
         *cells("36 spins", ANY, MODELS),
         *cells("SIX6, both ends", SIX6, MODELS),
         *cells("walk, rings", RINGS, MODELS),
-        *cells("walk, sharp rings", replace(RINGS, landscape="sharp-rings"), MODELS),
+        *cells("walk, sharp rings", RINGS.changed(landscape="sharp-rings"), MODELS),
     ),
     finding=(
         "Memory pays on the walks: on both kinds of rings the GRU is ahead of the Markovian "

@@ -8,7 +8,6 @@ from fast.runs.job import complete
 from fast.runs.records import load_law, read_json, read_metrics
 from fast.stochastic.config import StochasticConfig
 from fast.stochastic.job import complete_stochastic
-from fast.training.config import TrainConfig
 from pdai.distributed.comparison import allowed
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
@@ -54,7 +53,7 @@ def _of_run(folder: Path) -> dict[str, Any]:
     }
 
 
-def _of_plan(plan: Plan[TrainConfig]) -> dict[str, Any]:
+def _of_plan(plan: Plan) -> dict[str, Any]:
     """The combined sampler, with the seconds of all; a piece begins when those before are done."""
     pieces = plan.pieces()
     for config in pieces.values():

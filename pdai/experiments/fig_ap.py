@@ -1,12 +1,10 @@
 """Total variation against the number of parameters (fig:ap)."""
 
-from dataclasses import replace
-
-from fast.tasks import SynConfig
+from fast.training.compose import configure
 from pdai.experiments.base import BEST, PRINTED, Cell, Experiment, cells
 from pdai.experiments.models import MODELS
 
-COMMON = SynConfig(form="sum", length=8, steps=2_000, evaluations=2)
+COMMON = configure("syn", form="sum", length=8, steps=2_000, evaluations=2)
 # What grows is the latent, as in the paper: of the SRWM beside a head 64 to 85 wide.
 LATENTS = {8: {PRINTED: 32, BEST: 16}, 16: {PRINTED: 52, BEST: 32}, 32: {PRINTED: 80, BEST: 48}}
 
@@ -17,7 +15,7 @@ def _row(thousands: int) -> tuple[Cell, ...]:
         name: {**options, **({"latent_size": sizes[name]} if name in sizes else {})}
         for name, options in MODELS.items()
     }
-    return cells(f"{thousands},000", replace(COMMON, parameters=1_000 * thousands), models)
+    return cells(f"{thousands},000", COMMON.changed(parameters=1_000 * thousands), models)
 
 
 EXPERIMENT = Experiment(

@@ -1,12 +1,10 @@
 """The best states met in training (fig:apx:m)."""
 
-from dataclasses import replace
-
-from fast.tasks import SynConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 from pdai.experiments.models import MODELS
 
-PRODUCT = SynConfig(length=8, parameters=10_000, steps=2_000)
+PRODUCT = configure("syn", length=8, parameters=10_000, steps=2_000)
 
 EXPERIMENT = Experiment(
     label="fig:apx:m",
@@ -19,7 +17,7 @@ EXPERIMENT = Experiment(
     ),
     metric="best",
     cells=(
-        *cells("literal", replace(PRODUCT, form="sum"), MODELS, probe="best"),
+        *cells("literal", PRODUCT.changed(form="sum"), MODELS, probe="best"),
         *cells("exponential", PRODUCT, MODELS, probe="best"),
     ),
     finding=(

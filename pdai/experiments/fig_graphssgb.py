@@ -1,6 +1,6 @@
 """Graph networks that no Markovian policy can use (fig:graphssgb)."""
 
-from fast.tasks import GraphsConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 
 MODELS = {
@@ -19,7 +19,9 @@ EXPERIMENT = Experiment(
         cell
         for tenths in range(1, 10)
         for cell in cells(
-            f"{tenths / 10}", GraphsConfig(alpha=tenths / 10, steps=1_000, evaluations=4), MODELS
+            f"{tenths / 10}",
+            configure("graphs", alpha=tenths / 10, steps=1_000, evaluations=4),
+            MODELS,
         )
     ),
     finding=(

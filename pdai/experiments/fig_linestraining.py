@@ -1,17 +1,16 @@
 """Linear policies on Lines, trained (fig:linestraining)."""
 
-from dataclasses import replace
 from typing import Any
 
-from fast.tasks import LinesConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 
-NATURAL = LinesConfig(
-    length=16, step=1, encoding="natural", steps=3_000, learning_rate=1e-2, epsilon=0.0
+NATURAL = configure(
+    "lines", length=16, step=1, encoding="natural", steps=3_000, learning_rate=1e-2, epsilon=0.0
 )
 MODELS: dict[str, dict[str, Any]] = {
-    "linear Markovian": {"dynamics": "linear-markov", "skip": False},
-    "linear path-dependent": {"dynamics": "linear", "skip": False},
+    "linear Markovian": {"dynamics": "linear-markov"},
+    "linear path-dependent": {"dynamics": "linear"},
 }
 
 EXPERIMENT = Experiment(
@@ -25,7 +24,7 @@ EXPERIMENT = Experiment(
     metric="tv",
     cells=(
         *cells("psi(p_i) = i", NATURAL, MODELS),
-        *cells("psi(p_i) = (i, 1)", replace(NATURAL, encoding="affine"), MODELS),
+        *cells("psi(p_i) = (i, 1)", NATURAL.changed(encoding="affine"), MODELS),
     ),
     finding=(
         "Better, but not nearly perfect. With psi(p_i) = i every linear policy stops at p_0 "

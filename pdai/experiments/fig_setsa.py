@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fast.tasks import LinesConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 from pdai.experiments.models import GRU_PLUS, PRINTED
 
@@ -17,7 +17,9 @@ def _models(options: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: {**options, **backward} for name, backward in BACKWARD.items()}
 
 
-COMMON = LinesConfig(length=8, step=2, parameters=6_000, steps=5_000, evaluations=10, epsilon=0.1)
+COMMON = configure(
+    "lines", length=8, step=2, parameters=6_000, steps=5_000, evaluations=10, epsilon=0.1
+)
 
 EXPERIMENT = Experiment(
     label="fig:setsa",

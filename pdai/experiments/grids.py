@@ -1,12 +1,13 @@
 """The 16 x 16 grid, sparse and standard (fig:gridsa, fig:apx:h)."""
 
-from dataclasses import replace
-
-from fast.tasks import GridConfig
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
 from pdai.experiments.base import Cell, Experiment, cells
 from pdai.experiments.models import WITH_RESET
 
-ONE_HOT = GridConfig(parameters=10_000, steps=2_000, epsilon=0.05, evaluations=5, law_samples=2**16)
+ONE_HOT = configure(
+    "grid", parameters=10_000, steps=2_000, epsilon=0.05, evaluations=5, law_samples=2**16
+)
 SETTING = (
     "5 % of the actions are random at first, none after half of training. Integers are the "
     "embedding that the paper prints for Lines. A TV of about 0.25, 0.5 or 0.75 is one, two or "
@@ -14,10 +15,10 @@ SETTING = (
 )
 
 
-def _cells(config: GridConfig) -> tuple[Cell, ...]:
+def _cells(config: TrainConfig) -> tuple[Cell, ...]:
     return (
         *cells("one-hot", config, WITH_RESET),
-        *cells("integers", replace(config, encoding="natural"), WITH_RESET),
+        *cells("integers", config.changed(encoding="natural"), WITH_RESET),
     )
 
 
@@ -27,7 +28,7 @@ SPARSE = Experiment(
     claim="the path-dependent model fits better; the Markovian one struggles to find its way.",
     setting=f"Four cells of reward 1 in a sea of 1/1000: the paper's picture is lost. {SETTING}",
     metric="tv",
-    cells=_cells(replace(ONE_HOT, landscape="sparse")),
+    cells=_cells(ONE_HOT.changed(landscape="sparse")),
     finding=(
         "Not reproduced for the printed SRWM, which misses modes in every seed and embedding. "
         "One-hot, the Markovian network has all four modes; GRU+ misses one in two seeds of five, "

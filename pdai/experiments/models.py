@@ -10,7 +10,7 @@ from pdai.experiments import base
 
 Options = dict[str, Any]
 
-MARKOV: Options = {"dynamics": "markov", "skip": False, "learning_rate": 3e-3}
+MARKOV: Options = {"dynamics": "markov", "learning_rate": 3e-3}
 PRINTED: Options = {"dynamics": "srwm", "skip": False, "learning_rate": 3e-3}
 GRU_PLUS: Options = {
     "dynamics": "gru",

@@ -14,7 +14,7 @@ from fast.measure.report import MEAN_BEST
 from fast.policies.policy import Policy, uniform_policy
 from fast.runs.meter import Probe
 from fast.runs.setup import Setup
-from fast.training.step import TrainState
+from fast.training.state import TrainState
 from pdai.experiments.base import ProbeName
 from reference.expressivity.memory import memory_kl
 from reference.metrics import kl_divergence
@@ -73,12 +73,12 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     drawn anew from the policy as it is now: those of training are not kept.
     """
     config = setup.config
-    count = config.batch * max(1, round(config.steps / config.evaluations))
+    count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
     policy = setup.policies(state)[0]
 
     def top(policy: Policy) -> list[list[Any]]:
         # No seed has as many steps as this, so that no two draw with the same numbers.
-        seed = 10**6 * config.seed + step
+        seed = 10**6 * config.run.seed + step
         paths = forward_paths(policy, setup.environment, count, seed)
         first: dict[Any, float] = {}
         for i in np.argsort(-paths.log_reward, kind="stable"):

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from fast.runs.files import replace_file
 from pdai.experiments.base import APART, MEASURES, Experiment, Metric
-from pdai.experiments.trainings import Training, defaults, description
+from pdai.experiments.trainings import Training, defaults, description, of_chosen_parts
 from reference.errors import InputError
 
 FORMAT = 1
@@ -150,10 +150,11 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
 
 def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
     """Whether a run is of a training; an option that is newer must have its default."""
-    expected, usual = description(training, seed), defaults(training)
-    old = {name: value for name, value in expected.items() if name in stored}
-    new = {name: value for name, value in expected.items() if name not in stored}
-    return old == stored and all(name in usual and usual[name] == new[name] for name in new)
+    expected, usual = of_chosen_parts(description(training, seed)), defaults(training)
+    known = of_chosen_parts(stored)
+    old = {name: value for name, value in expected.items() if name in known}
+    new = {name: value for name, value in expected.items() if name not in known}
+    return old == known and all(name in usual and usual[name] == new[name] for name in new)
 
 
 @dataclass(frozen=True)

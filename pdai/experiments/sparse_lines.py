@@ -1,13 +1,13 @@
 """Sparse Lines: telling p_2 from p_3, and what it brings (fig:linesmodelsb, fig:linesmodelsc)."""
 
-from dataclasses import replace
 from typing import Any
 
-from fast.tasks import LinesConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment, cells
 from pdai.experiments.models import GRU_PLUS, MARKOV, PRINTED
 
-NATURAL = LinesConfig(
+NATURAL = configure(
+    "lines",
     length=20,
     step=2,
     target="sparse",
@@ -26,7 +26,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 CELLS: tuple[Cell, ...] = (
     *cells("psi(p_i) = i", NATURAL, MODELS, probe="aliasing"),
-    *cells("one-hot", replace(NATURAL, encoding="one-hot"), MODELS, probe="aliasing"),
+    *cells("one-hot", NATURAL.changed(encoding="one-hot"), MODELS, probe="aliasing"),
 )
 SETTING = (
     'N = 20, M = 2, reward 1 at q_2 and q_20 and 1/1000 elsewhere. "Recurrence" is the linear one '

@@ -1,6 +1,5 @@
 """What makes the SRWM find the modes of a grid: one change of the printed form at a time."""
 
-from dataclasses import replace
 from typing import Any
 
 from pdai.experiments.base import Experiment, cells
@@ -39,7 +38,7 @@ EXPERIMENT = Experiment(
     cells=tuple(
         cell
         for name, options in CHANGES.items()
-        for cell in cells(name, replace(ONE_HOT, **options), EXPLORATION)
+        for cell in cells(name, ONE_HOT.changed(**options), EXPLORATION)
     ),
     finding=(
         "What the printed form lacks is the state: with a skip connection past the latent and "

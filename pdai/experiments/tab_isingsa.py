@@ -1,13 +1,11 @@
 """The Ising model with couplings of rank one (tab:isingsa)."""
 
-from dataclasses import replace
-
-from fast.tasks import IsingConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.models import MODELS, WITHOUT_PRINTED
 
-ANY = IsingConfig(spins=36, parameters=15_000, steps=1_000, evaluations=2)
-LARGE = replace(ANY, spins=64)
+ANY = configure("ising", spins=36, parameters=15_000, steps=1_000, evaluations=2)
+LARGE = ANY.changed(spins=64)
 LARGE_PAPER = (Quoted(0.20, 0.02), Quoted(0.08, 0.01))
 
 EXPERIMENT = Experiment(
@@ -22,8 +20,8 @@ EXPERIMENT = Experiment(
     cells=(
         *cells("36 spins", ANY, MODELS, (Quoted(0.15, 0.03), Quoted(0.06, 0.01))),
         *cells("64 spins", LARGE, MODELS, LARGE_PAPER),
-        *cells("64 spins, 3,000 steps", replace(LARGE, steps=3_000), WITHOUT_PRINTED),
-        *cells("36 spins, fixed order", replace(ANY, order="fixed"), MODELS),
+        *cells("64 spins, 3,000 steps", LARGE.changed(steps=3_000), WITHOUT_PRINTED),
+        *cells("36 spins, fixed order", ANY.changed(order="fixed"), MODELS),
     ),
     finding=(
         "Not reproduced. The printed SRWM learns no more than independent spins: in any order its "

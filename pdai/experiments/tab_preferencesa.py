@@ -1,13 +1,12 @@
 """Bayesian preference learning (tab:preferencesa)."""
 
-from dataclasses import replace
 from typing import Any
 
-from fast.tasks import PreferenceConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.models import MARKOV, MODELS, PRINTED
 
-COMMON = PreferenceConfig(parameters=10_000, steps=5_000, evaluations=5, loss="log_variance")
+COMMON = configure("preference", parameters=10_000, steps=5_000, evaluations=5, loss="log_variance")
 # The loss that the paper has for all but sequences and sets.
 BY_TB: dict[str, dict[str, Any]] = {
     "Markovian, TB": {**MARKOV, "loss": "tb"},
@@ -35,7 +34,7 @@ EXPERIMENT = Experiment(
         for comparisons, paper in PAPER.items()
         for cell in cells(
             f"{comparisons} comparisons",
-            replace(COMMON, comparisons=comparisons),
+            COMMON.changed(comparisons=comparisons),
             {**MODELS, **BY_TB},
             paper,
         )

@@ -3,30 +3,30 @@
 from dataclasses import replace
 from pathlib import Path
 
-from fast.tasks import Pho4Config, Six6Config, SynConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment, Quoted, cells
 from pdai.experiments.models import MODELS, WITHOUT_PRINTED
 
-LITERAL = SynConfig(form="sum", parameters=10_000, steps=2_000, evaluations=4)
-SIX6 = Six6Config(build="append", parameters=20_000, steps=4_000, evaluations=4)
+LITERAL = configure("syn", form="sum", parameters=10_000, steps=2_000, evaluations=4)
+SIX6 = configure("six6", build="append", parameters=20_000, steps=4_000, evaluations=4)
 PAPER = {
     8: (Quoted(0.084, 0.001), Quoted(0.011, 0.001)),
     16: (Quoted(0.165, 0.006), Quoted(0.024, 0.001)),
     32: (Quoted(0.243, 0.015), Quoted(0.055, 0.002)),
 }
-LARGER_SIX6 = replace(SIX6, steps=10_000, parameters=60_000)
+LARGER_SIX6 = SIX6.changed(steps=10_000, parameters=60_000)
 SIX6_PAPER = (Quoted(0.165, 0.006), Quoted(0.135, 0.003))
 
 
 def _synthetic() -> tuple[Cell, ...]:
     found: list[Cell] = []
     for length, paper in PAPER.items():
-        config = replace(LITERAL, length=length, parameters=20_000 if length == 32 else 10_000)
+        config = LITERAL.changed(length=length, parameters=20_000 if length == 32 else 10_000)
         found += cells(f"Syn-{length}, literal", config, MODELS, paper)
-    shortest = replace(LITERAL, length=8)
-    integers = replace(shortest, encoding="natural")
+    shortest = LITERAL.changed(length=8)
+    integers = shortest.changed(encoding="natural")
     found += cells("Syn-8, literal, integers", integers, MODELS)
-    found += cells("Syn-8", replace(shortest, form="product"), MODELS)
+    found += cells("Syn-8", shortest.changed(form="product"), MODELS)
     return tuple(found)
 
 
@@ -36,7 +36,9 @@ def pho4_cells(table: Path | None) -> tuple[Cell, ...]:
     if table is None:
         quoted = zip(MODELS, (*paper, None), strict=True)
         return tuple(Cell("PHO4", model, None, number) for model, number in quoted)
-    config = Pho4Config(table=table, parameters=20_000, steps=4_000, evaluations=4, epsilon=0.0)
+    config = configure(
+        "pho4", table=table, parameters=20_000, steps=4_000, evaluations=4, epsilon=0.0
+    )
     return cells("PHO4", config, MODELS, paper)
 
 
@@ -65,7 +67,7 @@ EXPERIMENT = Experiment(
     cells=(
         *_synthetic(),
         *cells("SIX6", SIX6, MODELS, SIX6_PAPER),
-        *cells("SIX6, 20,000 steps", replace(SIX6, steps=20_000), MODELS, SIX6_PAPER),
+        *cells("SIX6, 20,000 steps", SIX6.changed(steps=20_000), MODELS, SIX6_PAPER),
         *cells("SIX6, larger", LARGER_SIX6, WITHOUT_PRINTED),
         *pho4_cells(None),
     ),

@@ -1,13 +1,11 @@
 """Bit sequences near hidden modes (tab:sequencesabits)."""
 
-from dataclasses import replace
-
-from fast.tasks import BitsConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment, Quoted, cells
 from pdai.experiments.models import MODELS, WITHOUT_PRINTED
 
-COMMON = BitsConfig(word=4, parameters=10_000, steps=2_000, evaluations=4)
-LARGER = replace(COMMON, length=32, steps=10_000, parameters=60_000)
+COMMON = configure("bits", word=4, parameters=10_000, steps=2_000, evaluations=4)
+LARGER = COMMON.changed(length=32, steps=10_000, parameters=60_000)
 PAPER = {
     16: (Quoted(0.025, 0.001), Quoted(0.001, 0.000)),
     32: (Quoted(0.057, 0.001), Quoted(0.002, 0.000)),
@@ -18,9 +16,9 @@ PAPER = {
 def _cells() -> tuple[Cell, ...]:
     found: list[Cell] = []
     for length, paper in PAPER.items():
-        config = replace(COMMON, length=length, parameters=20_000 if length == 64 else 10_000)
+        config = COMMON.changed(length=length, parameters=20_000 if length == 64 else 10_000)
         found += cells(f"{length} bits, c = 3", config, MODELS, paper)
-        found += cells(f"{length} bits, c = 20", replace(config, exponent=20), MODELS)
+        found += cells(f"{length} bits, c = 20", config.changed(exponent=20), MODELS)
     found += cells("32 bits, c = 3, larger", LARGER, WITHOUT_PRINTED)
     return tuple(found)
 

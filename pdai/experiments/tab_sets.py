@@ -1,13 +1,11 @@
 """Sets of K out of 64 items (tab:sets)."""
 
-from dataclasses import replace
-
-from fast.tasks import SetsConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.models import MODELS, WITH_RESET
 
-PRODUCT = SetsConfig(parameters=10_000, steps=2_000, evaluations=4)
-LITERAL = replace(PRODUCT, form="sum")
+PRODUCT = configure("sets", parameters=10_000, steps=2_000, evaluations=4)
+LITERAL = PRODUCT.changed(form="sum")
 
 EXPERIMENT = Experiment(
     label="tab:sets",
@@ -28,13 +26,13 @@ EXPERIMENT = Experiment(
         ),
         *cells(
             "K = 24, literal",
-            replace(LITERAL, size=24),
+            LITERAL.changed(size=24),
             MODELS,
             (Quoted(0.105, 0.009), Quoted(0.064, 0.002)),
         ),
         *cells("K = 16", PRODUCT, WITH_RESET),
-        *cells("K = 24", replace(PRODUCT, size=24), MODELS),
-        *cells("K = 32", replace(PRODUCT, size=32), MODELS),
+        *cells("K = 24", PRODUCT.changed(size=24), MODELS),
+        *cells("K = 32", PRODUCT.changed(size=32), MODELS),
     ),
     finding=(
         "Not reproduced for the printed SRWM: it is nearer to the target than the paper's, and in "

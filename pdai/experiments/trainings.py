@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from fast.stochastic.config import StochasticConfig
 from fast.stochastic.config import to_json as stochastic_to_json
-from fast.tasks import to_json
+from fast.training.compose import CHOICES, FIXED, option_names, part_class, to_json
 from fast.training.config import TrainConfig
 from pdai.distributed.plan import Plan
 
-Training: TypeAlias = TrainConfig | Plan[Any] | StochasticConfig
+Training: TypeAlias = TrainConfig | Plan | StochasticConfig
 
 # The runs of a plan have seeds of their own, from the plan's on: fewer than this.
 SPACING = 10
@@ -28,16 +28,19 @@ def placed(training: Training, seed: int, out: Path | None = None) -> Training:
 
 def shortened(training: Training, steps: int) -> Training:
     """The same with fewer steps, and with less measured."""
+    if isinstance(training, StochasticConfig):
+        return _changed(training, steps=min(steps, training.steps), evaluations=2)
     config = training.config if isinstance(training, Plan) else training
-    samples = {} if isinstance(config, StochasticConfig) else {"law_samples": 2**12}
-    return _changed(training, steps=min(steps, config.steps), evaluations=2, **samples)
+    fewer = min(steps, config.optimiser.steps)
+    return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
 
 
 def _changed(training: Training, **options: Any) -> Training:
     if isinstance(training, Plan):
-        config = dataclasses.replace(training.config, **options)
-        return dataclasses.replace(training, config=config)
-    return dataclasses.replace(training, **options)
+        return dataclasses.replace(training, config=training.config.changed(**options))
+    if isinstance(training, StochasticConfig):
+        return dataclasses.replace(training, **options)
+    return training.changed(**options)
 
 
 def description(training: Training, seed: int) -> dict[str, Any]:
@@ -55,14 +58,34 @@ def description(training: Training, seed: int) -> dict[str, Any]:
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
 
 
+def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
+    """A stored description without the options of parts that it does not choose.
+
+    Results of before parts owned their options have those of all, and the task under "problem".
+    """
+    if "stochastic_format" in stored:
+        return stored
+    found = {name: value for name, value in stored.items() if name not in ("format", "problem")}
+    found["task"] = stored.get("task", stored.get("problem"))
+    kinds = [part_class(part, found[part]) for part in CHOICES]
+    chosen = set().union(*map(option_names, kinds))
+    every = {
+        name for known, _, _ in CHOICES.values() for k in known.values() for name in option_names(k)
+    }
+    return {name: value for name, value in found.items() if name in chosen or name not in every}
+
+
 def defaults(training: Training) -> dict[str, Any]:
     """The default of each option, as stored."""
-    fields = [*dataclasses.fields(training)]
-    if isinstance(training, Plan):
-        fields += dataclasses.fields(training.config)
+    owners: list[Any] = [training]
+    if not isinstance(training, StochasticConfig):
+        config = training.config if isinstance(training, Plan) else training
+        parts = ("task", *CHOICES, *FIXED)
+        owners = [getattr(config, part) for part in parts] + owners * isinstance(training, Plan)
     values = {
         field.name: field.default
-        for field in fields
+        for owner in owners
+        for field in dataclasses.fields(owner)
         if field.default is not dataclasses.MISSING and field.name != "out"
     }
     found: dict[str, Any] = json.loads(json.dumps(values, default=str))
@@ -72,10 +95,10 @@ def defaults(training: Training) -> dict[str, Any]:
 def short_name(training: Training) -> str:
     """A short name, for folders."""
     if isinstance(training, Plan):
-        return f"{training.config.problem_name}-{training.kind}"
+        return f"{training.config.task.name}-{training.kind}"
     if isinstance(training, StochasticConfig):
         return f"{training.problem_name}-{training.latent}"
-    return f"{training.problem_name}-{training.dynamics}"
+    return f"{training.task.name}-{training.name_of('dynamics')}"
 
 
 def total_steps(stored: dict[str, Any]) -> str:

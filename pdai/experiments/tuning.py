@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fast.tasks import GridConfig, RandomWalkConfig, SetsConfig, Six6Config
+from fast.training.compose import configure
 from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, Cell, Experiment, cells
 from pdai.experiments.models import GRU_PLUS, MARKOV
 from pdai.experiments.models import PRINTED as SRWM
@@ -37,11 +37,15 @@ def _cells() -> tuple[Cell, ...]:
     }
     large: dict[str, Any] = {**common, "parameters": 20_000}
     return (
-        *cells("grid", GridConfig(epsilon=0.05, **common), MODELS),
-        *cells("sets 64/16", SetsConfig(utility_seed=100, **{**common, "steps": 1_000}), MODELS),
-        *cells("SIX6, both ends", Six6Config(**large), MODELS),
-        *cells("walk, rings", RandomWalkConfig(**{**large, "steps": 1_500}), MODELS),
-        *cells("sparse grid", GridConfig(epsilon=0.05, landscape="sparse", **common), MODELS),
+        *cells("grid", configure("grid", epsilon=0.05, **common), MODELS),
+        *cells(
+            "sets 64/16", configure("sets", utility_seed=100, **{**common, "steps": 1_000}), MODELS
+        ),
+        *cells("SIX6, both ends", configure("six6", **large), MODELS),
+        *cells("walk, rings", configure("random-walk", **{**large, "steps": 1_500}), MODELS),
+        *cells(
+            "sparse grid", configure("grid", epsilon=0.05, landscape="sparse", **common), MODELS
+        ),
     )
 
 

@@ -1,12 +1,10 @@
 """The lazy random walk (fig:apx:lra)."""
 
-from dataclasses import replace
-
-from fast.tasks import RandomWalkConfig
+from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
 from pdai.experiments.models import MODELS, WITH_RESET
 
-RINGS = RandomWalkConfig(parameters=20_000, steps=1_500, evaluations=5, law_samples=2**16)
+RINGS = configure("random-walk", parameters=20_000, steps=1_500, evaluations=5, law_samples=2**16)
 
 EXPERIMENT = Experiment(
     label="fig:apx:lra",
@@ -19,8 +17,8 @@ EXPERIMENT = Experiment(
     metric="tv",
     cells=(
         *cells("rings", RINGS, WITH_RESET),
-        *cells("sharp rings", replace(RINGS, landscape="sharp-rings"), MODELS),
-        *cells("sinusoidal", replace(RINGS, landscape="sinusoidal"), MODELS),
+        *cells("sharp rings", RINGS.changed(landscape="sharp-rings"), MODELS),
+        *cells("sinusoidal", RINGS.changed(landscape="sinusoidal"), MODELS),
     ),
     finding=(
         "Not reproduced for the printed SRWM, which is last in every row, and on sharp rings "

@@ -38,7 +38,7 @@ RUNS = {
     "replay": f"train sets {COMMON} --items 6 --size 3 --replay reward --replay-capacity 100",
     "two seeds": f"train grid {COMMON} --side 5 --seeds 2 --seed 3 --replay uniform --loss tb",
     "float64": f"train lines {COMMON} --precision float64 --schedule constant",
-    "custom": f"train custom {COMMON} --name reference.problems:BitSequences.minimal",
+    "custom": f"train custom {COMMON} --problem reference.problems:BitSequences.minimal",
     "stochastic": "stochastic lines --steps 60 --evaluations 1 --batch 32 --seeds 2",
     "reparameterised": "stochastic lines --steps 60 --evaluations 1 --batch 32 --epsilon 0 "
     "--gradient reparameterised",
@@ -76,7 +76,8 @@ def digests(names: list[str]) -> dict[str, str]:
             except SystemExit as error:
                 print(f"{name}: exit {error.code}", file=sys.stderr)
             for path in sorted(out.rglob("checkpoint.eqx")):
-                found[f"{name} {path.parent.relative_to(out)}"] = digest(path)
+                place = path.parent.relative_to(out).as_posix().replace("/given/", "/frozen/")
+                found[f"{name} {place}"] = digest(path)
     return found
 
 

@@ -17,7 +17,7 @@ from fast.environments import make_environment
 from fast.measure.enumeration import enumerate_environment
 from fast.measure.laws import exact_law
 from fast.policies.build import make_policy
-from fast.tasks import GridConfig, SetsConfig, Six6Config, SynConfig
+from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from fast.training.trainer import make_trainer
 from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
@@ -74,9 +74,15 @@ def training(name: str, make: Callable[..., TrainConfig]) -> None:
         show(f"{name}: {label}, over Markovian", ratios, "")
 
 
+def six6(**options: Any) -> TrainConfig:
+    """SIX6 without the skip connection, its default, which the printed head does not have."""
+    skip = {} if options["dynamics"] == "markov" else {"skip": False}
+    return configure("six6", **options, **skip)
+
+
 def exact_sums() -> None:
     """Exact marginals of SIX6: by the reference, and of networks."""
-    config = Six6Config()
+    config = configure("six6")
     problem = config.problem()
     environment = make_environment(problem)
     show(
@@ -104,10 +110,9 @@ def exact_sums() -> None:
 
 if __name__ == "__main__":
     print("| what | median | range |\n|---|---|---|")
-    # Without the skip connection, its default, which the printed head does not have.
-    training("SIX6", partial(Six6Config, skip=False))
-    training("Syn-8", partial(SynConfig, length=8))
-    training("Syn-32", partial(SynConfig, length=32, parameters=62_000))
-    training("sets, 16 of 64", SetsConfig)
-    training("16 x 16 grid", GridConfig)
+    training("SIX6", six6)
+    training("Syn-8", partial(configure, "syn", length=8))
+    training("Syn-32", partial(configure, "syn", length=32, parameters=62_000))
+    training("sets, 16 of 64", partial(configure, "sets"))
+    training("16 x 16 grid", partial(configure, "grid"))
     exact_sums()

@@ -28,7 +28,7 @@ from tests.faults import FAULTS
 from tests.faults.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("reference", "fast", "verify", "tests")
+COPIED = ("reference", "fast", "pdai", "verify", "tests")
 # Unoptimised machine code is made twice as fast.
 SETTINGS = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 # Of one process, in seconds: a fault may make a loop endless.

@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fast.dynamics.options import DYNAMICS, CellOptions
 from fast.environments import AbstractEnvironment, AnyProblem, TabularEnvironment, make_environment
 from fast.measure.enumeration import Enumeration, enumerate_environment
 from fast.policies.build import build_policy
 from fast.policies.policy import Policy
-from fast.tasks import Six6Config
-from fast.training.config import TrainConfig
+from fast.training.compose import configure
 from reference.problems import (
     BitSequences,
     EdgeAddition,
@@ -133,7 +133,9 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     The weights are NumPy's: an untrained policy is nearly uniform, without biases, and each of its
     arrays is drawn by a program to be compiled.
     """
-    config: TrainConfig = Six6Config(**{"latent_size": 8, **options})
+    if issubclass(DYNAMICS[options.get("dynamics", "gru")], CellOptions):
+        options = {"latent_size": 8, **options}
+    config = configure("six6", **options)
     shapes = eqx.filter_eval_shape(build_policy, config, environment, 32, key=jax.random.key(0))
     rng = np.random.default_rng(seed)
     policy: Policy = filled(shapes, lambda shape: rng.normal(size=shape) * (2 / shape[0]) ** 0.5)

@@ -17,17 +17,26 @@ import equinox as eqx
 
 import fast
 import pdai
-from fast.dynamics import AbstractDynamics
-from fast.dynamics.networks import AbstractNetwork
+from fast.balance.loss import Loss
+from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment
 
 # Classes of which instances are compared, with every option, where they are listed as cases.
-COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment)
+COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
 
 # Modules without numbers to compare. A new module is not here, so that its parts are asked for.
 ELSEWHERE = {
     "fast.measure.enumeration": "is the comparison itself: test_environments, test_laws",
     "fast.measure.check_environment": "likewise",
+    "fast.measure.along": "part of checking dynamics",
+    "fast.measure.check_dynamics": "likewise: tests/test_check_dynamics.py",
+    "fast.measure.check_loss": "is a comparison itself: tests/test_check_loss.py",
+    "fast.measure.counterexamples": "part of checking losses",
+    "fast.measure.expected_loss": "part of checking losses",
+    "fast.measure.instances": "what losses are checked on",
+    "fast.measure.landscape": "part of checking losses",
+    "fast.measure.liars": "part of checking losses",
+    "fast.measure.tabular_policy": "part of checking losses",
     "fast.runs.checkpoints": "reads and writes files: tests/test_runs.py",
     "pdai.distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "fast.dynamics.recurrence": "draws initial weights",
@@ -42,6 +51,7 @@ ELSEWHERE = {
     "fast.runs.meter": "chooses among figures that are compared: tests/test_runs.py",
     "fast.policies.build": "builds what is compared from a configuration: tests/test_matrix.py",
     "pdai.plotting": "draws pictures",
+    "pdai.run": "a run as an object: hands on what is compared",
     "fast.runs.records": "reads and writes files: tests/test_runs.py",
     "fast.runs.setup": "builds a run: tests/test_runs.py",
     "fast.runs.folder": "reads and writes files: tests/test_runs.py",
@@ -60,7 +70,10 @@ class Marked(NamedTuple):
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """The modules of `fast` and `pdai` that compute: those that import JAX, Equinox or NumPy."""
+    """The modules of `fast` and `pdai` that compute: they import JAX, Equinox or NumPy.
+
+    Or they have losses, which import JAX where they are evaluated.
+    """
     names = [
         info.name
         for package in (fast, pdai)
@@ -72,7 +85,9 @@ def modules() -> tuple[ModuleType, ...]:
 
 def _computes(module: ModuleType) -> bool:
     imported = {value.__name__ for value in vars(module).values() if inspect.ismodule(value)}
-    return bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"})
+    return bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"}) or any(
+        inspect.isclass(value) and issubclass(value, Loss) for _, value in own(module)
+    )
 
 
 def own(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -90,16 +105,25 @@ def functions(module: ModuleType) -> dict[str, Any]:
 
 
 def parts(searched: Iterable[ModuleType]) -> set[str]:
-    """Every function, network, and public method of the other classes that hold arrays."""
+    """Every function, whole network, and public method of losses and of classes that hold arrays.
+
+    A network is whole if its outputs are those of a policy; other dynamics are compared as cases
+    alone.
+    """
     found = set()
     for module in searched:
         if module.__name__ in ELSEWHERE:
             continue
         found |= {f"{module.__name__}.{name}" for name in functions(module)}
         for kind in concrete(eqx.Module, [module]):
-            if issubclass(kind, AbstractNetwork):
-                found.add(f"{module.__name__}.{kind.__name__}")
+            name = f"{module.__name__}.{kind.__name__}"
+            if issubclass(kind, AbstractDynamics):
+                found |= set() if kind.needs_head else {name}
             elif not issubclass(kind, COMPARED_AS_CASES):
+                found |= {f"{name}.{method}" for method in _methods(kind)}
+        # What an abstract loss defines, every loss has.
+        for _, kind in own(module):
+            if inspect.isclass(kind) and issubclass(kind, Loss):
                 name = f"{module.__name__}.{kind.__name__}"
                 found |= {f"{name}.{method}" for method in _methods(kind)}
     return found
@@ -107,7 +131,8 @@ def parts(searched: Iterable[ModuleType]) -> set[str]:
 
 def _methods(kind: type) -> Iterator[str]:
     for name, value in vars(kind).items():
-        if callable(value) and (name == "__call__" or not name.startswith("_")):
+        is_open = name == "__call__" or not name.startswith("_")
+        if callable(value) and is_open and not getattr(value, "__isabstractmethod__", False):
             yield name
 
 
@@ -124,7 +149,7 @@ def concrete(base: type, searched: Iterable[ModuleType]) -> set[type]:
 def options(kind: type) -> Iterator[tuple[str, Any]]:
     """The options of a class with each of their values: fields of type `Literal` and `bool`."""
     for base in kind.__mro__:
-        for name, annotation in inspect.get_annotations(base).items():
+        for name, annotation in inspect.get_annotations(base, eval_str=True).items():
             values: tuple[Any, ...] = (False, True) if annotation is bool else ()
             if str(get_origin(annotation)) == str(Literal):
                 values = get_args(annotation)

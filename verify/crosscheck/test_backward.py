@@ -1,7 +1,7 @@
 """Backward policies: what is sampled backwards, and the mass of one that reads latents."""
 
 import math
-from typing import Any, get_args
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,10 @@ from scipy.stats import chi2
 from fast.balance.steps import evaluate
 from fast.measure.enumeration import decode_all
 from fast.measure.laws import base_log_p_b, exact_law
-from fast.sampling.replay import Buffer, Replay, add, choose, empty_buffer
-from fast.sampling.rollout import Trajectories, sample_backward
+from fast.sampling.backward import sample_backward
+from fast.sampling.options import REPLAYS
+from fast.sampling.replay import Buffer, add, choose, empty_buffer
+from fast.sampling.trajectories import Trajectories
 from reference import FLOAT64, BackwardKernel, path_sums
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 from verify.lib.scopes import crossed
@@ -21,7 +23,7 @@ from verify.lib.scopes import crossed
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
-@pytest.mark.crosscheck("fast.sampling.rollout.sample_backward", "fast.measure.laws.base_log_p_b")
+@pytest.mark.crosscheck("fast.sampling.backward.sample_backward", "fast.measure.laws.base_log_p_b")
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)
@@ -180,8 +182,8 @@ def _filled(rewards: list[float], capacity: int) -> Buffer:
 @pytest.mark.crosscheck(
     "fast.sampling.replay.empty_buffer", "fast.sampling.replay.add", "fast.sampling.replay.choose"
 )
-@pytest.mark.parametrize("kind", get_args(Replay)[1:])
-def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: Any) -> None:
+@pytest.mark.parametrize("kind", [name for name, kind in REPLAYS.items() if kind().capacity])
+def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: str) -> None:
     # Six states into four places: the last four are left. A half-full buffer never gives a hole.
     for rewards, capacity, left in (
         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4, {2: 3.0, 3: 4.0, 4: 5.0, 5: 6.0}),
@@ -190,7 +192,8 @@ def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: Any) -> None:
         buffer = _filled(rewards, capacity)
         count = 20_000
         draws = (jnp.arange(count) + 0.5) / count
-        drawn = np.bincount(np.asarray(choose(buffer, kind, draws).position), minlength=6) / count
+        chosen = choose(buffer, draws, by_reward=REPLAYS[kind].by_reward)
+        drawn = np.bincount(np.asarray(chosen.position), minlength=6) / count
         weights = {k: r if kind == "reward" else 1.0 for k, r in left.items()}
         for k in range(6):
             expected = weights.get(k, 0.0) / sum(weights.values())

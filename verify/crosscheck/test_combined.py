@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,17 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.balance.loss import RatioLoss
 from fast.balance.losses import aggregated_ratio, streaming_ratio
+from fast.balance.options import LogVariance
 from fast.balance.steps import Steps, evaluate
 from fast.measure.enumeration import exact_policy, to_float64
-from fast.policies.policy import Policy
-from fast.sampling.rollout import sample_trajectories, uniforms
-from fast.tasks import SetsConfig
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.state import FrozenSamplers, TrainState
 from fast.training.step import (
     Batch,
-    Given,
-    Sampler,
-    TrainState,
     combined_ratio,
     loss_and_gradient,
     loss_and_gradient_on_devices,
@@ -153,12 +154,12 @@ def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
     found = case("sets")
     problem, enumeration = found.instance.problem, found.instance.enumeration
     dag = enumeration.dag
-    whole = SetsConfig(items=5, size=3, utility_seed=1, parts=2)
+    whole = configure("sets", items=5, size=3, utility_seed=1, parts=2)
     assert whole.problem() == problem
     runs = {
         "aggregate": whole,
-        "client-0": replace(whole, factors=(0,)),
-        "client-1": replace(whole, factors=(1,)),
+        "client-0": whole.changed(factors=(0,)),
+        "client-1": whole.changed(factors=(1,)),
         "chunk-1": whole,
     }
     given = {
@@ -187,66 +188,95 @@ def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
     assert len({round(value, 3) for value in spread.values()}) == 4
 
 
-@pytest.mark.crosscheck("fast.training.step.Given.evaluate", "fast.training.step.loss_and_gradient")
+@dataclass(frozen=True)
+class Weighted(RatioLoss):
+    """A loss of a user's own: squared deviations, each with a random weight."""
+
+    def of_ratios(self, ratios: Any, key: Any) -> Any:
+        """Their weighted mean."""
+        weights = jax.random.uniform(key, ratios.shape)
+        return jnp.mean(weights * (ratios - ratios.mean()) ** 2)
+
+
+def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
+    """In NumPy."""
+    if isinstance(loss, LogVariance):
+        return by_hand.log_variance(ratios)
+    weights = np.asarray(jax.random.uniform(key, (len(ratios),)))
+    return float(np.mean(weights * (np.array(ratios) - np.mean(ratios)) ** 2))
+
+
+@pytest.mark.crosscheck(
+    "fast.training.state.FrozenSamplers.evaluate", "fast.training.step.loss_and_gradient"
+)
+@pytest.mark.parametrize("loss", [LogVariance(), Weighted()], ids=["log_variance", "own"])
 @pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
-def test_the_loss_of_given_samplers_is_the_one_written_by_hand(rewarded: bool) -> None:
+def test_the_loss_of_frozen_samplers_is_the_one_written_by_hand(
+    rewarded: bool, loss: RatioLoss
+) -> None:
     found = case("sets")
     environment = found.instance.environment
-    config = SetsConfig(items=5, size=3, utility_seed=1, batch=12)
+    config = configure("sets", items=5, size=3, utility_seed=1, batch=12)
     with jax.enable_x64(True):
         own, *others = map(to_float64, found.policies)
         others = others[:1] if rewarded else others
-        given = Given(tuple(others), (environment,) * len(others), rewarded)
+        frozen = FrozenSamplers(tuple(others), (environment,) * len(others), rewarded)
         sampler = Sampler(own, jnp.zeros(()))
         draws = uniforms(jax.random.key(1), environment, 12)
-        drawn, known = eqx.filter_jit(sample_trajectories)(own, environment, draws)
-        batch = Batch(drawn, known)
+        drawn, cached = eqx.filter_jit(sample_trajectories)(own, environment, draws)
+        batch, key = Batch(drawn, cached), jax.random.key(2)
 
         def direct(policy: Policy, drawn: Any) -> Any:
             terms = evaluate(policy, environment, drawn)
             said = [evaluate(other, environment, drawn) for other in others]
             ratios = streaming_ratio(terms, *said) if rewarded else aggregated_ratio(terms, said)
-            return 2 * jnp.var(ratios, ddof=1), (terms, said)
+            return loss.of_ratios(ratios, key), (terms, said)
 
-        compiled = Compiled(loss_and_gradient)
-        loss, log_z, gradient = compiled(config, environment, sampler, batch, None, given)
+        compiled = Compiled(functools.partial(loss_and_gradient, frozen=frozen))
+        alone = compiled(loss, environment, sampler, batch, key)
         slope, (terms, said) = eqx.filter_jit(eqx.filter_grad(direct, has_aux=True))(own, drawn)
-        evaluated = eqx.filter_jit(lambda given, drawn: given.evaluate(drawn))(given, drawn)
+        evaluated = eqx.filter_jit(FrozenSamplers.evaluate)(frozen, drawn)
         shared = eqx.filter_jit(loss_and_gradient_on_devices)(
-            replace(config, epsilon=0.0),
+            config.changed(epsilon=0.0, loss=loss),
             environment,
             TrainState(sampler, None, None, jnp.int32(0)),
             jnp.concatenate([draws[:1], draws]),
-            given,
+            key,
+            frozen,
         )
-    steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *said))
-    ratios = (
-        by_hand.streaming_ratio(steps, *rest) if rewarded else by_hand.aggregated_ratio(steps, rest)
-    )
-    assert float(loss) == pytest.approx(by_hand.log_variance(ratios), rel=TOLERANCE["float64"])
-    assert float(log_z) == pytest.approx(-np.mean(ratios), rel=TOLERANCE["float64"])
-    assert tree_distance(gradient.policy, slope) <= TOLERANCE["float64"]
-    assert tree_distance(shared, (loss, log_z, gradient)) <= TOLERANCE["float64"]
-    for each, alone in zip(evaluated, said, strict=True):
-        assert tree_distance(each, alone) <= TOLERANCE["float64"]
+        steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *said))
+        ratios = (
+            by_hand.streaming_ratio(steps, *rest)
+            if rewarded
+            else by_hand.aggregated_ratio(steps, rest)
+        )
+        expected = loss_by_hand(loss, ratios, key)
+    assert float(alone.loss) == pytest.approx(expected, rel=TOLERANCE["float64"])
+    assert float(alone.log_z) == pytest.approx(-np.mean(ratios), rel=TOLERANCE["float64"])
+    assert tree_distance(alone.by.policy, slope) <= TOLERANCE["float64"]
+    assert tree_distance(shared, alone) <= TOLERANCE["float64"]
+    for ours, theirs in zip(evaluated, said, strict=True):
+        assert tree_distance(ours, theirs) <= TOLERANCE["float64"]
 
 
 def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
     found = case("sets")
     environment = found.instance.environment
     blind = eqx.tree_at(lambda e: e.log_weights, environment, jnp.full(5, jnp.nan))
-    config = SetsConfig(items=5, size=3, utility_seed=1, batch=12)
+    config = configure("sets", items=5, size=3, utility_seed=1, batch=12)
     sampler = Sampler(found.policies[0], jnp.zeros(()))
     draws = uniforms(jax.random.key(1), environment, 12)
     compiled, sample = eqx.filter_jit(loss_and_gradient), eqx.filter_jit(sample_trajectories)
+    key = jax.random.key(2)
 
     def loss_in(environment: Any, rewarded: bool) -> Any:
-        drawn, known = sample(sampler.policy, environment, draws)
-        given = Given((found.policies[1],), (environment,), rewarded)
-        return compiled(config, environment, sampler, Batch(drawn, known), None, given)
+        drawn, cached = sample(sampler.policy, environment, draws)
+        frozen = FrozenSamplers((found.policies[1],), (environment,), rewarded)
+        batch = Batch(drawn, cached)
+        return compiled(config.loss, environment, sampler, batch, key, frozen=frozen)
 
     seen, unseen = loss_in(environment, False), loss_in(blind, False)
     assert np.isnan(sample(sampler.policy, blind, draws)[0].log_reward).all()
     assert all(map(np.array_equal, jax.tree.leaves(seen), jax.tree.leaves(unseen)))
     # Control: where a reward counts, the same environment ruins everything.
-    assert not np.isfinite(loss_in(blind, True)[0])
+    assert not np.isfinite(loss_in(blind, True).loss)

@@ -7,13 +7,15 @@ from typing import Any, Literal, get_args
 
 import jax
 
-from fast.dynamics import AbstractDynamics, Markov
-from fast.dynamics.networks import UniformNetwork
+from fast.balance.loss import PolicyLoss, TrajectoryLoss
+from fast.balance.options import LOSSES, TrajectoryBalance
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.markov import Markov, Uniform
 from fast.environments import AbstractEnvironment, AnyProblem, Encoding, make_environment
 from fast.environments.grid import GridEnvironment
 from reference.errors import InputError
 from reference.problems import EdgeAddition
-from verify.crosscheck import test_dynamics, test_graph_networks
+from verify.crosscheck import test_dynamics, test_graph_networks, test_losses
 from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance
 from verify.crosscheck.parts import (
     ELSEWHERE,
@@ -40,8 +42,13 @@ def environments() -> list[AbstractEnvironment[Any]]:
 
 
 def dynamics_cases() -> list[Any]:
-    """Those that test_dynamics compares, without their numbers."""
-    return [jax.eval_shape(make) for make in test_dynamics.CASES.values()]
+    """Those that test_dynamics and test_graph_networks compare, without their numbers."""
+    environment = make_environment(EdgeAddition.matching())
+    graphs: list[Any] = [
+        jax.eval_shape(lambda make=make: make(environment, 4, key=jax.random.key(0)))
+        for make in test_graph_networks.VARIANTS.values()
+    ]
+    return [*(jax.eval_shape(make) for make in test_dynamics.CASES.values()), *graphs]
 
 
 def test_every_environment_and_each_of_its_options_is_compared() -> None:
@@ -58,15 +65,15 @@ def test_every_dynamics_and_each_of_its_options_is_compared() -> None:
 
 
 def test_every_option_of_a_graph_network_is_compared() -> None:
-    environment = make_environment(EdgeAddition.matching())
-    networks: list[Any] = [
-        jax.eval_shape(lambda make=make: make(environment, 4, key=jax.random.key(0)))
-        for make in test_graph_networks.VARIANTS.values()
-    ]
-    kinds = {type(network) for network in networks}
-    assert without_case(kinds, networks) == set()
-    scorers = [network.scorer for network in networks]
+    scorers = [network.scorer for network in dynamics_cases() if hasattr(network, "scorer")]
+    assert len(scorers) == len(test_graph_networks.VARIANTS)
     assert without_case({type(scorer) for scorer in scorers}, scorers) == set()
+
+
+def test_every_loss_and_each_of_its_options_is_compared() -> None:
+    kinds = concrete(TrajectoryLoss, modules()) | concrete(PolicyLoss, modules())
+    assert kinds == set(LOSSES.values())
+    assert without_case(kinds, test_losses.CASES.values()) == set()
 
 
 def test_every_function_and_network_is_named_by_a_cross_check() -> None:
@@ -90,7 +97,7 @@ def test_modules_that_are_left_out_are_there() -> None:
 
 
 def made_up() -> ModuleType:
-    """A module of `fast` with a new dynamics, environment, network, option and loss."""
+    """A module of `fast` with a new dynamics, environment, network, option, loss and function."""
     module = ModuleType("fast.made_up")
 
     class NewDynamics(Markov):
@@ -101,14 +108,21 @@ def made_up() -> ModuleType:
     class NewEnvironment(GridEnvironment):
         """Without an instance."""
 
-    class NewNetwork(UniformNetwork):
+    class NewNetwork(Uniform):
         """Without a marker."""
 
-    def new_loss(steps: Any) -> Any:
+    class NewLoss(TrajectoryBalance):
+        """Without a case, and without a marker."""
+
+        def value(self, steps: Any, log_z: Any, key: Any) -> Any:
+            """Another value."""
+            return log_z
+
+    def new_residuals(steps: Any) -> Any:
         """Without a marker."""
         return steps
 
-    for part in (NewDynamics, NewEnvironment, NewNetwork, new_loss):
+    for part in (NewDynamics, NewEnvironment, NewNetwork, NewLoss, new_residuals):
         part.__module__ = module.__name__
         setattr(module, part.__name__, part)
     return module
@@ -116,13 +130,17 @@ def made_up() -> ModuleType:
 
 def test_control_new_parts_without_a_cross_check_are_found() -> None:
     searched = [*modules(), made_up()]
-    (dynamics,) = concrete(AbstractDynamics, searched) - concrete(AbstractDynamics, modules())
+    new = concrete(AbstractDynamics, searched) - concrete(AbstractDynamics, modules())
+    dynamics, network = sorted(new, key=lambda kind: kind.__name__)
     assert "NewDynamics" in without_case([dynamics], dynamics_cases())
+    assert without_case([network], dynamics_cases()) == {"NewNetwork"}
     # With one case, the option that it does not choose is left.
     assert without_case([dynamics], [dynamics(3)]) == {"NewDynamics.gate = 'shut'"}
     assert "NewEnvironment" in without_case(concrete(AbstractEnvironment, searched), [])
+    assert "NewLoss" in without_case(concrete(TrajectoryLoss, searched), test_losses.CASES.values())
     found = without_test(parts(searched), marked_tests())
-    assert found == {"fast.made_up.new_loss", "fast.made_up.NewNetwork"}
+    names = ("new_residuals", "NewNetwork", "NewLoss.value")
+    assert found == {f"fast.made_up.{name}" for name in names}
 
 
 def test_control_a_dynamics_without_its_last_case_is_found() -> None:

@@ -8,16 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fast.policies.policy import masked_log_softmax
-from fast.sampling.rollout import (
+from fast.policies.backward import masked_log_softmax
+from fast.policies.policy import Sampler
+from fast.sampling.actions import (
     ON_POLICY,
     Exploration,
     _invert_by_cumsum,
     _invert_by_loop,
     draw_action,
 )
-from fast.tasks import LinesConfig
-from fast.training.step import Sampler, TrainState, draw_batch
+from fast.training.compose import configure
+from fast.training.state import TrainState
+from fast.training.step import draw_batch
 from verify.crosscheck.instances import make_instance, random_policy
 
 # Draws in the middle of as many equal parts of the unit interval: frequencies then differ from
@@ -92,9 +94,9 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
     instance = make_instance("lines")
     environment, enumeration = instance.environment, instance.enumeration
-    config = LinesConfig(dynamics="markov", epsilon=0.8, epsilon_until=0.5, steps=100)
+    config = configure("lines", dynamics="markov", epsilon=0.8, epsilon_until=0.5, steps=100)
     policy = random_policy(environment, dynamics="markov")
-    outputs = policy.network.evaluate((), jnp.asarray(enumeration.observations[0]))
+    outputs = policy.network.read((), jnp.asarray(enumeration.observations[0]))
     p = np.exp(np.asarray(policy.log_p_f(outputs, environment.mask(environment.initial()))))
     draws = np.tile(DRAWS.astype(np.float32), (environment.horizon + 1, 1))
 

@@ -1,6 +1,7 @@
 """Gradients of sampled losses against the gradients of the exact expected losses."""
 
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,21 +10,26 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from fast.balance.evaluation import cached_terms, evaluate_with_pullback
 from fast.balance.flow_matching import fm_residuals
-from fast.balance.gradients import SMALLEST, evaluate_with_pullback
+from fast.balance.loss import TrajectoryLoss
+from fast.balance.losses import log_ratio
+from fast.balance.markovian_rows import SMALLEST, markovian_rows
+from fast.balance.options import LOSSES
+from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import evaluate
-from fast.dynamics.networks import Perceptron, known_product
+from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, AnyProblem, make_environment
 from fast.measure.enumeration import to_float64
-from fast.policies.policy import Policy
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.actions import Exploration
+from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import add, empty_buffer
-from fast.sampling.rollout import Exploration, sample_trajectories, uniforms
-from fast.tasks import LinesConfig
-from fast.training.names import LossName
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.state import TrainState
 from fast.training.step import (
     Batch,
-    Sampler,
-    TrainState,
     draw_batch,
     loss_and_gradient,
     loss_and_gradient_on_devices,
@@ -45,6 +51,8 @@ from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, rando
 from verify.lib.scopes import crossed
 
 LOG_Z, EPSILON, BATCH, BATCHES = 0.3, 0.4, 8, 400
+# Of losses that draw random numbers: none of ours does.
+KEY = jax.random.key(7)
 
 
 def _exact_gradient(instance: Instance, policy: Policy, loss: str) -> Policy:
@@ -116,17 +124,17 @@ def _flat(tree: Any) -> np.ndarray[Any, Any]:
 def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> None:
     instance = make_instance("lines")
     policy = random_policy(instance.environment, seed=1, dynamics=dynamics)
-    config = LinesConfig(loss=loss, dynamics=dynamics)
+    config = configure("lines", loss=loss, dynamics=dynamics)
     sampler = Sampler(policy, jnp.float32(LOG_Z))
 
     def gradient(key: Any) -> Any:
         draws = uniforms(key, instance.environment, BATCH)
-        drawn, known = sample_trajectories(
-            policy, instance.environment, draws, Exploration(EPSILON), record=True
+        drawn, cached = sample_trajectories(
+            policy, instance.environment, draws, Exploration(EPSILON), cache=True
         )
-        batch = Batch(drawn, known)
-        found = loss_and_gradient(config, instance.environment, sampler, batch)[2].policy
-        return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found)])
+        batch = Batch(drawn, cached)
+        found = loss_and_gradient(config.loss, instance.environment, sampler, batch, key)
+        return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found.by.policy)])
 
     exact = _flat(_exact_gradient(instance, policy, loss))
     # Projections on fixed directions, so that each has a standard error of its own.
@@ -145,7 +153,7 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         assert np.abs(found.mean(0) * 7 / 8 - directions @ exact)[0] > 2 * error[0]
 
 
-@pytest.mark.crosscheck("fast.balance.gradients.evaluate_with_pullback")
+@pytest.mark.crosscheck("fast.balance.markovian_rows.markovian_rows")
 @pytest.mark.parametrize(("loss", "p_b"), crossed(["tb", "subtb"], ["uniform", "learned"]))
 def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> None:
     instance = make_instance("grid")
@@ -170,25 +178,25 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> N
         return jnp.sum(weights * jnp.stack(steps[:3]))
 
     @Compiled
-    def in_blocks(known: Any, *weights: Any) -> Any:
-        steps, pullback = evaluate_with_pullback(policy, environment, drawn, known)
+    def in_blocks(cached: Any, *weights: Any) -> Any:
+        steps, pullback = markovian_rows(policy, environment, drawn, cached)
         return steps[:3], [pullback(w) for w in weights]
 
     plain = _flat(jax.jit(jax.grad(weighted))(arrays))
     whole = eqx.filter_jit(evaluate)(policy, environment, drawn)
     # Control: weights on padding change nothing, weights on steps do.
     off = jnp.where(drawn.active, 0.0, weights)
-    for number, known in enumerate((None, found_out), start=1):
-        steps, (of_weights, of_padding) = in_blocks(known, weights, off)
+    for number, cached in enumerate((None, found_out), start=1):
+        steps, (of_weights, of_padding) = in_blocks(cached, weights, off)
         for a, b in zip(steps, whole[:3], strict=True):
             assert np.abs(np.asarray(a - b)).max() < 1e-5
         assert np.abs(_flat(of_weights) - plain).max() < 1e-4 * np.abs(plain).max()
         assert not _flat(of_padding).any()
-        in_blocks(known, off, weights)
+        in_blocks(cached, off, weights)
         assert in_blocks.traces == number
 
 
-RECORDED: dict[str, tuple[AnyProblem, dict[str, Any]]] = {
+CACHED: dict[str, tuple[AnyProblem, dict[str, Any]]] = {
     "markov, every step there": (PROBLEMS["sets"], {"dynamics": "markov"}),
     "markov, more than a block": (
         PROBLEMS["synthetic, append"],
@@ -208,9 +216,9 @@ RECORDED: dict[str, tuple[AnyProblem, dict[str, Any]]] = {
 
 
 @pytest.mark.crosscheck(
-    "fast.dynamics.networks.known_product",
-    "fast.dynamics.networks.Perceptron.record",
-    "fast.dynamics.networks.Perceptron.recall",
+    "fast.dynamics.perceptron.known_product",
+    "fast.dynamics.perceptron.Perceptron.record",
+    "fast.dynamics.perceptron.Perceptron.recall",
 )
 def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product() -> None:
     rng = np.random.default_rng(0)
@@ -222,28 +230,29 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
         assert (value == plain + 1).all()
         assert tree_distance(pull_known(by), pull(by)) <= TOLERANCE["float64"]
         head = Perceptron([4, 3, 3, 5], key=jax.random.key(0))
-        outputs, products = Perceptron.record(head, x)
-        assert [product.shape for product in products] == [(2, 3, 3), (2, 3, 3), (2, 3, 5)]
+        outputs, activations = Perceptron.record(head, x)
+        assert [each.shape for each in activations] == [(2, 3, 3), (2, 3, 3), (2, 3, 5)]
         assert (outputs == head(x)).all()
-        recalled = eqx.filter_vjp(lambda head: Perceptron.recall(head, x, products), head)
+        recalled = eqx.filter_vjp(lambda head: Perceptron.recall(head, x, activations), head)
         again = eqx.filter_vjp(lambda head: head(x), head)
         assert (recalled[0] == outputs).all()
         assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_products_give_the_gradient_without_evaluating_again(name: str) -> None:
-    problem, options = RECORDED[name]
+@pytest.mark.crosscheck("fast.balance.evaluation.evaluate_with_pullback")
+@pytest.mark.parametrize("name", CACHED)
+def test_cached_activations_give_the_gradient_without_evaluating_again(name: str) -> None:
+    problem, options = CACHED[name]
     environment = make_environment(problem)
     policy = random_policy(environment, **options)
     batch = 600 if name == "markov, more than a block" else 32
 
     @Compiled
     def compare(policy: Policy, draws: Any, weights: Any, scale: Any) -> Any:
-        drawn, known = sample_trajectories(
-            policy, environment, draws, Exploration(0.2), record=True
+        drawn, cached = sample_trajectories(
+            policy, environment, draws, Exploration(0.2), cache=True
         )
-        changed = known._replace(products=tuple(scale * each for each in known.products))
+        changed = cached._replace(activations=tuple(scale * each for each in cached.activations))
         steps, pullback = evaluate_with_pullback(policy, environment, drawn, changed)
         arrays, static = eqx.partition(policy, eqx.is_inexact_array)
 
@@ -252,22 +261,85 @@ def test_recorded_products_give_the_gradient_without_evaluating_again(name: str)
             return jnp.sum(weights * jnp.stack(plain[:3])), plain[:3]
 
         plain, values = jax.grad(weighted, has_aux=True)(arrays)
-        return pullback(weights), plain, steps[:3], values, len(known.products)
+        return pullback(weights), plain, steps[:3], values, len(cached.activations)
 
     draws = uniforms(jax.random.key(0), environment, batch)
     with jax.enable_x64(True):
         weights = jax.random.normal(jax.random.key(1), (3, batch, environment.horizon))
         given = (to_float64(policy), jnp.asarray(draws, jnp.float64), weights)
-        found, plain, steps, values, products = compare(*given, 1.0)
+        found, plain, steps, values, count = compare(*given, 1.0)
         other, *_ = compare(*given, 2.0)
     assert tree_distance(found, plain) <= TOLERANCE["float64"]
     assert tree_distance(steps, values) <= TOLERANCE["float64"]
-    # Control: what was recorded is what is used, where it is and can be. Of a single step, a
+    # Control: what was cached is what is used, where it is and can be. Of a single step, a
     # Markovian policy has nothing.
-    used = products > 0 and options.get("p_b") != "lifted" and name != "markov, one step"
+    used = count > 0 and options.get("p_b") != "lifted" and name != "markov, one step"
     assert (tree_distance(other, plain) > TOLERANCE["float64"]) == used
     unused = ("markov, trajectories end", "markov, one step", "gru, lifted p_B", "no head")
     assert used == (name not in unused)
+
+
+@pytest.mark.crosscheck(
+    "fast.balance.markovian_rows.markovian_rows",
+    "fast.balance.recurrent_groups.recurrent_groups",
+    "fast.balance.evaluation.cached_terms",
+)
+@pytest.mark.parametrize(
+    ("p_b", "loss", "dynamics", "name"),
+    [
+        ("uniform", "tb", "markov", "grid"),
+        ("uniform", "tb", "gru", "grid"),
+        ("uniform", "tb", "gru", "sets"),
+        ("learned", "subtb", "markov", "sets"),
+        ("lifted", "subtb", "gru", "grid"),
+    ],
+)
+def test_both_evaluations_are_the_specification_and_its_pullback(
+    p_b: str, loss: str, dynamics: str, name: str
+) -> None:
+    environment = make_environment(PROBLEMS[name])
+    policy = random_policy(environment, dynamics=dynamics, loss=loss, p_b=p_b)
+    batch = 3 * GROUP // 2
+    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+    # That of recurrent policies is right for any, if nothing is cached.
+    ways = {"markov": (markovian_rows, recurrent_groups), "gru": (recurrent_groups,)}[dynamics]
+
+    @eqx.filter_jit
+    def both(arrays: Policy, draws: Any, weights: Any) -> Any:
+        whole = eqx.combine(arrays, static)
+        drawn, cached = sample_trajectories(whole, environment, draws, cache=True)
+
+        def terms(arrays: Policy) -> Any:
+            return jnp.stack(evaluate(eqx.combine(arrays, static), environment, drawn)[:3])
+
+        plain, pull = jax.vjp(terms, arrays)
+        found = []
+        for way in ways:
+            for given in (None, cached) if way is ways[0] else (None,):
+                for skips in (True, False):
+                    steps, back = way(whole, environment, drawn, given, skip_ended=skips)
+                    found.append((jnp.stack(steps[:3]), back(weights)))
+        known = cached_terms(whole, environment, drawn, cached)
+        if known is not None:
+            known = jnp.where(drawn.active, known, 0.0)
+        return found, (plain, *pull(weights)), known
+
+    draws = uniforms(jax.random.key(0), environment, batch)
+    with jax.enable_x64(True):
+        weights = jax.random.normal(jax.random.key(1), (3, batch, environment.horizon))
+        found, expected, known = both(to_float64(arrays), jnp.asarray(draws, jnp.float64), weights)
+    assert len(found) == {"markov": 6, "gru": 4}[dynamics]
+    for each in found:
+        assert tree_distance(each, expected) <= TOLERANCE["float64"]
+    # Sampling knows the terms where p_B is uniform and there is no flow; elsewhere it says so.
+    assert (known is None) == (p_b != "uniform")
+    assert known is None or tree_distance(known, expected[0]) <= TOLERANCE["float64"]
+    # Control: the batch is in more groups than one, and other weights have another pullback.
+    assert batch % GROUP
+    with jax.enable_x64(True):
+        other = both(to_float64(arrays), jnp.asarray(draws, jnp.float64), weights + 1)[1]
+    assert tree_distance(other, expected) > 1e-3
 
 
 class Small(NamedTuple):
@@ -306,14 +378,13 @@ def moved(small: Small, step: float) -> Sampler:
 
 
 @pytest.mark.crosscheck("fast.training.step.loss_and_gradient")
-@pytest.mark.parametrize("loss", get_args(LossName))
+@pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
-    small: Small, loss: LossName
+    small: Small, loss: str
 ) -> None:
     options: dict[str, Any] = {} if loss == "log_variance" else {"penalty": "log-cosh"}
     if loss == "subtb":
         options["subtb_lambda"] = 0.7
-    config = LinesConfig(loss=loss, dynamics="markov", **options)
     environment, trajectories = small.environment, small.batch.trajectories
 
     def by_hand_at(step: float) -> float:
@@ -332,10 +403,10 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
         }[loss]()
 
     with jax.enable_x64(True):
-        compiled = Compiled(loss_and_gradient)
-        value, log_z, gradient = compiled(config, environment, small.sampler, small.batch)
-        compiled(config, environment, moved(small, 0.1), small.batch)
-        slope = _flat(gradient) @ _flat(eqx.filter(small.direction, eqx.is_inexact_array))
+        compiled, given = Compiled(loss_and_gradient), LOSSES[loss](**options)
+        value, log_z, by = compiled(given, environment, small.sampler, small.batch, KEY)
+        compiled(given, environment, moved(small, 0.1), small.batch, KEY)
+        slope = _flat(by) @ _flat(eqx.filter(small.direction, eqx.is_inexact_array))
         # Central differences of float64: rounding and curvature of about 1e-9 each.
         difference = (by_hand_at(1e-5) - by_hand_at(-1e-5)) / 2e-5
         assert float(value) == pytest.approx(by_hand_at(0), rel=TOLERANCE["float64"])
@@ -347,6 +418,39 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
         assert float(log_z) == LOG_Z
     # Control: the gradient has a part along the direction that central differences can see.
     assert abs(difference) > 1e-2
+
+
+@dataclass(frozen=True)
+class InContext(TrajectoryLoss):
+    """A loss of a user's own, which looks at lengths as well."""
+
+    def context(self, environment: Any, trajectories: Any) -> Any:
+        """The lengths."""
+        return trajectories.active.sum(1)
+
+    def value(self, steps: Any, log_z: Any, key: Any) -> Any:
+        """Squared ratios, long trajectories weighing more."""
+        return jnp.mean(steps.context * log_ratio(steps) ** 2)
+
+
+def test_a_loss_of_ones_own_is_given_the_context_that_it_asks_for(small: Small) -> None:
+    trajectories = small.batch.trajectories
+
+    @eqx.filter_jit
+    def both(sampler: Sampler, trajectories: Any) -> Any:
+        def direct(policy: Policy) -> Any:
+            steps = evaluate(policy, small.environment, trajectories)
+            return jnp.mean(steps.active.sum(1) * log_ratio(steps) ** 2)
+
+        batch = Batch(trajectories, None)
+        found = loss_and_gradient(InContext(), small.environment, sampler, batch, KEY)
+        return found, eqx.filter_value_and_grad(direct)(sampler.policy)  # type: ignore[no-untyped-call]
+
+    with jax.enable_x64(True):
+        found, expected = both(small.sampler, trajectories)
+    assert tree_distance((found.loss, found.by.policy), expected) <= TOLERANCE["float64"]
+    # Control: without the lengths it is another number.
+    assert len(set(np.asarray(trajectories.active.sum(1)).tolist())) > 1
 
 
 terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
@@ -365,7 +469,9 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     def state(step: int, buffer: Any = None) -> TrainState:
         return TrainState(sampler, None, buffer, jnp.int32(step))
 
-    config = LinesConfig(dynamics="markov", epsilon=1.0, steps=10, replay="uniform", batch=12)
+    config = configure(
+        "lines", dynamics="markov", epsilon=1.0, steps=10, replay="uniform", batch=12
+    )
     buffer = eqx.filter_jit(add)(empty_buffer(environment, 16), final, log_reward)
     drawing = Compiled(draw_batch)
     batch, later = drawing(config, environment, state(0, buffer), draws)
@@ -374,7 +480,7 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert int(later.added) == BATCH + 6
     assert set(np.asarray(later.states.node)[BATCH : BATCH + 6]) == set(ends[:6])
     assert set(ends[6:]) <= set(np.asarray(final.node)) | set(ends[:6])
-    assert batch.known is None
+    assert batch.cached is None
     # From half of the steps on there is no exploration: forwards it is p_F itself.
     for step, is_on_policy in ((0, False), (5, True), (9, True)):
         explored, _ = drawing(config, environment, state(step, buffer), draws)
@@ -383,11 +489,11 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
         assert same == is_on_policy
     assert drawing.traces == 1
     # A mesh of one device is the machine itself.
-    alone = LinesConfig(dynamics="markov", batch=12)
+    alone = configure("lines", dynamics="markov", batch=12)
     sharing = Compiled(loss_and_gradient_on_devices)
-    shared = sharing(alone, environment, state(0), draws)
-    sharing(alone, environment, state(1), draws)
+    shared = sharing(alone, environment, state(0), draws, KEY)
+    sharing(alone, environment, state(1), draws, KEY)
     assert sharing.traces == 1
     batch, _ = eqx.filter_jit(draw_batch)(alone, environment, state(0), draws)
-    expected = eqx.filter_jit(loss_and_gradient)(alone, environment, sampler, batch)
+    expected = eqx.filter_jit(loss_and_gradient)(alone.loss, environment, sampler, batch, KEY)
     assert tree_distance(shared, expected) <= TOLERANCE["float32"]

@@ -16,8 +16,8 @@ import pytest
 from jax import lax
 from scipy.special import softmax
 
-from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
-from fast.dynamics.networks import AbstractNetwork
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, graphs_of
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
 from fast.measure.enumeration import Enumeration, enumerate_environment
@@ -47,7 +47,7 @@ FORKS: dict[str, EdgeAddition] = {
     "paper": EdgeAddition.paper(),
 }
 
-Network = AbstractNetwork[Any]
+Network = AbstractDynamics[Any]
 
 VARIANTS: dict[str, Callable[..., Network]] = {
     "markovian": GCNNetwork,
@@ -277,12 +277,12 @@ def test_step_by_step_they_do_too_in_float32(name: str, paper: Instance) -> None
     # Two batch axes, the second of them one trajectory long.
     observations = jnp.asarray(trajectories, jnp.float32)[:, None]
     unrolled = network.unroll(observations)
-    assert unrolled.shape == (len(trajectories), 1, trajectories.shape[1], network.outputs)
+    assert unrolled.shape == (len(trajectories), 1, trajectories.shape[1], network.output)
     latent = network.initial((len(trajectories), 1))
     for t in range(trajectories.shape[1]):
         if t > 0:
             latent = network.advance(latent, observations[:, :, t])
-        for found in (network.evaluate(latent, observations[:, :, t]), unrolled[:, :, t]):
+        for found in (network.read(latent, observations[:, :, t]), unrolled[:, :, t]):
             assert np.abs(found[:, 0] - expected[:, t]).max() <= 1e-5 * np.abs(expected).max()
 
 
@@ -632,6 +632,13 @@ def test_control_no_gradient_trains_a_markovian_network_on_a_forced_instance(
 
 
 # Input
+
+
+@pytest.mark.crosscheck("fast.dynamics.graph_networks.graphs_of")
+def test_graph_networks_are_given_the_environment_of_graphs_and_no_other(paper: Instance) -> None:
+    assert graphs_of(paper.environment) is paper.environment
+    with pytest.raises(InputError, match="a graph network on LinesEnvironment"):
+        graphs_of(make_environment(Lines.laplaces(3, 1, seed=0)))
 
 
 def test_bad_options_are_refused(paper: Instance) -> None:

@@ -18,9 +18,12 @@ import pytest
 from fast.balance.steps import rows_of
 from fast.dynamics.graph_networks import EdgeScorer
 from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
+from fast.policies.backward import LearnedBackward, LiftedBackward, UniformBackward
 from fast.policies.policy import Policy
+from fast.sampling.actions import Exploration
+from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, empty_buffer
-from fast.sampling.rollout import Exploration, Trajectories, sample_trajectories
+from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 from fast.stochastic.training import StochasticSampler
@@ -36,14 +39,21 @@ ELSEWHERE = {
     "fast.measure.report": "likewise",
     "fast.measure.laws": "likewise",
     "fast.balance.losses": "with their derivatives: test_losses",
-    "fast.balance.gradients": "compared with plain derivatives: test_gradients",
+    "fast.balance.evaluation": "compared with plain derivatives: test_gradients",
+    "fast.balance.markovian_rows": "likewise",
+    "fast.balance.recurrent_groups": "likewise",
+    "fast.balance.loss": "compiled once there: test_losses",
+    "fast.balance.options": "likewise",
+    "fast.dynamics.graph_networks.graphs_of": "computes nothing",
+    "fast.measure.trajectory_probability": "called from Python, on trajectories: test_laws",
     "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",
     "pdai.experiments.probes": "likewise: test_probes",
     "fast.stochastic.evaluation": "likewise: test_stochastic",
     "fast.stochastic.moments": "NumPy",
     "fast.stochastic.policy.make_stochastic_policy": "makes what is compared here",
     "fast.stochastic.training.make_stochastic_trainer": "likewise: test_stochastic",
-    "fast.training.step": "made of parts that are compared here: test_gradients",
+    "fast.training.state": "made of parts that are compared here: test_gradients",
+    "fast.training.step": "likewise",
     "fast.dynamics.rotations": "NumPy",
     "fast.environments.graphs": "NumPy",
 }
@@ -63,7 +73,7 @@ KERNELS = sorted(
     and not inspect.isclass(kernel(part))
 )
 # These take another way if the policy is path-dependent.
-BOTH_WAYS = ("fast.sampling.rollout.sample_trajectories", "fast.balance.steps.evaluate")
+BOTH_WAYS = ("fast.sampling.forward.sample_trajectories", "fast.balance.steps.evaluate")
 # These give the same whatever the numbers.
 CONSTANT = (
     "fast.sampling.replay.empty_buffer",
@@ -161,9 +171,13 @@ def world(dynamics: Any, seed: int) -> World:
     return World(GRID, policy, draws, drawn, buffer, scorer, latents(rng), rng)
 
 
-def head_products(w: World) -> tuple[Any, ...]:
-    assert w.policy.backward_head is not None
-    return tuple(w.normal(BATCH, bias.size) for bias in w.policy.backward_head.biases)
+def learned(w: World) -> LearnedBackward:
+    assert isinstance(w.policy.backward, LearnedBackward)
+    return w.policy.backward
+
+
+def head_activations(w: World) -> tuple[Any, ...]:
+    return tuple(w.normal(BATCH, bias.size) for bias in learned(w).head.biases)
 
 
 # By the name of a parameter, or of a parameter of one function or class.
@@ -174,7 +188,7 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "capacity": lambda w: 8,
     "draw": lambda w: w.uniform(BATCH),
     "draws": lambda w: w.draws,
-    "replay.choose.draws": lambda w: w.uniform(BATCH),
+    "fast.sampling.replay.choose.draws": lambda w: w.uniform(BATCH),
     "encoding": lambda w: "fourier",
     "environment": lambda w: w.environment,
     "exploration": lambda w: Exploration(w.uniform(), w.uniform()),
@@ -182,7 +196,6 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     # Another in each world, whatever was drawn before.
     "key": lambda w: jax.random.key(int(1e6 * float(w.draws[0, 0]))),
     "keys": lambda w: w.normal(2, 3, 4),
-    "kind": lambda w: "reward",
     "later": lambda w: None,
     "log_p": lambda w: jnp.asarray(np.log(w.rng.dirichlet((1, 1, 1), BATCH)), jnp.float32),
     "log_rewards": lambda w: w.trajectories.log_reward,
@@ -190,19 +203,25 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "mask": lambda w: jnp.asarray(np.arange(3) != w.rng.integers(3, size=(BATCH, 1))),
     "numbers": lambda w: w.normal(3),
     "observation": lambda w: w.uniform(BATCH, w.features),
-    "graph_networks.EdgeScorer.adjacency.observation": lambda w: w.uniform(BATCH, 36),
-    "outputs": lambda w: w.normal(BATCH, w.policy.network.outputs),
-    "steps.row_terms.outputs": lambda w: w.normal(w.draws.size, w.policy.network.outputs),
+    "fast.dynamics.graph_networks.EdgeScorer.adjacency.observation": lambda w: w.uniform(BATCH, 36),
+    "outputs": lambda w: w.normal(BATCH, w.policy.network.output),
+    "fast.balance.steps.row_terms.outputs": lambda w: w.normal(
+        w.draws.size, w.policy.network.output
+    ),
     "path_features": lambda w: w.normal(BATCH, 6, 1),
     "policy": lambda w: w.policy,
-    "networks.known_product.product": lambda w: w.normal(BATCH, 3),
-    "networks.Perceptron.recall.products": head_products,
-    "products": lambda w: (),
+    "fast.dynamics.perceptron.known_product.product": lambda w: w.normal(BATCH, 3),
+    "fast.dynamics.perceptron.Perceptron.recall.activations": head_activations,
+    "activations": lambda w: (),
     "reads": lambda w: w.normal(2, 3, 4),
     "rows": lambda w: rows_of(w.trajectories),
-    "policies.Policy.self": lambda w: w.policy,
-    "networks.Perceptron.self": lambda w: w.policy.backward_head,
-    "graph_networks.EdgeScorer.self": lambda w: w.scorer,
+    "fast.policies.backward.LearnedBackward.self": learned,
+    "fast.policies.backward.LiftedBackward.log_p_b.outputs": lambda w: w.normal(BATCH, 3),
+    "fast.policies.backward.LiftedBackward.self": lambda w: LiftedBackward(3),
+    "fast.policies.backward.UniformBackward.self": lambda w: UniformBackward(),
+    "fast.policies.policy.Policy.self": lambda w: w.policy,
+    "fast.dynamics.perceptron.Perceptron.self": lambda w: learned(w).head,
+    "fast.dynamics.graph_networks.EdgeScorer.self": lambda w: w.scorer,
     "states": lambda w: w.trajectories.final,
     "terms": lambda w: w.normal(3, BATCH, w.environment.horizon),
     "trajectories": lambda w: w.trajectories,
@@ -218,19 +237,25 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "log_scale": lambda w: w.normal(BATCH, SIZE),
     "mean": lambda w: w.normal(BATCH, SIZE),
     "noise": lambda w: w.latent.noise,
-    "stochastic.densities.Mixture.noise": lambda w: w.normal(BATCH, SIZE),
-    "stochastic.densities.Mixture.self": lambda w: w.latent.policy.start,
-    "stochastic.densities.Normal.self": lambda w: TARGET,
-    "stochastic.policy.StochasticPolicy.self": lambda w: w.latent.policy,
-    "stochastic.trajectories.policy": lambda w: w.latent.policy,
-    "stochastic.trajectories.trajectories": lambda w: w.latent.trajectories,
-    "stochastic.training.trajectories": lambda w: w.latent.trajectories,
+    "fast.stochastic.densities.Mixture.noise": lambda w: w.normal(BATCH, SIZE),
+    "fast.stochastic.densities.Mixture.self": lambda w: w.latent.policy.start,
+    "fast.stochastic.densities.Normal.self": lambda w: TARGET,
+    "fast.stochastic.policy.StochasticPolicy.self": lambda w: w.latent.policy,
+    "fast.stochastic.trajectories.policy": lambda w: w.latent.policy,
+    "fast.stochastic.trajectories.trajectories": lambda w: w.latent.trajectories,
+    "fast.stochastic.training.trajectories": lambda w: w.latent.trajectories,
     "sampler": lambda w: StochasticSampler(w.latent.policy, w.uniform()),
     "seen": lambda w: w.uniform(BATCH, w.features + 1),
     "size": lambda w: SIZE,
+    "start": lambda w: 1,
+    "stop": lambda w: w.environment.horizon,
     "state": lambda w: jax.tree.map(lambda leaf: leaf[0], w.trajectories.final),
     "target": lambda w: TARGET,
 }
+
+
+# Of parameters that are given by name alone, and have no default.
+OPTIONS: dict[str, dict[str, Any]] = {"fast.sampling.replay.choose": {"by_reward": True}}
 
 
 def arguments(part: str, w: World) -> list[Any]:
@@ -241,7 +266,7 @@ def arguments(part: str, w: World) -> list[Any]:
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             continue
         keys = [key for key in (f"{part}.{name}", f"{owner}.{name}", name) if key in ARGUMENTS]
-        assert keys, f"ARGUMENTS has no value for {name} of fast.{part}: add one"
+        assert keys, f"ARGUMENTS has no value for {name} of {part}: add one"
         found.append(ARGUMENTS[keys[0]](w))
     return found
 
@@ -253,7 +278,7 @@ def arguments(part: str, w: World) -> list[Any]:
 def test_a_kernel_is_compiled_once_and_gives_what_it_gives_uncompiled(
     part: str, dynamics: str
 ) -> None:
-    function = kernel(part)
+    function = functools.partial(kernel(part), **OPTIONS.get(part, {}))
     compiled = Compiled(function)
     first, second = (arguments(part, world(dynamics, seed)) for seed in (0, 1))
     found, other = compiled(*first), compiled(*second)

@@ -1,7 +1,5 @@
 """Laws of networks: the streamed sums in floats against exact rationals on the lifted DAG."""
 
-from typing import get_args
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,24 +7,25 @@ import numpy as np
 import pytest
 
 from fast.balance.steps import evaluate
-from fast.dynamics.networks import ReadOutNetwork
+from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
 from fast.measure.enumeration import exact_policy
 from fast.measure.laws import complete_histories, exact_law
-from fast.policies.policy import BackwardKind
-from fast.sampling.rollout import Trajectories
+from fast.measure.trajectory_probability import log_probabilities
+from fast.policies.options import BACKWARD
+from fast.sampling.trajectories import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
-from reference.errors import TooLargeError
+from reference.errors import InputError, TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
 from verify.lib.scopes import crossed
 
 
-@pytest.mark.crosscheck("fast.measure.laws.exact_law", "fast.dynamics.networks.ReadOutNetwork")
+@pytest.mark.crosscheck("fast.measure.laws.exact_law", "fast.dynamics.head.WithHead")
 @pytest.mark.parametrize(("name", "dynamics"), crossed(PROBLEMS, ("markov", "srwm")))
 def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
     instance = make_instance(name)
     policy = random_policy(instance.environment, dynamics=dynamics)
-    assert isinstance(policy.network, ReadOutNetwork)
+    assert isinstance(policy.network, WithHead)
     lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
     p_t = marginal(exact)
     assert sum(p_t) == 1
@@ -48,8 +47,8 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
 
 
 @pytest.mark.crosscheck("fast.measure.laws.complete_histories")
-@pytest.mark.parametrize("p_b", get_args(BackwardKind))
-def test_every_history_is_there_with_its_probabilities(p_b: BackwardKind) -> None:
+@pytest.mark.parametrize("p_b", BACKWARD)
+def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     instance = make_instance("synthetic, prepend-append")
     policy = random_policy(instance.environment, dynamics="linear", p_b=p_b)
     dag, enumeration = instance.enumeration.dag, instance.enumeration
@@ -74,6 +73,33 @@ def test_every_history_is_there_with_its_probabilities(p_b: BackwardKind) -> Non
     # The numbers of no two trajectories to one terminal are within rounding of each other.
     ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (found, expected))
     assert ours == pytest.approx(theirs, abs=2e-4)
+
+
+@pytest.mark.crosscheck("fast.measure.trajectory_probability.log_probabilities")
+@pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
+def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: str) -> None:
+    instance = make_instance(name)
+    policy, dag = random_policy(instance.environment), instance.enumeration.dag
+    lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
+    kernel = BackwardPolicy.uniform(dag, RATIONAL).on(lifted)
+    reward = dict(zip(dag.terminals, instance.enumeration.rewards, strict=True))
+    chosen = list(lifted.dag.trajectories())[::7]
+    nodes = [
+        [lifted.projection[v] for v in (0, *(lifted.dag.edges[edge][1] for edge in tau))]
+        for tau in chosen
+    ]
+    labels = [[dag.labels[v] for v in path] for path in nodes]
+    found = log_probabilities(policy, instance.environment, labels)
+    for row, (tau, path) in enumerate(zip(chosen, nodes, strict=True)):
+        assert found.log_p_f[row] == pytest.approx(np.log(float(exact.along(tau))), abs=2e-4)
+        assert found.log_p_b[row] == pytest.approx(np.log(float(kernel.along(tau))), abs=2e-4)
+        assert found.log_reward[row] == pytest.approx(np.log(float(reward[path[-1]])), abs=2e-4)
+    # Control: they differ, and what is no complete trajectory is refused.
+    assert found.log_p_f.std() > 0.1
+    first = labels[0]
+    for wrong in (first[1:], first[:-1], first[:1] + first[:1] + first[1:]):
+        with pytest.raises(InputError, match="trajectory"):
+            log_probabilities(policy, instance.environment, [wrong])
 
 
 def test_control_another_policy_has_another_law() -> None:

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from fast.balance.losses import log_ratio
+from fast.balance.options import LOSSES
 from fast.balance.steps import evaluate
-from fast.sampling.rollout import sample_trajectories, uniforms
-from fast.tasks import LinesConfig
-from fast.training.step import Batch, Sampler, loss_and_gradient
+from fast.policies.policy import Sampler
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import FIRST_BATCH, make_trainer
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
 from verify.crosscheck.instances import make_instance, random_policy
@@ -22,7 +25,7 @@ ERRORS = 5
 
 
 def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
-    config = LinesConfig(length=5, step=2, parameters=5_000, dynamics="gru")
+    config = configure("lines", length=5, step=2, parameters=5_000, dynamics="gru")
     instance = make_instance("lines")
     environment, enumeration = instance.environment, instance.enumeration
     dag = enumeration.dag
@@ -42,21 +45,40 @@ def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
     assert abs(float(found[0]) + expected) > ERRORS * error
 
 
+@pytest.mark.crosscheck("fast.balance.loss.Loss.learned_log_z")
+@pytest.mark.parametrize("name", LOSSES)
+def test_what_is_learned_of_log_z_is_the_parameter_or_the_flow_at_the_start(name: str) -> None:
+    loss, environment = LOSSES[name](), make_instance("lines").environment
+    policy = random_policy(environment, dynamics="markov", loss=name)
+    assert policy.has_flow == (name in ("db", "subtb", "fm"))
+    found = loss.learned_log_z(Sampler(policy, jnp.float32(0.7)), environment)
+    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 2))
+    at_start = float(evaluate(policy, environment, drawn).log_flow[1, 0])
+    if name == "log_variance":
+        assert found is None
+        return
+    assert found is not None
+    assert float(found) == pytest.approx(0.7 if name == "tb" else at_start, rel=1e-5)
+    # Control: the two are not the same number.
+    assert abs(at_start - 0.7) > 1e-2
+
+
 @pytest.mark.parametrize("loss", ["tb", "log_variance", "db", "fm"])
 def test_the_log_z_reported_while_training_is_that_of_the_loss(loss: Any) -> None:
     instance = make_instance("lines")
     environment = instance.environment
     policy = random_policy(environment, dynamics="markov", loss=loss)
     draws = uniforms(jax.random.key(0), environment, 32)
-    config, learned = LinesConfig(dynamics="markov", loss=loss), jnp.float32(0.7)
+    config, learned = configure("lines", dynamics="markov", loss=loss), jnp.float32(0.7)
 
     @jax.jit
     def both(draws: Any) -> Any:
         drawn, found_out = sample_trajectories(policy, environment, draws)
-        known = None if policy.has_flow else found_out
-        sampler = Sampler(policy, learned)
-        found = loss_and_gradient(config, environment, sampler, Batch(drawn, known))[1]
-        return found, evaluate(policy, environment, drawn)
+        cached = None if policy.has_flow else found_out
+        sampler, key = Sampler(policy, learned), jax.random.key(1)
+        batch = Batch(drawn, cached)
+        found = loss_and_gradient(config.loss, environment, sampler, batch, key)
+        return found.log_z, evaluate(policy, environment, drawn)
 
     found, steps = both(draws)
     # Of a flow, its value at s_o, where every trajectory starts; else the best constant.

@@ -14,6 +14,7 @@ import pytest
 
 from fast.balance import losses
 from fast.balance.flow_matching import fm_residuals
+from fast.balance.loss import Loss, RatioLoss, TrajectoryLoss
 from fast.balance.losses import (
     PENALTIES,
     aggregated_ratio,
@@ -24,9 +25,10 @@ from fast.balance.losses import (
     subtb_residuals,
     tb,
 )
+from fast.balance.options import LOSSES, FlowMatching, PenaltyName
 from fast.balance.steps import Steps, evaluate
-from fast.sampling.rollout import sample_trajectories, uniforms
-from fast.training import names
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import (
@@ -190,10 +192,116 @@ def test_a_loss_in_float32_is_that_in_float64_rounded(name: str, record_property
 
 
 def test_the_configuration_offers_the_penalties_that_there_are() -> None:
-    assert set(get_args(names.PenaltyName)) == set(PENALTIES)
+    assert set(get_args(PenaltyName)) == set(PENALTIES)
     # Every function that could be one is.
     offered = {penalty.__name__ for penalty in PENALTIES.values()}
     assert offered == {name for name in functions(losses) if parameters(name) == ["residual"]}
+
+
+KINDS: dict[str, Any] = {**LOSSES}
+CASES: dict[str, Loss] = {
+    f"{name}, {penalty}": KINDS[name](penalty=penalty)
+    for name in ("tb", "db", "subtb", "fm")
+    for penalty in PENALTIES
+} | {
+    "log_variance": KINDS["log_variance"](),
+    "subtb, another decay": KINDS["subtb"](subtb_lambda=0.6),
+}
+OF_STEPS = [name for name, loss in CASES.items() if isinstance(loss, TrajectoryLoss)]
+
+
+def by_definition(module: Any, loss: Any, steps: Any, log_z: Any) -> Any:
+    """A loss by the functions of `losses` or `by_hand`, its options given one by one."""
+    penalty = getattr(module, PENALTIES[getattr(loss, "penalty", "square")].__name__)
+    if loss == LOSSES["log_variance"]():
+        return module.log_variance(module.log_ratio(steps))
+    if isinstance(loss, LOSSES["tb"]):
+        return module.tb(steps, log_z, penalty)
+    if isinstance(loss, LOSSES["db"]):
+        return module.db(steps, penalty)
+    return module.subtb(steps, loss.subtb_lambda, penalty)
+
+
+@pytest.mark.crosscheck(
+    "fast.balance.options.TrajectoryBalance",
+    "fast.balance.options.LogVariance",
+    "fast.balance.options.DetailedBalance",
+    "fast.balance.options.SubtrajectoryBalance",
+    "fast.balance.loss.RatioLoss.value",
+)
+@pytest.mark.parametrize("name", OF_STEPS)
+def test_a_loss_as_an_object_is_the_function_with_its_options(name: str) -> None:
+    loss: Any = CASES[name]
+
+    @Compiled
+    def both(steps: Steps, log_z: Any, key: Any) -> Any:
+        ways = (
+            lambda given: loss.value(*given, key),
+            lambda given: by_definition(losses, loss, *given),
+        )
+        found = [eqx.filter_value_and_grad(way)((steps, log_z)) for way in ways]  # type: ignore[no-untyped-call]
+        is_of_ratios = isinstance(loss, RatioLoss)
+        return found, loss.of_ratios(log_ratio(steps), key) if is_of_ratios else found[0][0]
+
+    values = []
+    for seed in SEEDS:
+        given = arguments("tb", seed)
+        with jax.enable_x64(True):
+            exact = cast(given, "float64")
+            (ours, theirs), of_ratios = both(exact["steps"], exact["log_z"], jax.random.key(seed))
+        assert tree_distance(ours, theirs) <= TOLERANCE["float64"]
+        expected = by_definition(by_hand, loss, given["steps"], given["log_z"])
+        assert float(ours[0]) == pytest.approx(float(expected), rel=TOLERANCE["float64"])
+        assert of_ratios == ours[0]
+        values.append(float(ours[0]))
+    assert both.traces == 1
+    # Control: at the other point the value is another, and so it is of every other loss.
+    assert abs(values[0] - values[1]) > 1e-2 * max(values)
+    steps, log_z = given["steps"], given["log_z"]
+    for other in OF_STEPS:
+        value = by_definition(by_hand, CASES[other], steps, log_z)
+        assert (abs(value - values[-1]) < 1e-6) == (CASES[other] == loss)
+
+
+@pytest.mark.crosscheck("fast.balance.loss.TrajectoryLoss")
+@pytest.mark.parametrize("name", OF_STEPS)
+def test_a_batch_estimates_log_z_by_the_parameter_the_flow_or_the_best_constant(name: str) -> None:
+    loss, given = CASES[name], arguments("tb", 0)
+    assert isinstance(loss, TrajectoryLoss)
+    with jax.enable_x64(True):
+        found = float(loss.estimate_log_z(**cast(given, "float64")))
+    expected = {
+        "tb": given["log_z"],
+        "log_variance": -np.mean(by_hand.log_ratio(given["steps"])),
+    }.get(name.partition(",")[0], given["steps"].log_flow[0, 0])
+    assert found == pytest.approx(float(expected), rel=TOLERANCE["float64"])
+    # What a loss asks for beside the terms is nothing, unless it says so.
+    instance = make_instance("lines")
+    assert loss.context(instance.environment, None) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.crosscheck("fast.balance.options.FlowMatching")
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_flow_matching_averages_the_penalties_of_its_residuals(penalty: PenaltyName) -> None:
+    environment = make_instance("grid").environment
+    policy = random_policy(environment, dynamics="markov", loss="fm")
+    draws = uniforms(jax.random.key(0), environment, 8)
+
+    @eqx.filter_jit
+    def both(policy: Any, draws: Any) -> Any:
+        drawn, _ = sample_trajectories(policy, environment, draws)
+        loss = FlowMatching(penalty=penalty)
+        penalties = loss.penalties(policy, environment, drawn)
+        return penalties, fm_residuals(policy, environment, drawn), drawn.active
+
+    penalties, residuals, active = map(np.asarray, both(policy, draws))
+    assert not active.all()
+    assert not penalties[~active].any()
+    one = getattr(by_hand, PENALTIES[penalty].__name__)
+    expected = [one(float(residual)) for residual in residuals[active]]
+    assert penalties[active] == pytest.approx(np.array(expected), rel=1e-4, abs=1e-6)
+    # Control: far from balance, some residuals are where the penalties differ.
+    assert np.abs(residuals).max() > 1
 
 
 def test_control_padding_changes_no_loss_and_a_step_every_one() -> None:
@@ -276,7 +384,7 @@ def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: 
     dag = enumeration.dag
     policy = random_policy(environment, dynamics="markov", loss="db", p_b=p_b)
     observations = jnp.asarray(enumeration.observations)
-    outputs = policy.network.evaluate((), observations)
+    outputs = policy.network.read((), observations)
     table = np.asarray(policy.log_p_f(outputs, jnp.asarray(enumeration.edge >= 0)), np.float64)
     back = np.asarray(
         policy.log_p_b(None, observations, jnp.asarray(enumeration.parent_masks)), np.float64

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom, chi2
 
-from fast.dynamics.networks import UniformNetwork
+from fast.dynamics.markov import Uniform
 from fast.measure import estimates, laws
 from fast.measure import report as evaluation
 from fast.measure.enumeration import Ints, decode_all, exact_policy
@@ -25,7 +25,7 @@ from fast.measure.estimates import (
     random_terminals,
     total_variation_of_paths,
 )
-from fast.measure.laws import exact_law, sample_terminals, sampled_law
+from fast.measure.laws import drawn_terminals, exact_law, sample_terminals, sampled_law
 from fast.measure.report import (
     enumerated_report,
     has_exact_law,
@@ -317,6 +317,23 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
+@pytest.mark.crosscheck("fast.measure.laws.drawn_terminals")
+def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exact: Exact) -> None:
+    environment, enumeration = exact.instance.environment, exact.instance.enumeration
+    dag, count = enumeration.dag, 6_000
+    labels, log_reward, log_p_f, log_p_b = drawn_terminals(exact.policy, environment, count, SEED)
+    place = {dag.labels[x]: i for i, x in enumerate(dag.terminals)}
+    drawn = np.array([place[label] for label in labels])
+    assert [len(column) for column in (labels, log_reward, log_p_f, log_p_b)] == [count] * 4
+    assert follows(drawn, np.array(exact.p_t, float), count)
+    assert not follows(drawn, np.array(exact.pi, float), count)
+    assert np.abs(log_reward - np.array(enumeration.log_rewards)[drawn]).max() < 2e-4
+    # Each is one of the trajectories: its p_F with its -f.
+    minus_f = log_reward + log_p_b - log_p_f
+    near = np.abs(log_p_f[:, None] - np.log(exact.p_f)) + np.abs(minus_f[:, None] - exact.minus_f)
+    assert near.min(1).max() < 1e-3
+
+
 @pytest.mark.crosscheck("fast.measure.laws.sampled_law")
 def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> None:
     environment, enumeration, count = exact.instance.environment, exact.instance.enumeration, 4_096
@@ -349,7 +366,7 @@ def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> Non
     "fast.measure.report.law_of",
     "fast.measure.report.has_exact_law",
     "fast.policies.policy.uniform_policy",
-    "fast.dynamics.networks.UniformNetwork",
+    "fast.dynamics.markov.Uniform",
 )
 def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -364,7 +381,7 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
         assert found.samples == 0
         assert found.probabilities == pytest.approx(np.array(exact.p_t, float), rel=tolerance)
     walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
-    assert isinstance(uniform_policy(exact.policy).network, UniformNetwork)
+    assert isinstance(uniform_policy(exact.policy).network, Uniform)
     uniform = law(uniform_policy(exact.policy), True).probabilities
     assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
     assert has_exact_law(exact.policy, enumeration)

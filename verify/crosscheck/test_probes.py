@@ -13,7 +13,7 @@ import pytest
 from fast.environments import make_environment
 from fast.measure.enumeration import exact_policy
 from fast.runs.setup import Setup, set_up
-from fast.tasks import LinesConfig, SynConfig
+from fast.training.compose import configure
 from pdai.experiments.probes import aliasing, best, memory
 from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_rewards
@@ -24,15 +24,12 @@ LENGTH = 4
 
 def lines(seed: int, **options: Any) -> Setup:
     """A run on Lines whose policy is random, far from uniform."""
-    config = LinesConfig(length=LENGTH, step=2, parameters=4_000, latent_size=8, **options)
+    config = configure("lines", length=LENGTH, step=2, parameters=4_000, **options)
     return with_policy(set_up(config), seed)
 
 
 def with_policy(setup: Setup, seed: int) -> Setup:
-    chosen = setup.config
-    policy = random_policy(
-        setup.environment, seed, dynamics=chosen.dynamics, skip=chosen.skip, encoding="one-hot"
-    )
+    policy = random_policy(setup.environment, seed, dynamics=setup.config.name_of("dynamics"))
     one = jax.tree.map(lambda leaf: leaf[None], policy)
     initial = eqx.tree_at(lambda state: state.sampler.policy, setup.initial, one)
     return setup._replace(initial=initial)
@@ -63,9 +60,10 @@ def kl(p: Any, q: Any) -> float:
 
 @pytest.mark.crosscheck("pdai.experiments.probes.aliasing")
 @pytest.mark.parametrize("dynamics", ["markov", "gru"])
-def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: Any) -> None:
+def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: str) -> None:
     # At p_3 of N = 4 there is no step of two: of N = 5 there is.
-    config = LinesConfig(length=5, step=2, dynamics=dynamics, parameters=4_000, latent_size=8)
+    size: dict[str, Any] = {"latent_size": 8} if dynamics == "gru" else {}
+    config = configure("lines", length=5, step=2, dynamics=dynamics, parameters=4_000, **size)
     setup = with_policy(set_up(config), seed=3)
     assert setup.enumeration is not None
     lifted, forward = exact_policy(setup.policies(setup.initial)[0], setup.enumeration, 1_000)
@@ -85,7 +83,7 @@ def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: Any) -> No
 
 @pytest.mark.crosscheck("pdai.experiments.probes.memory")
 def test_memory_is_the_mean_divergence_between_histories() -> None:
-    setup = lines(1, dynamics="gru")
+    setup = lines(1, dynamics="gru", latent_size=8)
     after = laws(setup)
     largest = [
         max(
@@ -101,15 +99,19 @@ def test_memory_is_the_mean_divergence_between_histories() -> None:
 
 
 @pytest.mark.crosscheck("pdai.experiments.probes.memory")
-@pytest.mark.parametrize("options", [{"dynamics": "markov"}, {"dynamics": "gru", "reset": True}])
+@pytest.mark.parametrize(
+    "options", [{"dynamics": "markov"}, {"dynamics": "gru", "latent_size": 8, "reset": True}]
+)
 def test_control_a_policy_without_memory_has_no_divergence(options: Any) -> None:
-    setup = set_up(LinesConfig(length=LENGTH, parameters=4_000, latent_size=8, **options))
+    setup = set_up(configure("lines", length=LENGTH, parameters=4_000, **options))
     assert memory(setup, setup.initial, 0)["kl"] == 0
 
 
 @pytest.mark.crosscheck("pdai.experiments.probes.best")
 def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> None:
-    config = SynConfig(length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4)
+    config = configure(
+        "syn", length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4
+    )
     setup = set_up(config)
     found = best(setup, setup.initial, 0)
     problem = config.problem()

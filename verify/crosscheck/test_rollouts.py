@@ -1,7 +1,7 @@
 """Sampled trajectories against the reference: probabilities, losses and frequencies."""
 
 import math
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,14 +14,12 @@ from scipy.stats import chi2
 from fast.balance.losses import log_ratio, log_variance, tb
 from fast.balance.steps import Steps, as_steps, evaluate, row_terms, rows_of
 from fast.measure.enumeration import decode_all, exact_policy
-from fast.policies.policy import BackwardKind, Policy, masked_log_softmax
-from fast.sampling.rollout import (
-    Exploration,
-    Trajectories,
-    draw_action,
-    sample_trajectories,
-    uniforms,
-)
+from fast.policies.backward import LearnedBackward, masked_log_softmax
+from fast.policies.options import BACKWARD
+from fast.policies.policy import Policy
+from fast.sampling.actions import Exploration, draw_action
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import Trajectories, batch_first, between, repeat, uniforms
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -66,8 +64,8 @@ def draw(
     Whatever the share of uniform actions, it is one program.
     """
     draws = uniforms(jax.random.key(seed), environment, batch)
-    drawn, known = sample_trajectories(policy, environment, draws, Exploration(epsilon))
-    return drawn, known.log_p_f, evaluate(policy, environment, drawn)
+    drawn, cached = sample_trajectories(policy, environment, draws, Exploration(epsilon))
+    return drawn, cached.log_p_f, evaluate(policy, environment, drawn)
 
 
 class OneByOne(NamedTuple):
@@ -90,10 +88,10 @@ def one_by_one(policy: Policy, environment: Any, draws: Any) -> OneByOne:
     each = jax.vmap(jax.vmap(environment.observe))
     seen = jnp.swapaxes(each(drawn.states), 0, 1)
     latent, network = policy.network.initial((batch,)), policy.network
-    outputs = [network.evaluate(latent, seen[0])]
+    outputs = [network.read(latent, seen[0])]
     for observation in seen[1:]:
         latent = network.advance(latent, observation)
-        outputs.append(network.evaluate(latent, observation))
+        outputs.append(network.read(latent, observation))
     found = jnp.stack(outputs, 1)
     rows = rows_of(drawn)
     before, after = (x.reshape(batch * time, -1) for x in (found[:, :-1], found[:, 1:]))
@@ -129,10 +127,13 @@ def perceptron(head: Any, x: Any) -> Any:
     "fast.balance.steps.rows_of",
     "fast.balance.steps.as_steps",
     "fast.policies.policy.Policy.log_p_b",
-    "fast.dynamics.networks.Perceptron.__call__",
+    "fast.policies.backward.UniformBackward.log_p_b",
+    "fast.policies.backward.LearnedBackward.logits",
+    "fast.policies.backward.LiftedBackward.log_p_b",
+    "fast.dynamics.perceptron.Perceptron.__call__",
 )
-@pytest.mark.parametrize("p_b", get_args(BackwardKind))
-def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
+@pytest.mark.parametrize("p_b", BACKWARD)
+def test_terms_are_those_of_the_network_step_by_step(p_b: str) -> None:
     instance = make_instance("walk" if p_b == "uniform" else "grid")
     policy = random_policy(instance.environment, dynamics="gru", loss="subtb", p_b=p_b)
     draws = uniforms(jax.random.key(4), instance.environment, 8)
@@ -148,10 +149,14 @@ def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
             log_p_b = -np.log(mask.sum())
         elif p_b == "learned":
             # A second look at the state alone.
-            head = perceptron(policy.backward_head, found.seen[row, t + 1].astype(np.float64))
+            assert isinstance(policy.backward, LearnedBackward)
+            head = perceptron(policy.backward.head, found.seen[row, t + 1].astype(np.float64))
             log_p_b = log_softmax_at(head, mask, parent)
+            logits = np.asarray(policy.backward.logits(found.seen[row, t + 1]))
+            assert logits == pytest.approx(head, abs=TOLERANCE)
         else:
-            later = found.outputs[row, t + 1, policy.actions : policy.actions + policy.parents]
+            read = slice(policy.actions, policy.actions + instance.environment.parents)
+            later = found.outputs[row, t + 1, read]
             log_p_b = log_softmax_at(later, mask, parent)
         for steps in (found.steps, found.by_rows):
             assert steps.log_p_f[row, t] == pytest.approx(expected[0], abs=TOLERANCE)
@@ -163,13 +168,43 @@ def test_terms_are_those_of_the_network_step_by_step(p_b: BackwardKind) -> None:
     assert found.steps.log_p_f[found.drawn.active].std() > 0.1
 
 
-@pytest.mark.crosscheck("fast.sampling.rollout.uniforms")
+@pytest.mark.crosscheck("fast.sampling.trajectories.uniforms")
 def test_the_random_numbers_of_a_batch_are_uniform() -> None:
     environment = make_instance("grid").environment
     draws = np.asarray(uniforms(jax.random.key(0), environment, 2_000))
     assert draws.shape == (environment.horizon, 2_000)
     counts = np.bincount((draws * 20).astype(int).ravel(), minlength=20)
     assert _chi_square(counts, np.full(20, draws.size / 20)) <= 1
+
+
+@pytest.mark.crosscheck(
+    "fast.sampling.trajectories.batch_first",
+    "fast.sampling.trajectories.between",
+    "fast.sampling.trajectories.repeat",
+)
+def test_parts_of_trajectories_are_where_they_were() -> None:
+    rng = np.random.default_rng(0)
+    # Time first: states of two leaves, of 6 times and 3 trajectories.
+    states = {"a": rng.integers(9, size=(6, 3, 2)), "b": np.arange(18).reshape(6, 3)}
+    actions, active = rng.integers(4, size=(5, 3)), rng.integers(2, size=(5, 3)) > 0
+    final, log_reward = jax.tree.map(lambda leaf: leaf[-1], states), rng.integers(9, size=3)
+    whole: tuple[Any, ...] = (states, actions, active, final, log_reward)
+    turned = batch_first(Trajectories(*whole))
+    part = between(turned, 1, 4)
+    for row in range(3):
+        for name, leaf in states.items():
+            assert np.array_equal(turned.states[name][row], leaf[:, row])
+            # Three steps have four states.
+            assert np.array_equal(part.states[name][row], leaf[1:5, row])
+        assert np.array_equal(turned.actions[row], actions[:, row])
+        assert np.array_equal(turned.active[row], active[:, row])
+        assert np.array_equal(part.actions[row], actions[1:4, row])
+        assert np.array_equal(part.active[row], active[1:4, row])
+    for same in (turned, part):
+        assert jax.tree.all(jax.tree.map(np.array_equal, same.final, final))
+        assert np.array_equal(same.log_reward, log_reward)
+    for name, leaf in repeat(final, 4).items():
+        assert np.array_equal(leaf, np.stack([final[name]] * 4))
 
 
 @pytest.fixture(
@@ -216,7 +251,7 @@ def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
     assert all(not dag.children[dag.end(tau)] for tau in sampled.trajectories)
 
 
-@pytest.mark.crosscheck("fast.sampling.rollout.sample_trajectories")
+@pytest.mark.crosscheck("fast.sampling.forward.sample_trajectories")
 def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled) -> None:
     dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
     kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
@@ -288,7 +323,7 @@ def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
     assert _chi_square(counts, wrong * samples) > 1
 
 
-@pytest.mark.crosscheck("fast.sampling.rollout.draw_action")
+@pytest.mark.crosscheck("fast.sampling.actions.draw_action")
 def test_actions_are_drawn_by_inverting_the_distribution_function() -> None:
     rng = np.random.default_rng(0)
     logits, mask = rng.normal(size=(3, 4)), np.array([[1, 1, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]) > 0
@@ -324,7 +359,7 @@ def test_exploration_mixes_in_uniform_actions() -> None:
 
 
 @pytest.mark.crosscheck(
-    "fast.policies.policy.Policy.log_p_f", "fast.policies.policy.masked_log_softmax"
+    "fast.policies.policy.Policy.log_p_f", "fast.policies.backward.masked_log_softmax"
 )
 def test_masked_actions_have_probability_zero_for_logits_of_any_sign() -> None:
     policy = random_policy(make_instance("grid").environment)

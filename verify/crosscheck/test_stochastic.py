@@ -17,7 +17,7 @@ from scipy.special import log_softmax, logsumexp
 from fast.balance.losses import tb_residuals
 from fast.environments import AbstractEnvironment, make_environment
 from fast.measure.enumeration import Enumeration, Floats, enumerate_environment
-from fast.sampling.rollout import Exploration
+from fast.sampling.actions import Exploration
 from fast.stochastic.config import GradientKind, StochasticLines
 from fast.stochastic.densities import Mixture, Normal, log_normal
 from fast.stochastic.evaluation import floor_of, sampled_distance, sampled_marginal

@@ -14,9 +14,10 @@ from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, G
 
 from fast.environments import AbstractEnvironment, GridEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.rollout import sample_trajectories, uniforms
-from fast.tasks import GridConfig
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from fast.training import trainer as training
+from fast.training.compose import configure
 from reference.problems import Grid
 
 
@@ -26,7 +27,8 @@ def make_trainer(
     """Trajectory balance on a Markovian policy of the given hidden layers, without exploration."""
     features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
     sizes = [features, *HIDDEN, environment.actions]
-    config = GridConfig(
+    config = configure(
+        "grid",
         dynamics="markov",
         loss="tb",
         batch=batch,

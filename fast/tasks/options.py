@@ -57,19 +57,20 @@ def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str)
     """A dataclass from what JSON holds of it, which has lists for its tuples, strings for paths.
 
     Args:
-        owner: the class, which checks its options.
+        owner: the class, which checks its options, or a factory that has it as its `kind`.
         values: its fields.
         source: where they are from.
 
     Raises:
         InputError: if the class refuses them.
     """
-    kinds = dict(_declared(owner))
+    declaring: Any = owner
+    kinds = dict(_declared(owner if isinstance(owner, type) else declaring.kind))
     options = {name: _converted(value, kinds[name]) for name, value in values.items()}
     try:
         return owner(**options)
     except InputError as error:
-        raise InputError(f"{source}: {error}") from None
+        raise InputError(f"{source}: {error}" if source else str(error)) from None
 
 
 # Configurations are copied often, and resolving annotations takes a millisecond.
@@ -82,6 +83,8 @@ def _declared(owner: Any) -> tuple[tuple[str, Any], ...]:
 
 def _check(owner: str, name: str, value: object, kind: Any) -> None:
     origin = get_origin(kind)
+    if kind is Any or origin is Callable or kind is Callable:
+        return
     if origin is Literal:
         check_choice(owner, name, value, kind)
     elif origin is tuple:
@@ -115,3 +118,24 @@ def _present(kind: Any) -> Any:
     """What an optional type is if it is not None."""
     (present,) = (option for option in get_args(kind) if option is not NoneType)
     return present
+
+
+def require(options: object, name: str, holds: bool, rule: str) -> None:
+    """Refuses an option that breaks a rule.
+
+    Raises:
+        InputError: if it does not hold.
+    """
+    # NaN makes every comparison false, so that it is refused as well.
+    if not holds:
+        raise InputError(f"{name} is {getattr(options, name)}, but must {rule}")
+
+
+def require_counts(options: object, *names: str) -> None:
+    """Refuses options that count things and are not at least 1.
+
+    Raises:
+        InputError: if one is not.
+    """
+    for name in names:
+        require(options, name, getattr(options, name) >= 1, "be at least 1")

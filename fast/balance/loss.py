@@ -1,0 +1,131 @@
+"""Losses as objects: what a loss needs of a policy, its value on a batch, and where it is from.
+
+Imports no JAX before a loss is evaluated, so that the command line answers at once. A loss of your
+own is a frozen dataclass that derives from `TrajectoryLoss`, `RatioLoss` or `PolicyLoss`; its
+fields are its options. It goes wherever ours go, by `--loss my_module:MyLoss` or as an object.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, PRNGKeyArray
+
+    from fast.balance.steps import Steps
+    from fast.environments import AbstractEnvironment
+    from fast.policies.policy import Policy, Sampler
+    from fast.sampling.trajectories import Trajectories
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A function of a batch of complete trajectories, zero if the policy is balanced on them.
+
+    Attributes:
+        needs_flow: whether it reads `log F(s_t, W_t)`, which the network then gives.
+        learns_log_z: whether `log Z` is a parameter of its own.
+        log_z_learning_rate: that parameter's learning rate.
+        least_batch: the smallest batch that it has a value on.
+        needs_markovian: whether it is for Markovian policies only.
+        reads_backward: whether it reads `p_B`.
+        reads_cache: whether it reads the activations that sampling cached.
+        source: who proposed it.
+    """
+
+    needs_flow: ClassVar[bool] = False
+    learns_log_z: ClassVar[bool] = False
+    log_z_learning_rate: ClassVar[float] = 0.1
+    least_batch: ClassVar[int] = 1
+    needs_markovian: ClassVar[bool] = False
+    reads_backward: ClassVar[bool] = True
+    reads_cache: ClassVar[bool] = True
+    source: ClassVar[str] = ""
+
+    def learned_log_z(
+        self, sampler: Sampler, environment: AbstractEnvironment[Any]
+    ) -> Float[Array, ""] | None:
+        """`log Z` in nats as the sampler has learned it; None if nothing learned says it."""
+        if self.learns_log_z:
+            return sampler.log_z
+        if not self.needs_flow:
+            return None
+        policy = sampler.policy
+        start = environment.observe(environment.initial())
+        return policy.log_flow(policy.network.read(policy.network.initial(), start))
+
+
+@dataclass(frozen=True)
+class TrajectoryLoss(Loss, ABC):
+    """A loss that is a function of the terms of balance along trajectories.
+
+    Only `value` is left to define. The gradient by the policy's parameters goes through the terms,
+    by the fastest way that the policy has.
+    """
+
+    @abstractmethod
+    def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        """The loss of a batch.
+
+        Args:
+            steps: the terms: `log p_F`, `log p_B`, `log F` per step, `log R` per trajectory, in
+                nats, 0 where padded; `steps.context` is what `context` gave.
+            log_z: the parameter, if the loss learns one; else 0.
+            key: for losses that draw random numbers.
+        """
+
+    def estimate_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
+        """An estimate of `log Z` from the batch: learned, the flow at `s_o`, or `-E f(tau)`."""
+        from fast.balance.losses import log_ratio
+
+        if self.learns_log_z:
+            return log_z
+        if self.needs_flow:
+            return steps.log_flow[0, 0]
+        return -log_ratio(steps).mean()
+
+    def context(self, environment: AbstractEnvironment[Any], trajectories: Trajectories) -> Any:
+        """What else the loss wants to know of trajectories: arrays with a leading batch axis.
+
+        No gradient flows through it. By default nothing.
+        """
+        return ()
+
+
+@dataclass(frozen=True)
+class RatioLoss(TrajectoryLoss):
+    """A loss of `f(tau) = log( p_F(tau) / (p_B(tau|x) R(x)) )` that a constant does not change.
+
+    Such a loss needs no `log Z`, and samplers can be combined by it: then `f` is the ratio of
+    eq:apx:dist or eq:apx:sm.
+    """
+
+    least_batch: ClassVar[int] = 2
+
+    @abstractmethod
+    def of_ratios(self, ratios: Float[Array, " batch"], key: PRNGKeyArray) -> Float[Array, ""]:
+        """The loss of a batch of ratios, in nats; zero if they are all equal."""
+
+    def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        """The loss of the ratios of a batch."""
+        from fast.balance.losses import log_ratio
+
+        return self.of_ratios(log_ratio(steps), key)
+
+
+@dataclass(frozen=True)
+class PolicyLoss(Loss, ABC):
+    """A loss that asks the policy about more than the steps taken: other parents, other actions.
+
+    It is the mean of `penalties` over the steps of a batch, differentiated as a whole.
+    """
+
+    reads_cache: ClassVar[bool] = False
+
+    @abstractmethod
+    def penalties(
+        self, policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    ) -> Float[Array, "batch time"]:
+        """The penalty of each step of trajectories, 0 where padded."""

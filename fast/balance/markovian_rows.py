@@ -1,0 +1,207 @@
+"""The evaluation of a Markovian policy: its terms are sums over rows, and padding is skipped."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from fast.balance.evaluation import Pullback, cached_terms
+from fast.balance.steps import Rows, Steps, as_steps, row_terms, rows_of
+from fast.dynamics.base import Activations
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy
+from fast.sampling.trajectories import Cached, Trajectories, between
+
+# Rows per block: enough for fast matrix products. Between the two, an eighth of the batch, so that
+# most of the padding is skipped, if there is any.
+SMALLEST, BLOCK = 64, 512
+
+
+def markovian_rows(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    cached: Cached | None = None,
+    *,
+    skip_ended: bool = True,
+) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback, of all steps that are there, block by block.
+
+    The first step has a row for itself, as all trajectories begin in the same state. Of the others,
+    those that are there are moved to the front and taken block by block, so that the work goes with
+    the length of the trajectories and not with the horizon.
+    """
+    batch, time = trajectories.actions.shape
+    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+    first = _First(static, environment, rows_of(between(trajectories, 0, 1)), batch)
+    later = _later_rows(static, environment, between(trajectories, 1, time), cached)
+    values = cached_terms(policy, environment, trajectories, cached)
+    if values is None:
+        at_start = first.terms(arrays)
+        values = jnp.concatenate([at_start[..., None], later.values(arrays, at_start.dtype)], -1)
+
+    def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
+        weights = jnp.where(trajectories.active, derivative, 0.0)
+
+        def at_start(arrays: Policy) -> Array:
+            return jnp.sum(first.terms(arrays) * weights[..., 0])
+
+        of_later = weights[..., 1:].T.reshape(later.whole, 3)
+        total: Policy
+        if later.is_one_block:
+            total = jax.grad(
+                lambda arrays: at_start(arrays) + later.weighted(of_later, arrays, later.start)
+            )(arrays)
+            return total
+        total = jax.grad(at_start)(arrays)
+        return later.add_gradient(of_later, arrays, total)
+
+    return as_steps(trajectories, values), pullback
+
+
+class _First(NamedTuple):
+    """The first steps of a batch, all of them out of the initial state."""
+
+    static: Policy
+    environment: AbstractEnvironment[Any]
+    rows: Rows
+    batch: int
+
+    def terms(self, arrays: Policy) -> Float[Array, "3 batch"]:
+        """Their terms: one row is evaluated, whose derivatives are summed before they go back."""
+        full: Policy = eqx.combine(arrays, self.static)
+        outputs = full.network.read((), self.environment.observe(self.environment.initial()))
+        outputs = jnp.broadcast_to(outputs, (self.batch, *outputs.shape))
+        return row_terms(full, self.environment, self.rows, outputs)
+
+
+def _later_rows(
+    static: Policy,
+    environment: AbstractEnvironment[Any],
+    rest: Trajectories,
+    cached: Cached | None,
+) -> "_Later":
+    batch, time = rest.actions.shape
+    whole = batch * time
+    size = min(whole, max(SMALLEST, whole // 8))
+    if environment.is_graded or size > BLOCK:
+        # As equal as can be: the last block is not padded much.
+        size = -(-whole // max(1, -(-whole // BLOCK)))
+
+    def by_time(leaf: Array) -> Array:
+        """Rows in the order in which they were sampled."""
+        apart = leaf.reshape(batch, time, *leaf.shape[1:])
+        return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
+
+    rows = jax.tree.map(by_time, rows_of(rest))
+    activations = tuple(
+        each.reshape(whole, *each.shape[2:]) for each in (cached.activations if cached else ())
+    )
+    (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
+    return _Later(
+        static, environment, rows, activations, order, rest.active.sum(), (time, batch), size
+    )
+
+
+class _Later(NamedTuple):
+    """The steps of a batch after its first, as rows in the order in which they were sampled.
+
+    Attributes:
+        static: the policy without its arrays.
+        environment: the state graph.
+        rows: the steps.
+        activations: what sampling cached of them.
+        order: the rows that are there, first.
+        present: how many these are.
+        shape: time and batch.
+        size: rows per block.
+    """
+
+    static: Policy
+    environment: AbstractEnvironment[Any]
+    rows: Rows
+    activations: Activations
+    order: Int[Array, " rows"]
+    present: Int[Array, ""]
+    shape: tuple[int, int]
+    size: int
+
+    @property
+    def whole(self) -> int:
+        """The number of rows, padding included."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether one block has all rows, none of them padding."""
+        return self.environment.is_graded and 0 < self.whole == self.size
+
+    def pick(self, tree: Any, numbers: Int[Array, " block"]) -> Any:
+        """The rows of these numbers in the order."""
+        if self.environment.is_graded:
+            # All rows are there, in their places.
+            cut = partial(lax.dynamic_slice_in_dim, start_index=numbers[0], slice_size=self.size)
+            return jax.tree.map(cut, tree)
+        return jax.tree.map(lambda leaf: leaf[self.order[numbers]], tree)
+
+    def block_from(self, start: Array) -> Int[Array, " block"]:
+        """The numbers of a block; the last block begins earlier, so that it is full."""
+        return jnp.minimum(start, self.whole - self.size) + jnp.arange(self.size)
+
+    def terms(self, arrays: Policy, numbers: Int[Array, " block"]) -> Float[Array, "3 block"]:
+        """The terms of a block."""
+        full: Policy = eqx.combine(arrays, self.static)
+        block, cached = self.pick((self.rows, self.activations), numbers)
+        seen = jax.vmap(self.environment.observe)(block.before)
+        return row_terms(full, self.environment, block, full.network.recall(seen, cached))
+
+    def values(self, arrays: Policy, dtype: Any) -> Float[Array, "3 batch time"]:
+        """The terms of all rows that are there, 0 elsewhere."""
+        time, batch = self.shape
+        values = jnp.zeros((3, self.whole), dtype)
+
+        def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            start, values = carry
+            numbers = self.block_from(start)
+            found = self.terms(arrays, numbers)
+            return start + self.size, values.at[:, self.order[numbers]].set(found)
+
+        if self.whole:
+            _, values = lax.while_loop(
+                lambda carry: carry[0] < self.present, forward, (self.start, values)
+            )
+        return jnp.swapaxes(values.reshape(3, time, batch), 1, 2)
+
+    def weighted(
+        self, weights: Float[Array, "rows 3"], arrays: Policy, start: Array
+    ) -> Float[Array, ""]:
+        """The sum of the terms of a block times their derivatives."""
+        numbers = self.block_from(start)
+        due = (start <= numbers) & (numbers < self.present)
+        picked = self.pick(weights, numbers).T
+        return jnp.sum(self.terms(arrays, numbers) * jnp.where(due, picked, 0.0))
+
+    def add_gradient(
+        self, weights: Float[Array, "rows 3"], arrays: Policy, total: Policy
+    ) -> Policy:
+        """The gradient of all blocks, added to a total."""
+
+        def backward(carry: tuple[Array, Policy]) -> tuple[Array, Policy]:
+            start, total = carry
+            gradient = jax.grad(partial(self.weighted, weights))(arrays, start)
+            return start + self.size, jax.tree.map(jnp.add, total, gradient)
+
+        if self.whole:
+            _, total = lax.while_loop(
+                lambda carry: carry[0] < self.present, backward, (self.start, total)
+            )
+        return total
+
+    @property
+    def start(self) -> Int[Array, ""]:
+        """The number of the first row, which is moved on block by block."""
+        return jnp.zeros((), self.order.dtype)

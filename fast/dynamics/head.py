@@ -1,0 +1,58 @@
+"""Latent dynamics with a head: together they give the outputs of a policy."""
+
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from fast.dynamics.base import AbstractDynamics, Activations, Latent
+from fast.dynamics.perceptron import Perceptron
+
+
+class WithHead(AbstractDynamics[Latent]):
+    """Latent dynamics, and a perceptron on what they read out.
+
+    Attributes:
+        dynamics: of the latent.
+        head: the perceptron.
+    """
+
+    needs_head: ClassVar[bool] = False
+    dynamics: AbstractDynamics[Latent]
+    head: Perceptron
+    output: int = eqx.field(static=True)
+
+    def __init__(self, dynamics: AbstractDynamics[Latent], head: Perceptron):
+        self.dynamics = dynamics
+        self.head = head
+        self.output = head.biases[-1].shape[-1]
+
+    @property
+    def is_markovian(self) -> bool:
+        return self.dynamics.is_markovian
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Latent:
+        return self.dynamics.initial(batch)
+
+    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+        return self.dynamics.advance(latent, observation)
+
+    def read(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch outputs"]:
+        return self.record(latent, observation)[0]
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time outputs"]:
+        return self.recall(observations, ())
+
+    def record(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> tuple[Float[Array, "*batch outputs"], Activations]:
+        return self.head.record(self.dynamics.read(latent, observation))
+
+    def recall(
+        self, observations: Float[Array, "*batch time features"], activations: Activations
+    ) -> Float[Array, "*batch time outputs"]:
+        return self.head.recall(self.dynamics.unroll(observations), activations)

@@ -1,0 +1,1 @@
+"""Run folders: trained, resumed, audited and sampled."""

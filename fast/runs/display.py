@@ -1,0 +1,103 @@
+"""What a run shows while it trains and when it is done; plain lines, unless a front has more."""
+
+import io
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self, TextIO
+
+
+class Progress(Protocol):
+    """Shows step, loss, `log Z` and the last TV of a run, while its body trains."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Reports a step; `tv` is the last distance measured, and the step at which it was."""
+
+    def say(self, message: str) -> None:
+        """Shows a line."""
+
+
+class Lines:
+    """About twenty lines, however long the run, on stderr or in another file.
+
+    Args:
+        title: of the run.
+        steps: how many it has.
+        file: where the lines go; None for stderr.
+    """
+
+    def __init__(self, title: str, steps: int, file: TextIO | None = None):
+        self._file = file or sys.stderr
+        self._steps = steps
+        self._started = time.monotonic()
+        self._next_line = 0
+        print(f"{title}: {steps:,} steps", file=self._file, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Reports a step, if it is time for a line."""
+        if step >= self._next_line:
+            every = max(1, self._steps // 20)
+            self._next_line = step - step % every + every
+            elapsed = time.monotonic() - self._started
+            text = facts(step, loss=loss, log_z=log_z, tv=tv)
+            print(f"step {step:,}  {text}  {elapsed:.0f} s", file=self._file, flush=True)
+
+    def say(self, message: str) -> None:
+        """Prints a line."""
+        print(message, file=self._file, flush=True)
+
+
+def silent(title: str, steps: int) -> Progress:
+    """Shows nothing."""
+    return Lines(title, steps, io.StringIO())
+
+
+def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> str:
+    """Loss in nats squared, `log Z` in nats and TV, as text."""
+    text = f"loss {loss:.4f}  log Z {log_z:.3f}"
+    if tv is not None:
+        measured, distance = tv
+        text += f"  TV {distance:.4f}" + ("" if measured == step else f" (step {measured:,})")
+    return text
+
+
+def _draw_nothing(folders: Sequence[Path], output: Path) -> None:
+    pass
+
+
+class Display(NamedTuple):
+    """How a run is shown.
+
+    Attributes:
+        progress: makes the display of a run from its title and number of steps.
+        plot: draws run folders into one file, at the end of a run.
+    """
+
+    progress: Callable[[str, int], Progress] = Lines
+    plot: Callable[[Sequence[Path], Path], None] = _draw_nothing
+
+
+PLAIN = Display()
+SILENT = Display(progress=silent)

@@ -1,0 +1,39 @@
+"""How a run is carried out and measured, as options. Imports no JAX."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fast.tasks.options import check_options, check_seeds, require_counts
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Seeds, arithmetic, devices, measurements and the run folder."""
+
+    seed: int = 0
+    """Random seed: equal seeds give equal runs on one machine."""
+    seeds: int = 1
+    """Train this many seeds side by side: seed, seed + 1, ..."""
+    precision: Literal["float32", "float64"] = "float32"
+    """Arithmetic of training."""
+    devices: int = 1
+    """Split each batch over this many devices."""
+    evaluations: int = 10
+    """How often the distance to the target is measured during training."""
+    law_samples: int = 262_144
+    """How many samples the final law of a policy is estimated from, where it cannot be summed. With
+    fewer than 16,384, states too many to enumerate are measured by fewer trajectories as well."""
+    checkpoint_every: int = 500
+    """Steps between checkpoints, rounded up to hundreds: what a killed run loses at most."""
+    max_states: int = 2_000_000
+    """Problems of at most this many states are enumerated, and measured exactly where possible."""
+    out: Path | None = None
+    """The run folder, which must not exist yet. Default: runs/TASK-DYNAMICS-SEED, of several runs
+    runs/TASK-COMMAND-SEED."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        counts = ("seeds", "devices", "evaluations", "law_samples", "checkpoint_every")
+        require_counts(self, *counts, "max_states")
+        check_seeds(self.seed, self.seeds)

@@ -1,0 +1,85 @@
+"""What a task is: a problem by its options, and how one trains on it by default.
+
+Imports no JAX before an environment is made, so that the command line answers at once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from fast.tasks.options import check_options
+
+if TYPE_CHECKING:
+    from fast.environments import AbstractEnvironment
+
+Encoding = Literal["one-hot", "natural", "affine", "fourier"]
+
+
+@dataclass(frozen=True)
+class Task(ABC):
+    """A problem by its options.
+
+    Attributes:
+        name: on the command line.
+        defaults: options of a run, by name, that differ here from those of other tasks.
+        has_graphs: whether its states are graphs that graph networks read.
+    """
+
+    name: ClassVar[str]
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    has_graphs: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        self.check()
+
+    def check(self) -> None:
+        """Refuses options that break a rule of the problem.
+
+        Raises:
+            InputError: if one does.
+        """
+        self.make_problem()
+
+    @abstractmethod
+    def make_problem(self) -> Any:
+        """The problem.
+
+        Raises:
+            InputError: if its options break one of its rules.
+        """
+
+    @abstractmethod
+    def states(self) -> int:
+        """An upper bound on the number of states, without enumeration."""
+
+    @abstractmethod
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+        """The problem, or one with other factors of its reward, as array code.
+
+        Args:
+            problem: what `make_problem` gives, perhaps restricted.
+            max_states: more are not put into tables.
+        """
+
+    @property
+    def short_name(self) -> str:
+        """The task in the name of a folder."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class BuiltIn(Task):
+    """A problem of `reference.problems`, with an environment of `fast.environments`."""
+
+    encoding: Encoding = "one-hot"
+    """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, these
+    and a constant 1, or their sines and cosines."""
+
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+        """The environment written for problems of this kind."""
+        from fast.environments import make_environment
+
+        return make_environment(problem, self.encoding)

@@ -1,0 +1,53 @@
+"""The optimiser: AdamW on the policy, Adam on `log Z`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from fast.tasks.options import check_options, require, require_counts
+
+if TYPE_CHECKING:
+    import optax
+
+
+@dataclass(frozen=True)
+class OptimiserOptions:
+    """How long, and how fast, the policy learns."""
+
+    steps: int = 5_000
+    """Gradient steps."""
+    learning_rate: float = 1e-2
+    """AdamW's learning rate for the policy."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """How the learning rate goes: down to zero along a cosine, or not at all."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require_counts(self, "steps")
+        rate = self.learning_rate
+        require(self, "learning_rate", 0 < rate < float("inf"), "be positive and finite")
+
+    def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
+        """AdamW on the policy, clipped to norm 1, and Adam on `log Z`, of a `Sampler`."""
+        import equinox as eqx
+        import jax
+        import optax
+
+        schedules: dict[str, optax.Schedule] = {
+            "cosine": optax.cosine_decay_schedule(self.learning_rate, self.steps),
+            "constant": optax.constant_schedule(self.learning_rate),
+        }
+
+        def kinds(sampler: Any) -> Any:
+            every = jax.tree.map(lambda _: "policy", sampler)
+            return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
+
+        return optax.partition(
+            {
+                "policy": optax.chain(
+                    optax.clip_by_global_norm(1.0),
+                    optax.adamw(schedules[self.schedule], weight_decay=1e-4),
+                ),
+                "log_z": optax.adam(log_z_learning_rate),
+            },
+            kinds,
+        )

@@ -1,0 +1,120 @@
+"""`pdai.train`, `load`, `inspect`, `draw` and `check`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from fast.environments import AbstractEnvironment
+from fast.runs.display import Display
+from fast.runs.job import train as train_run
+from fast.tasks import TASKS, Task
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
+from pdai.progress import DISPLAY
+from pdai.run import Run, free_folder
+from reference.dag import PointedDAG
+from reference.drawing import draw as draw_picture
+from reference.errors import InputError
+from reference.inspection import Inspection, inspect_problem
+from reference.loading import load_problem, name_of
+
+
+def train(
+    problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
+) -> Run:
+    """Trains a sampler, in a run folder of its own.
+
+    Args:
+        problem: the name of a task, such as "six6"; a task; a configuration; or a problem of your
+            own, an object or class with `initial`, `children` and `reward` or `log_reward`.
+        environment: an environment of your own, or a class with `from_problem`.
+        display: how the run is shown.
+        options: those of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
+            `steps=500`; where the command line takes `module:Name`, an object.
+
+    Raises:
+        InputError: if an option is of no part that is chosen, or breaks a rule, or training
+            diverges.
+    """
+    config = _configured(problem, environment, options)
+    if config.run.out is None:
+        config = config.changed(out=free_folder(config.folder()))
+    folder, _ = train_run(config, display=display)
+    return Run(folder)
+
+
+def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> TrainConfig:
+    if isinstance(problem, TrainConfig):
+        return problem.changed(**options) if options else problem
+    if environment is not None:
+        options["environment"] = _named(environment)
+    if isinstance(problem, Task):
+        own = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
+        return configure(type(problem), **{**own, **options})
+    if isinstance(problem, str) and problem in TASKS:
+        return configure(problem, **options)
+    if problem is not None:
+        options["problem"] = _named(problem)
+    return configure("custom", **options)
+
+
+def _named(found: Any) -> str:
+    return found if isinstance(found, str) else name_of(found)
+
+
+def load(folder: str | Path) -> Run:
+    """A run that was trained before.
+
+    Raises:
+        InputError: if the folder is not a run.
+    """
+    return Run(Path(folder))
+
+
+def inspect(problem: Any) -> Inspection[Any]:
+    """A problem in numbers: its graph, its lift by the full history, its target.
+
+    Args:
+        problem: a problem, a class of one, or `module:Name`.
+    """
+    return inspect_problem(_problem(problem))
+
+
+def draw(what: Any, output: str | Path, **options: Any) -> Path:
+    """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending says the format.
+
+    Args:
+        what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.
+        output: the file.
+        options: those of `reference.drawing.draw`.
+    """
+    is_problem = hasattr(what, "children") and not isinstance(what, PointedDAG)
+    drawn = inspect(what) if is_problem or isinstance(what, str) else what
+    draw_picture(drawn, Path(output), **options)
+    return Path(output)
+
+
+def check(what: Any, problem: Any = None, **options: Any) -> Any:
+    """Checks a loss, a network or an environment of your own, exactly.
+
+    Args:
+        what: a `Loss`, an `AbstractDynamics`, an `AbstractEnvironment` with its `problem`, or
+            `module:Name` of one of them.
+        problem: of an environment.
+        options: of the check.
+
+    Raises:
+        InputError: at the first rule that is broken.
+    """
+    from pdai.checks import check_any
+
+    return check_any(what, problem, **options)
+
+
+def _problem(problem: Any) -> Any:
+    if isinstance(problem, str):
+        return load_problem(problem)
+    return problem() if isinstance(problem, type) else problem
+
+
+__all__ = ["AbstractEnvironment", "InputError", "check", "draw", "inspect", "load", "train"]

@@ -1,0 +1,218 @@
+"""A run as an object: trained or loaded, then sampled, evaluated, drawn or trained further."""
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.measure.laws import drawn_terminals
+from fast.measure.report import Report
+from fast.measure.trajectory_probability import log_probabilities
+from fast.policies.policy import Policy
+from fast.runs.checkpoints import save_checkpoint
+from fast.runs.display import Display
+from fast.runs.folder import create_run, load_config
+from fast.runs.frozen import arithmetic, tables_digest
+from fast.runs.job import load_run, resume
+from fast.runs.records import load_law, read_json
+from fast.training.config import TrainConfig
+from pdai.progress import DISPLAY
+from reference.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """Sampled terminal states.
+
+    Attributes:
+        states: their labels.
+        log_reward: `log R(x)`, in nats.
+        log_p_f: `log p_F` of the trajectories that led there, in nats.
+        log_p_b: `log p_B` of these trajectories given their ends, in nats.
+    """
+
+    states: list[Any]
+    log_reward: Floats
+    log_p_f: Floats
+    log_p_b: Floats
+
+
+class Law(NamedTuple):
+    """A learned law over terminal states, beside its target.
+
+    Attributes:
+        labels: of the terminal states.
+        learned: `p_T(x)`, one row per seed.
+        target: `R(x) / Z`.
+    """
+
+    labels: tuple[Any, ...]
+    learned: Floats
+    target: Floats
+
+
+class Run:
+    """A trained sampler in its folder; everything is computed in the precision that it has.
+
+    Args:
+        folder: the run folder.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.config: TrainConfig = load_config(folder)
+
+    def __repr__(self) -> str:
+        steps = f"{self.config.optimiser.steps:,} steps"
+        return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps})"
+
+    def _repr_html_(self) -> str:
+        from pdai.tables import html_of, report_table
+
+        return html_of(report_table(self.report))
+
+    @cached_property
+    def report(self) -> Report:
+        """The final figures, beside the untrained policy and exact sampling.
+
+        Raises:
+            InputError: if the run is not finished.
+        """
+        return Report.from_json(read_json(self.folder / "report.json"))
+
+    @cached_property
+    def _loaded(self) -> Any:
+        with arithmetic(self.config):
+            return load_run(self.folder)
+
+    def policy(self, seed: int | None = None) -> Policy:
+        """The trained policy of a seed; by default of the run's first."""
+        setup, state, _ = self._loaded
+        policies: list[Policy] = setup.policies(state)
+        return policies[self._row(seed)]
+
+    def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
+        """Samples terminal states.
+
+        Args:
+            count: how many.
+            seed: of the draw.
+            of: which of the run's seeds; by default its first.
+
+        Raises:
+            InputError: if `count` is not positive, or the run has no such seed.
+        """
+        if count < 1:
+            raise InputError(f"count is {count}, but must be at least 1")
+        with arithmetic(self.config):
+            environment = self._loaded[0].environment
+            return Samples(*drawn_terminals(self.policy(of), environment, count, seed))
+
+    def log_prob(
+        self,
+        terminals: Sequence[Hashable] | None = None,
+        *,
+        trajectories: Sequence[Sequence[Hashable]] | None = None,
+        of: int | None = None,
+    ) -> Floats:
+        """`log p_T(x)` of terminal states, or `log p_F(tau)` of complete trajectories, in nats.
+
+        Args:
+            terminals: labels of terminal states; for problems that are enumerated.
+            trajectories: labels from the initial state to a terminal one, both included.
+            of: which of the run's seeds; by default its first.
+
+        Raises:
+            InputError: if not exactly one of the two is given, if one is not of the problem, or if
+                the probability of a terminal state cannot be summed.
+        """
+        if (terminals is None) == (trajectories is None):
+            raise InputError("log_prob needs either terminals or trajectories: give one of them")
+        if trajectories is not None:
+            with arithmetic(self.config):
+                environment = self._loaded[0].environment
+                return log_probabilities(self.policy(of), environment, trajectories).log_p_f
+        assert terminals is not None
+        law = self.law()
+        if self.report.tv_kind != "exact":
+            raise InputError(
+                f"the law of {str(self.folder)!r} is estimated ({self.report.method}), so the "
+                "probability of a terminal state is not known: ask for trajectories"
+            )
+        place = {label: number for number, label in enumerate(law.labels)}
+        for label in terminals:
+            if label not in place:
+                raise InputError(f"{label!r} is no terminal state of {self.config.task.short_name}")
+        row = law.learned[self._row(of)]
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(row[[place[label] for label in terminals]])
+        return logs
+
+    def law(self) -> Law:
+        """The learned law of every seed and the target, by label.
+
+        Raises:
+            InputError: if the run is not finished, or its terminal states are not enumerated.
+        """
+        learned, target = load_law(self.folder)
+        enumeration = self._loaded[0].enumeration
+        if enumeration is None:
+            raise InputError(
+                f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
+                "sample, or report"
+            )
+        dag = enumeration.dag
+        return Law(tuple(dag.labels[x] for x in dag.terminals), learned, target)
+
+    def plot(self) -> "Figure":
+        """The law against the target, and the curves of training, as a Matplotlib figure."""
+        from pdai.plotting import figure_of
+
+        return figure_of([self.folder])
+
+    def train(self, steps: int, *, out: Path | None = None, display: Display = DISPLAY) -> "Run":
+        """Trains on, from these parameters, with a new schedule, in a folder of its own.
+
+        Args:
+            steps: how many more.
+            out: the new folder; by default this one's name with a number.
+            display: how it is shown.
+        """
+        config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
+        with arithmetic(config):
+            setup, state, _ = self._loaded
+            folder = create_run(config, self._parameters, tables_digest(setup.environment))
+            fresh = setup.initial._replace(sampler=state.sampler)
+            save_checkpoint(folder, fresh, 0.0)
+        resume(folder, display=display)
+        return Run(folder)
+
+    @property
+    def _parameters(self) -> int:
+        found: int = read_json(self.folder / "meta.json")["parameters"]
+        return found
+
+    def _row(self, seed: int | None) -> int:
+        run = self.config.run
+        row = 0 if seed is None else seed - run.seed
+        if not 0 <= row < run.seeds:
+            raise InputError(
+                f"of is {seed}, but the run {str(self.folder)!r} has the seeds {run.seed} to "
+                f"{run.seed + run.seeds - 1}"
+            )
+        return row
+
+
+def free_folder(folder: Path) -> Path:
+    """The folder, or the first of that name with a number that does not exist yet."""
+    number, found = 2, folder
+    while found.exists():
+        found, number = folder.with_name(f"{folder.name}-{number}"), number + 1
+    return found
