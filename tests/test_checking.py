@@ -1,14 +1,23 @@
 """The checks of a user's own environment, and how it is found."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any, ClassVar
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.environments import GridEnvironment, LinesEnvironment, load_environment, make_environment
+from fast.environments import (
+    GridEnvironment,
+    LinesEnvironment,
+    TabularEnvironment,
+    load_environment,
+    make_environment,
+)
 from fast.measure.check_environment import check_environment
 from reference.errors import InputError
 from reference.problems import Grid, Lines
@@ -25,7 +34,49 @@ def test_the_report_counts_what_was_checked() -> None:
     rows = report.rows()
     assert rows["edges, all followed, undone and redone"] == "15"
     assert rows["inner states told apart by their features"] == "6 of 6"
-    assert float(rows["largest error of log R, nats"]) < 1e-6
+    assert report.log_reward_error < 1e-6
+    assert rows["largest error of log R, nats"].endswith("(rounding: up to 4.7e-05)")
+
+
+class Steep:
+    """Rewards of 1, and of e^28 as closely as a float has it."""
+
+    initial = "o"
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return ("x", "y") if state == "o" else ()
+
+    def reward(self, terminal: str) -> float:
+        return 1.0 if terminal == "x" else math.exp(28)
+
+
+def steep(error: float, precision: str) -> TabularEnvironment:
+    """Its tables in that precision, with a wrong log R(y)."""
+    with jax.enable_x64(precision == "float64"):
+        log_rewards = jnp.array([0, 0, 28 + error], precision)
+        return eqx.tree_at(
+            lambda made: made.log_rewards, TabularEnvironment.from_problem(Steep()), log_rewards
+        )
+
+
+@pytest.mark.parametrize(("error", "precision"), [(5e-5, "float32"), (0.0, "float64")])
+def test_log_r_may_be_rounded(error: float, precision: Any) -> None:
+    report = check_environment(Steep(), steep(error, precision), precision)
+    assert report.log_reward_error <= report.log_reward_tolerance
+
+
+@pytest.mark.parametrize(("error", "precision"), [(1e-3, "float32"), (1e-9, "float64")])
+def test_control_what_rounding_does_not_explain_is_refused(error: float, precision: Any) -> None:
+    with pytest.raises(InputError, match=f"which rounding to {precision} does not explain"):
+        check_environment(Steep(), steep(error, precision), precision)
+    # The same is let through in float32 if it is less than float32 can tell.
+    if precision == "float64":
+        check_environment(Steep(), steep(error, precision))
+
+
+def test_control_a_precision_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="precision is 'float16', but must be one of"):
+        check_environment(Steep(), steep(0.0, "float32"), "float16")  # type: ignore[arg-type]
 
 
 class _AliasesStates(LinesEnvironment):

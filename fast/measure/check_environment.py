@@ -1,5 +1,6 @@
 """Whether an environment of your own has the state graph and the rewards of its problem."""
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -9,8 +10,14 @@ import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import check_types, encode_all
-from fast.measure.enumeration import Enumeration, decode_all, enumerate_environment
-from reference.errors import InputError
+from fast.measure.enumeration import (
+    Enumeration,
+    Precision,
+    decode_all,
+    enumerate_environment,
+    log_reward_tolerance,
+)
+from reference.errors import InputError, check_choice
 from reference.problems import Problem, enumerate_dag
 
 # Of random terminals.
@@ -33,6 +40,7 @@ class CheckReport(NamedTuple):
         inner_states: the number of states that are not terminal.
         observations: how many different observations these have.
         log_reward_error: the largest difference of `log R` between the two, in nats.
+        log_reward_tolerance: how large it may be by rounding.
     """
 
     environment: str
@@ -47,6 +55,7 @@ class CheckReport(NamedTuple):
     inner_states: int
     observations: int
     log_reward_error: float
+    log_reward_tolerance: float
 
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
@@ -61,7 +70,9 @@ class CheckReport(NamedTuple):
             "inner states told apart by their features": (
                 f"{self.observations:,} of {self.inner_states:,}"
             ),
-            "largest error of log R, nats": f"{self.log_reward_error:.2g}",
+            "largest error of log R, nats": (
+                f"{self.log_reward_error:.2g} (rounding: up to {self.log_reward_tolerance:.2g})"
+            ),
         }
 
 
@@ -95,17 +106,35 @@ class _Facts(NamedTuple):
     along: _Along
 
 
-def check_environment(problem: Problem[Any], environment: AbstractEnvironment[Any]) -> CheckReport:
+def check_environment(
+    problem: Problem[Any],
+    environment: AbstractEnvironment[Any],
+    precision: Precision = "float32",
+) -> CheckReport:
     """Enumerates a problem and checks every rule of an environment on every state and edge.
 
     `enumerate_environment` compares states, edges, masks, terminals, rewards and the numbers of
     parents. Here every edge is undone as well: as the backward action leads to the edge's parent
     and is legal, and there are as many legal ones as parents, they lead to exactly the parents.
 
+    Args:
+        problem: small enough to enumerate.
+        environment: what is checked.
+        precision: in which it computes. `log R` may be off by 128 units in the last place, which
+            in float64 are 5e8 times smaller; what the environment holds must then be float64.
+
     Raises:
         TooLargeError: if the problem is too large to enumerate.
         InputError: at the first rule that is broken.
     """
+    check_choice("check_environment", "precision", precision, Precision)
+    with jax.enable_x64(True) if precision == "float64" else nullcontext():
+        return _report(problem, environment, precision)
+
+
+def _report(
+    problem: Problem[Any], environment: AbstractEnvironment[Any], precision: Precision
+) -> CheckReport:
     check_types(environment)
     dag, name = enumerate_dag(problem), type(environment).__name__
     states = encode_all(environment, dag.labels)
@@ -122,7 +151,7 @@ def check_environment(problem: Problem[Any], environment: AbstractEnvironment[An
             f"{name}: is_graded is True, but not every trajectory has {environment.horizon} steps: "
             "leave it at False"
         )
-    enumeration = enumerate_environment(problem, environment)
+    enumeration = enumerate_environment(problem, environment, precision=precision)
     at, along = jax.tree.map(np.asarray, _everywhere(environment, states))
     facts = _Facts(name, enumeration, states, at, along)
     _check_terminals(facts)
@@ -145,6 +174,7 @@ def check_environment(problem: Problem[Any], environment: AbstractEnvironment[An
         inner_states=len(inner),
         observations=len({at.observation[node].tobytes() for node in inner}),
         log_reward_error=float(np.abs(log_rewards - enumeration.log_rewards).max()),
+        log_reward_tolerance=log_reward_tolerance(enumeration.log_rewards, precision),
     )
 
 

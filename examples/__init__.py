@@ -1,0 +1,1 @@
+"""Losses, networks and environments of one's own, as they come in from outside."""

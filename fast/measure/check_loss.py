@@ -1,0 +1,248 @@
+"""Whether a loss of your own learns the right law: on small lifts, over all policies."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fast.balance.loss import Loss
+from fast.measure.counterexamples import Counterexample, counterexample
+from fast.measure.expected_loss import (
+    all_batches,
+    batch_loss,
+    expected_loss,
+    learned,
+    path_law,
+    take,
+    training_gradient,
+)
+from fast.measure.instances import Instance, all_trajectories, small_instances
+from fast.measure.landscape import Landscape
+from fast.measure.liars import LIE, Minimum, clearest, search
+from fast.measure.tabular_policy import BackwardKind, balanced_sampler, perturbed
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
+
+# Logarithms of a few nats, a dozen of them added up: residuals carry 1e-14, their squares 1e-28. A
+# penalty that is no square may carry 1e-14 itself; so do gradients.
+BALANCED, STATIONARY = 1e-12, 1e-9
+
+# Of gradients, relative to the largest entry: sums of some hundred batches.
+SAME_GRADIENT = 1e-9
+
+# Batches at random, with as many keys.
+RANDOM_BATCHES = 16
+
+# On how many instances, the smallest first, of those with and those without memory, the gradient
+# that training uses is compared: compiling it takes most of the time.
+WITH_GRADIENT = 1
+
+
+@dataclass(frozen=True)
+class LossReport:
+    """What was found out about a loss.
+
+    Attributes:
+        loss: the loss.
+        backward: what `p_B` was a function of.
+        instances: how many lifts it was tried on.
+        balanced_loss: its largest value on batches of the balanced policy.
+        balanced_gradient: the largest entry of its gradient there.
+        gradients: how many expected gradients were compared.
+        gradient_error: the largest difference between the mean gradient that training uses and the
+            gradient of the expected loss, relative to the largest entry.
+        starts: how many searches there were.
+        reached: how many of these ended without loss.
+        worst_distance: the largest total variation from the target of one that did.
+        lies: by instance, how many of these have the wrong law.
+        counterexample: the lie on the smallest instance, in rationals; None if there is no lie.
+    """
+
+    loss: Loss
+    backward: BackwardKind
+    instances: int
+    balanced_loss: float
+    balanced_gradient: float
+    gradients: int
+    gradient_error: float
+    starts: int
+    reached: int
+    worst_distance: float
+    lies: dict[str, int]
+    counterexample: Counterexample | None
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether the balanced policy has no loss, or is a point from which nothing moves."""
+        return self.balanced_loss <= BALANCED or self.balanced_gradient <= STATIONARY
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether training's gradient is, in the mean, that of the expected loss."""
+        return self.gradient_error <= SAME_GRADIENT
+
+    @property
+    def learns_the_target(self) -> bool:
+        """Whether all checks passed."""
+        reached = self.reached > 0
+        return self.is_balanced and self.is_unbiased and reached and not self.lies
+
+    def rows(self) -> dict[str, str]:
+        """Name and value of every figure, as text."""
+        told = {} if self.counterexample is None else self.counterexample.rows()
+        where = ", ".join(f"{name}: {count}" for name, count in self.lies.items())
+        return {
+            "loss": repr(self.loss),
+            "p_B": self.backward,
+            "lifted state graphs": f"{self.instances}",
+            "loss of the balanced policy, at most": f"{self.balanced_loss:.2g}",
+            "its gradient, at most": f"{self.balanced_gradient:.2g}",
+            "training's mean gradient against the exact one": (
+                f"{self.gradient_error:.2g} ({self.gradients} compared)"
+            ),
+            "searches that ended without loss": f"{self.reached:,} of {self.starts:,}",
+            "total variation of these from R / Z, at most": f"{self.worst_distance:.2g}",
+            f"without loss, but off R / Z by more than {LIE:g}": where or "none",
+            **told,
+            "learns the right law": "yes, here" if self.learns_the_target else "no",
+        }
+
+
+def check_loss(
+    loss: Loss,
+    *,
+    backward: BackwardKind = "uniform",
+    instances: tuple[Instance, ...] | None = None,
+    starts: int = 20,
+    seed: int = 0,
+) -> LossReport:
+    """Tries a loss on small lifts: balance, its gradient in training, and the search for liars.
+
+    On every instance a table of logits stands for each policy there is. At the balanced policy the
+    loss must be zero, or stationary, on all trajectories at once and on batches of some. The mean
+    over all batches of the gradient that training uses must be that of the expected loss, for
+    trajectories drawn from the policy itself and from another. And the expected loss, over batches
+    that miss no trajectory, is minimised from many policies: where it ends without loss, the
+    terminal law must be `R / Z`. That no liar is found is evidence and no proof.
+
+    Args:
+        loss: which.
+        backward: what `p_B` is a function of: known and uniform, learned of the state, or learned
+            of the lifted state, soft-maxed over the parents of the state alone.
+        instances: other lifts than `small_instances()`; as a smaller one says more, they are tried
+            in the order given.
+        starts: searches per instance.
+        seed: of what is random.
+
+    Raises:
+        InputError: if it is no loss, if no instance is one for it, or if an argument is none.
+    """
+    check_type("check_loss", "loss", loss, Loss)
+    check_choice("check_loss", "backward", backward, BackwardKind)
+    check_integer("check_loss", "starts", starts, 1)
+    check_seed("check_loss", seed)
+    if backward != "uniform" and not loss.reads_backward:
+        raise InputError(
+            f"check_loss: backward is {backward!r}, but {type(loss).__name__} does not read p_B: "
+            "leave it at 'uniform'"
+        )
+    given = small_instances() if instances is None else instances
+    chosen = [each for each in given if each.is_markovian or not loss.needs_markovian]
+    if not chosen:
+        raise InputError(
+            f"check_loss: no instance is left for {type(loss).__name__}, which is for Markovian "
+            "policies only: give one without memory"
+        )
+    with jax.enable_x64(True):
+        return _report(loss, backward, chosen, starts, seed)
+
+
+def _report(
+    loss: Loss, backward: BackwardKind, chosen: list[Instance], starts: int, seed: int
+) -> LossReport:
+    values, slopes, errors = [], [], []
+    minima: list[Minimum] = []
+    lies: dict[str, int] = {}
+    example: Counterexample | None = None
+    compared = {False: 0, True: 0}
+    for instance in chosen:
+        landscape = Landscape(loss, instance, backward)
+        values.append(_balanced_loss(loss, landscape))
+        slopes.append(landscape.slope)
+        if compared[instance.is_markovian] < WITH_GRADIENT:
+            compared[instance.is_markovian] += 1
+            errors += [_gradient_error(loss, instance, backward, own=own) for own in (True, False)]
+        found = search(landscape, starts, seed)
+        minima += found
+        clear = clearest(landscape, found)
+        if clear is not None:
+            lies[instance.name] = sum(each.is_lie for each in found)
+            example = example or counterexample(landscape, clear)
+    reached = [each for each in minima if each.has_no_loss]
+    return LossReport(
+        loss=loss,
+        backward=backward,
+        instances=len(chosen),
+        balanced_loss=_largest(values),
+        balanced_gradient=_largest(slopes),
+        gradients=len(errors),
+        gradient_error=_largest(errors),
+        starts=len(minima),
+        reached=len(reached),
+        worst_distance=max((each.distance for each in reached), default=0.0),
+        lies=lies,
+        counterexample=example,
+    )
+
+
+def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
+    """The largest loss of the balanced policy: on all trajectories, and on batches of some."""
+    instance, sampler = landscape.instance, landscape.sampler(landscape.balanced)
+    everything = all_trajectories(instance)
+    count = len(everything.active)
+    size = max(2, count, loss.least_batch)
+    drawn = np.random.default_rng(1).integers(count, size=(RANDOM_BATCHES, size))
+    drawn[0] = np.resize(np.arange(count), size)
+    keys = jax.random.split(jax.random.key(1), RANDOM_BATCHES)
+
+    def value(rows: jax.Array, key: jax.Array) -> jax.Array:
+        return batch_loss(loss, instance.environment, sampler, take(everything, rows), key)
+
+    found = jax.jit(jax.vmap(value))(jnp.asarray(drawn), keys)
+    return _largest(np.abs(np.asarray(found)).tolist())
+
+
+def _gradient_error(loss: Loss, instance: Instance, backward: BackwardKind, *, own: bool) -> float:
+    """How far training's mean gradient is from the exact one, relative to its largest entry.
+
+    Args:
+        loss: which.
+        instance: the lift.
+        backward: what `p_B` is a function of.
+        own: whether trajectories are drawn from the policy itself, as in training, or uniformly.
+    """
+    rng, environment = np.random.default_rng(2), instance.environment
+    sampler = perturbed(balanced_sampler(loss, instance, backward), 1.0, rng)
+    everything = all_trajectories(instance)
+    count = len(everything.active)
+    law = np.asarray(path_law(sampler.policy, environment, everything)) if own else None
+    batches = all_batches(
+        np.full(count, 1 / count) if law is None else law, max(2, loss.least_batch)
+    )
+    expected = expected_loss(loss, environment, everything, batches)
+    exact = eqx.filter_jit(eqx.filter_grad(expected))(sampler)
+    mean = training_gradient(loss, environment, everything, batches, cached=own)
+    ours = eqx.filter_jit(mean)(sampler)
+    flat, other = (
+        np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(learned(each))])
+        for each in (exact, ours)
+    )
+    if not (np.isfinite(flat).all() and np.isfinite(other).all()):
+        return float("inf")
+    return float(np.abs(flat - other).max() / max(np.abs(flat).max(), 1e-12))
+
+
+def _largest(values: list[float]) -> float:
+    """The largest; infinite if one is not a number."""
+    return float("inf") if np.isnan(values).any() else float(max(values, default=0.0))

@@ -1,0 +1,156 @@
+"""A lie in small rationals: rows, and the terminal law that they have exactly."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fast.measure.enumeration import Floats
+from fast.measure.instances import describe
+from fast.measure.landscape import Landscape
+from fast.measure.liars import Minimum
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal
+from reference.metrics import total_variation
+from reference.policies import ForwardPolicy
+
+# A loss in float64 so little above another is the same: of a mean of squares, residuals are then
+# below 1e-10 nats.
+CERTAIN = 1e-24
+
+# Denominators that are tried for a row, whatever its numbers are, and those that are tried if the
+# row is that rational already, as other rows force it to be.
+COARSE, FINE, LAST = (2, 3, 4, 6, 10), (100, 1_000, 10_000), 1_000_000
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A policy that a loss takes for balanced, and whose law is not the target.
+
+    Attributes:
+        instance: its name.
+        graph: the lifted DAG, as text.
+        rewards: `R(x)` by terminal.
+        p_f: the rows of `p_F` with several children, exactly, by lifted state.
+        p_b: those of `p_B` that the search chose, by lifted state; without them it is uniform.
+        law: `p_T`, exactly, by terminal.
+        target: `R / Z`, exactly, by terminal.
+        loss: at these rows, in float64; flows and log Z are floating-point numbers that are as good
+            as can be.
+        balanced_loss: that of the balanced policy.
+        is_certain: whether the loss at these rows is, up to rounding, the least that was found.
+    """
+
+    instance: str
+    graph: str
+    rewards: dict[str, Fraction]
+    p_f: dict[str, tuple[Fraction, ...]]
+    p_b: dict[str, tuple[Fraction, ...]]
+    law: dict[str, Fraction]
+    target: dict[str, Fraction]
+    loss: float
+    balanced_loss: float
+    is_certain: bool
+
+    @property
+    def distance(self) -> Fraction:
+        """The total variation between law and target, exactly."""
+        found: Fraction = total_variation(tuple(self.law.values()), tuple(self.target.values()))
+        return found
+
+    def rows(self) -> dict[str, str]:
+        """Name and value of everything, as text."""
+        backward = {f"p_B of {state}": _told(row) for state, row in self.p_b.items()}
+        return {
+            "lifted state graph": f"{self.graph} ({self.instance})",
+            "rewards": _named(self.rewards),
+            **backward,
+            **{f"p_F at {state}": _told(row) for state, row in self.p_f.items()},
+            "p_T, exactly": _named(self.law),
+            "R / Z, exactly": _named(self.target),
+            "loss of these rows, in float64": f"{self.loss:.2g}",
+            "loss of the balanced policy": f"{self.balanced_loss:.2g}",
+        }
+
+
+def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
+    """The lie with its rows rounded one after the other, all else being minimised anew.
+
+    A row that is free takes the smallest denominator; one that the others force is its rational
+    already. The rows of `p_B` come first, as they force those of `p_F`.
+    """
+    free = np.arange(len(minimum.vector))
+    vector = landscape.polished(minimum.vector, free)
+    level = min(landscape.floor, landscape.graded(vector)[0]) + CERTAIN
+    least = min(0.05, minimum.distance / 2)
+    rounded: dict[int, tuple[Fraction, ...]] = {}
+    for number, row in enumerate(landscape.rows):
+        free = np.setdiff1d(free, row.places)
+        vector = landscape.polished(vector, np.union1d(free, row.places))
+        for candidate in _candidates(vector[row.places]):
+            tried = vector.copy()
+            tried[row.places] = np.log([float(share) for share in candidate])
+            tried = landscape.polished(landscape.minimum(tried, free), free)
+            rounded[number] = candidate
+            loss = landscape.graded(tried)[0]
+            if loss <= level and landscape.distance(tried) >= least:
+                break
+        vector = tried
+    shares = [rounded[number] for number in range(len(landscape.rows))]
+    return _written(landscape, shares, landscape.graded(vector)[0], level)
+
+
+def _candidates(logits: Floats) -> Iterator[tuple[Fraction, ...]]:
+    """Rows of positive rationals near a soft-max, the simplest first; the last is the nearest."""
+    share = np.exp(logits - logits.max())
+    share = share / share.sum()
+    seen = set()
+    for denominator in (*COARSE, *FINE, LAST):
+        parts = [Fraction(float(p)).limit_denominator(denominator) for p in share[:-1]]
+        row = (*parts, 1 - sum(parts, start=Fraction(0)))
+        error = max(abs(float(p) - q) for p, q in zip(row, share, strict=True))
+        is_near = denominator not in FINE or error < 1e-7
+        if min(row) > 0 and is_near and row not in seen:
+            seen.add(row)
+            yield row
+
+
+def _written(
+    landscape: Landscape, rounded: Sequence[tuple[Fraction, ...]], loss: float, level: float
+) -> Counterexample:
+    """The counterexample that rational rows are."""
+    instance = landscape.instance
+    dag = instance.lifted.dag
+    values = [Fraction(1)] * len(dag.edges)
+    forward: dict[str, tuple[Fraction, ...]] = {}
+    backward: dict[str, tuple[Fraction, ...]] = {}
+    for row, shares in zip(landscape.rows, rounded, strict=True):
+        if row.is_forward:
+            forward[row.label] = shares
+            for edge, share in zip(dag.out_edges[row.node], shares, strict=True):
+                values[edge] = share
+        else:
+            backward[row.label] = shares
+    law = marginal(ForwardPolicy(dag, RATIONAL, values))
+    names = [instance.names[x] for x in dag.terminals]
+    return Counterexample(
+        instance=instance.name,
+        graph=describe(instance),
+        rewards=dict(zip(names, instance.rewards, strict=True)),
+        p_f=forward,
+        p_b=backward,
+        law=dict(zip(names, law, strict=True)),
+        target=dict(zip(names, instance.target, strict=True)),
+        loss=loss,
+        balanced_loss=landscape.floor,
+        is_certain=loss <= level,
+    )
+
+
+def _told(row: Sequence[Fraction]) -> str:
+    return f"({', '.join(map(str, row))})"
+
+
+def _named(values: dict[str, Fraction]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in values.items())

@@ -1,0 +1,170 @@
+"""The expectation of a loss over batches, exactly, and its gradient in two ways."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
+from fast.balance.steps import evaluate
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.trajectories import Cached, Trajectories
+from fast.training.step import Batch, loss_and_gradient
+from reference.errors import InputError
+
+# More batches than these are not enumerated.
+MOST_BATCHES = 512
+
+# Of losses that draw random numbers: the expectation is over as many keys. Others do not read
+# them, and are then evaluated once.
+KEYS = 4
+
+
+class Batches(NamedTuple):
+    """Batches of trajectories, by their numbers, and how often each is drawn.
+
+    Attributes:
+        rows: the numbers of the trajectories.
+        weights: the probability of each batch; together one.
+        are_all: whether no batch is left out.
+    """
+
+    rows: Int[Array, "batches batch"]
+    weights: Float[Array, " batches"]
+    are_all: bool
+
+
+def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
+    """Every ordered batch of independent draws from a law; if they are too many, some of them.
+
+    Then one has every trajectory, which is what makes a loss zero only where it is zero on all, and
+    the others are drawn uniformly; all weigh the same.
+
+    Args:
+        law: the probability of each trajectory, shape (trajectories,).
+        size: trajectories per batch.
+    """
+    count = len(law)
+    if count**size <= MOST_BATCHES:
+        rows = np.array(list(product(range(count), repeat=size)))
+        return Batches(jnp.asarray(rows), jnp.asarray(law[rows].prod(1)), True)
+    length = max(size, count)
+    first = np.resize(np.arange(count), length)
+    drawn = np.random.default_rng(0).integers(count, size=(31, length))
+    return Batches(jnp.asarray(np.vstack([first, drawn])), jnp.full(32, 1 / 32), False)
+
+
+def batch_loss(
+    loss: Loss,
+    environment: AbstractEnvironment[Any],
+    sampler: Sampler,
+    batch: Trajectories,
+    key: Array,
+) -> Float[Array, ""]:
+    """The loss of a batch by its definition, without any of training's short cuts.
+
+    Raises:
+        InputError: if it is neither a loss of trajectories nor one of policies, or no number.
+    """
+    if isinstance(loss, PolicyLoss):
+        penalties = loss.penalties(sampler.policy, environment, batch)
+        value = jnp.sum(penalties) / jnp.sum(batch.active)
+    elif isinstance(loss, TrajectoryLoss):
+        steps = evaluate(sampler.policy, environment, batch)
+        context = lax.stop_gradient(loss.context(environment, batch))
+        value = loss.value(steps._replace(context=context), sampler.log_z, key)
+    else:
+        raise InputError(
+            f"{loss!r} is a {type(loss).__name__}, but a loss derives from TrajectoryLoss, "
+            "RatioLoss or PolicyLoss of fast.balance.loss: derive it from one of them"
+        )
+    if jnp.shape(value) != ():
+        raise InputError(
+            f"{type(loss).__name__}: the loss of a batch has the shape {jnp.shape(value)}, but "
+            "must be one number: take the mean"
+        )
+    return value
+
+
+def expected_loss(
+    loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Batches
+) -> Callable[[Sampler], Float[Array, ""]]:
+    """The mean loss over batches, whose law is fixed, as a function of what is learned."""
+    keys = jax.random.split(jax.random.key(0), KEYS)
+
+    def of_batch(sampler: Sampler, rows: Array) -> Array:
+        batch = take(trajectories, rows)
+        values = jax.vmap(lambda key: batch_loss(loss, environment, sampler, batch, key))(keys)
+        return jnp.mean(values)
+
+    def expected(sampler: Sampler) -> Array:
+        values = jax.vmap(of_batch, (None, 0))(sampler, batches.rows)
+        # A batch that is never drawn counts for nothing, whatever its loss.
+        return jnp.sum(jnp.where(batches.weights > 0, batches.weights * values, 0.0))
+
+    return expected
+
+
+def training_gradient(
+    loss: Loss,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    batches: Batches,
+    *,
+    cached: bool,
+) -> Callable[[Sampler], Sampler]:
+    """The mean over batches of the gradient that training uses, as a function of what is learned.
+
+    Args:
+        loss: which.
+        environment: the state graph.
+        trajectories: all of them.
+        batches: which are drawn, and how often.
+        cached: whether sampling hands on what it found out about the policy, as it does if the
+            batch was drawn forwards.
+    """
+    keys = jax.random.split(jax.random.key(0), KEYS)
+
+    def of_batch(sampler: Sampler, rows: Array) -> Sampler:
+        batch = take(trajectories, rows)
+        found = None
+        if cached and loss.reads_cache:
+            found = Cached(evaluate(sampler.policy, environment, batch).log_p_f)
+        by_key = lax.map(
+            lambda key: loss_and_gradient(loss, environment, sampler, Batch(batch, found), key).by,
+            keys,
+        )
+        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), by_key)  # type: ignore[no-any-return]
+
+    def mean(sampler: Sampler) -> Sampler:
+        found = lax.map(lambda rows: of_batch(sampler, rows), batches.rows)
+        return jax.tree.map(  # type: ignore[no-any-return]
+            lambda leaf: jnp.tensordot(batches.weights, leaf, 1), found
+        )
+
+    return mean
+
+
+def take(trajectories: Trajectories, rows: Int[Array, " batch"]) -> Trajectories:
+    """Some trajectories, by their numbers."""
+    return jax.tree.map(lambda leaf: leaf[rows], trajectories)  # type: ignore[no-any-return]
+
+
+def path_law(
+    policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+) -> Float[Array, " trajectories"]:
+    """`p_F(tau)` of every trajectory."""
+    return jnp.exp(evaluate(policy, environment, trajectories).log_p_f.sum(-1))
+
+
+def learned(sampler: Sampler) -> Sampler:
+    """What is differentiated: the parameters, without all else."""
+    return eqx.filter(sampler, eqx.is_inexact_array)  # type: ignore[no-any-return]

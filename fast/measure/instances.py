@@ -1,0 +1,207 @@
+"""Small lifted state graphs, written out: what losses are tried on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fast.environments.tabular import NodeState, TabularEnvironment
+from fast.sampling.trajectories import Trajectories
+from reference.balance import log_float
+from reference.errors import InputError
+from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, lift
+from reference.problems import EdgeAddition, Lines, Problem, enumerate_rewards
+
+
+@dataclass(frozen=True)
+class WrittenProblem:
+    """A problem given by the children of every state, the initial one first, and by the rewards.
+
+    Attributes:
+        rows: the children of every state; `()` of terminal states.
+        rewards: `R(x)` of every terminal state.
+    """
+
+    rows: Mapping[str, tuple[str, ...]]
+    rewards: Mapping[str, Fraction]
+
+    @property
+    def initial(self) -> str:
+        """The state that is listed first."""
+        return next(iter(self.rows))
+
+    def children(self, state: str) -> tuple[str, ...]:
+        """As listed."""
+        return self.rows[state]
+
+    def reward(self, terminal: str) -> Fraction:
+        """As listed.
+
+        Raises:
+            InputError: if it is not.
+        """
+        if terminal not in self.rewards:
+            raise InputError(
+                f"WrittenProblem: the terminal state {terminal!r} has no reward: add it to rewards"
+            )
+        return self.rewards[terminal]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A pointed DAG, lifted, with rewards, and the environment of its base in float64.
+
+    Attributes:
+        name: in words.
+        lifted: the lift; that by no memory is the DAG itself.
+        rewards: `R(x)`, exactly, one per `lifted.dag.terminals`.
+        environment: the base as array code, its `log R` in float64.
+    """
+
+    name: str
+    lifted: LiftedDAG[Any]
+    rewards: tuple[Fraction, ...]
+    environment: TabularEnvironment
+
+    @property
+    def is_markovian(self) -> bool:
+        """Whether no state has two latents, so that a Markovian policy is one on this lift."""
+        return len(self.lifted.dag.labels) == len(self.lifted.base.labels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The lifted states as text; without memory by the state alone."""
+        labels = (self.lifted.base if self.is_markovian else self.lifted.dag).labels
+        return tuple(map(str, labels))
+
+    @property
+    def target(self) -> tuple[Fraction, ...]:
+        """`R(x) / Z`, one per terminal."""
+        total = sum(self.rewards, start=Fraction(0))
+        return tuple(reward / total for reward in self.rewards)
+
+
+def make_instance(
+    name: str,
+    problem: Problem[Any],
+    dynamics: Dynamics[Any, Any] | None = None,
+    kind: type[TabularEnvironment] = TabularEnvironment,
+) -> Instance:
+    """The instance of a problem, lifted by exact dynamics, by default by none.
+
+    Args:
+        name: in words.
+        problem: small enough that each of its trajectories can be listed.
+        dynamics: what the policy remembers.
+        kind: the class of its environment, made from the problem.
+
+    Raises:
+        InputError: if the problem breaks a rule.
+    """
+    environment = kind.from_problem(problem)
+    dag = environment.dag
+    rewards = enumerate_rewards(problem, dag)
+    log_rewards = np.zeros(len(dag.labels))
+    log_rewards[list(dag.terminals)] = [log_float(reward) for reward in rewards]
+    # Tables hold float32, whose rounding would be a residual of 1e-7.
+    with jax.enable_x64(True):
+        exact = jnp.asarray(log_rewards, jnp.float64)
+    environment = eqx.tree_at(lambda made: made.log_rewards, environment, exact)
+    lifted = lift(dag, Forgetful() if dynamics is None else dynamics)
+    # Terminal states are listed in the order of the base, lifted or not.
+    return Instance(name, lifted, rewards, environment)
+
+
+def all_trajectories(instance: Instance) -> Trajectories:
+    """Every complete trajectory, in the order of `dag.trajectories()` of the base, as a batch."""
+    dag, horizon = instance.lifted.base, instance.environment.horizon
+    nodes, actions, active = [], [], []
+    for tau in dag.trajectories():
+        path = [0, *(dag.edges[edge][1] for edge in tau)]
+        padding = horizon - len(tau)
+        nodes.append(path + path[-1:] * padding)
+        taken = [edge - dag.out_edges[dag.edges[edge][0]].start for edge in tau]
+        actions.append(taken + [0] * padding)
+        active.append([True] * len(tau) + [False] * padding)
+    states = NodeState(jnp.asarray(nodes, jnp.int32))
+    final = NodeState(states.node[:, -1])
+    return Trajectories(
+        states=states,
+        actions=jnp.asarray(actions, jnp.int32),
+        active=jnp.asarray(active),
+        final=final,
+        log_reward=jax.vmap(instance.environment.log_reward)(final),
+    )
+
+
+def lifted_trajectories(instance: Instance) -> list[tuple[int, ...]]:
+    """The edges of the lift along each of `all_trajectories`, in their order."""
+    return [instance.lifted.above(tau) for tau in instance.lifted.base.trajectories()]
+
+
+def written(rows: str, **rewards: int) -> WrittenProblem:
+    """A problem from text such as `"o: a x, a: x y"`; states that are not listed are terminal."""
+    children = {
+        state.strip(): tuple(row.split())
+        for state, row in (part.split(":") for part in rows.split(","))
+    }
+    ends = {v: () for row in children.values() for v in row if v not in children}
+    return WrittenProblem(children | ends, {x: Fraction(r) for x, r in rewards.items()})
+
+
+UNEQUAL = written("o: x u, u: y", x=1, y=1)
+TRIANGLE = written("o: a x, a: x y", x=1, y=2)
+TREE = written("o: a b, a: x y, b: z", x=1, y=2, z=4)
+CROSSING = written("o: a b, a: x y, b: y z", x=1, y=2, z=3)
+DIAMOND = written("o: a b, a: c, b: c, c: x y", x=1, y=2)
+# With histories, c has two copies, and what is left of it backwards reaches x and not y.
+EXIT = written("o: a b, a: c y, b: c, c: x", x=1, y=1)
+SHORTCUT = written("o: a b c, a: c, b: c y, c: x y", x=2, y=1)
+TWO_STOREYS = written("o: a b, a: c, b: c, c: d e, d: x y, e: y", x=3, y=1)
+# Every state has an action of its own to stop, as in graphs, sets and grids.
+STOPS = written("o: p a b, a: q c, b: r c, c: s", p=1, q=2, r=3, s=4)
+
+
+def small_instances() -> tuple[Instance, ...]:
+    """What every loss is tried on, the smallest first.
+
+    A tree; states with several parents; paths of different lengths; with no memory, with some, and
+    with the full history; and two presets.
+    """
+    knows_a: Additive[str] = Additive(lambda state, latent: int(state == "a"))
+    found = [
+        make_instance("two lengths", UNEQUAL),
+        make_instance("triangle", TRIANGLE),
+        make_instance("tree", TREE),
+        make_instance("crossing", CROSSING),
+        make_instance("diamond", DIAMOND),
+        make_instance("diamond with an exit, history", EXIT, History()),
+        make_instance("diamond with a shortcut, history", SHORTCUT, History()),
+        make_instance("two storeys, some memory", TWO_STOREYS, knows_a),
+        make_instance("graphs, history", EdgeAddition.minimal(), History()),
+        make_instance("lines", Lines.minimal()),
+    ]
+    return tuple(sorted(found, key=lambda instance: len(instance.lifted.dag.edges)))
+
+
+def stop_instances() -> tuple[Instance, ...]:
+    """Instances in which every state has an action of its own to stop."""
+    return (
+        make_instance("stops", STOPS),
+        make_instance("stops, history", STOPS, History()),
+    )
+
+
+def describe(instance: Instance) -> str:
+    """The edges of a lift as text: `o -> x u; u -> y`."""
+    names = instance.names
+    return "; ".join(
+        f"{names[u]} -> {' '.join(names[v] for v in row)}"
+        for u, row in enumerate(instance.lifted.dag.children)
+        if row
+    )

@@ -1,0 +1,183 @@
+"""A loss as a function of all policies on a small lift: one vector of logits, flows and log Z."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from scipy.optimize import minimize
+
+from fast.balance.loss import Loss
+from fast.measure.enumeration import Floats, Ints
+from fast.measure.expected_loss import all_batches, expected_loss, learned
+from fast.measure.instances import Instance, all_trajectories
+from fast.measure.tabular_policy import BackwardKind, balanced_sampler
+from fast.policies.policy import Sampler
+
+# Of a search, and of Newton's method, which doubles the digits at each step.
+SEARCH_STEPS, NEWTON_STEPS = 500, 8
+
+# Directions in which a loss is flat have an eigenvalue of zero, up to rounding.
+FLAT = 1e-9
+
+
+# A loss below this is zero: squares of sums of logarithms, rounded.
+ROUNDED = 1e-20
+
+
+class Row(NamedTuple):
+    """The logits of one choice.
+
+    Attributes:
+        is_forward: whether it is a row of `p_F`, not of `p_B`.
+        node: the lifted node; of a `p_B` that is a table of states, the base node.
+        label: its state.
+        places: where its logits are in the vector.
+    """
+
+    is_forward: bool
+    node: int
+    label: str
+    places: Ints
+
+
+class Landscape:
+    """The expected loss over batches of trajectories drawn uniformly, each of them possible.
+
+    Made and used inside `jax.enable_x64`.
+
+    Attributes:
+        instance: the lift.
+        balanced: the vector of the balanced policy; where its flows and log Z leave a loss, those
+            that leave the least, as a loss may mean something else by them.
+        floor: its loss.
+        slope: the largest entry of its gradient.
+        rows: the choices between several actions or parents.
+    """
+
+    def __init__(self, loss: Loss, instance: Instance, backward: BackwardKind):
+        """Compiles the loss and its gradient.
+
+        Args:
+            loss: which.
+            instance: the lift.
+            backward: what `p_B` is a function of.
+        """
+        self.instance = instance
+        count = instance.lifted.base.trajectory_count
+        batches = all_batches(np.full(count, 1 / count), max(2, loss.least_batch))
+        expected = expected_loss(loss, instance.environment, all_trajectories(instance), batches)
+        sampler = balanced_sampler(loss, instance, backward)
+        self._rest = eqx.filter(sampler, eqx.is_inexact_array, inverse=True)
+        flat, self._unravel = ravel_pytree(learned(sampler))
+
+        def of(vector: jax.Array) -> jax.Array:
+            return expected(self._combined(vector))
+
+        self._graded = jax.jit(jax.value_and_grad(of))
+        self._curved = jax.jit(jax.hessian(of))
+        self.rows = tuple(_rows(self.sampler(np.arange(len(flat), dtype=np.float64)), instance))
+        self.balanced = self._with_flows(np.asarray(flat))
+        self.floor, gradient = self.graded(self.balanced)
+        self.slope = float(np.abs(gradient).max())
+
+    def _combined(self, vector: jax.Array) -> Sampler:
+        sampler: Sampler = eqx.combine(self._unravel(vector), self._rest)
+        return sampler
+
+    def _with_flows(self, vector: Floats) -> Floats:
+        """The same policy with the flows and the log Z that suit the loss best."""
+        if not self.graded(vector)[0] > ROUNDED:
+            return vector
+        in_rows = [place for row in self.rows for place in row.places]
+        free = np.setdiff1d(np.arange(len(vector)), in_rows)
+        return self.polished(self.minimum(vector, free), free)
+
+    def sampler(self, vector: Floats) -> Sampler:
+        """The policy, with flows and log Z, that a vector holds."""
+        return self._combined(jnp.asarray(vector))
+
+    def graded(self, vector: Floats) -> tuple[float, Floats]:
+        """The loss and its gradient."""
+        value, gradient = self._graded(vector)
+        return float(value), np.asarray(gradient)
+
+    def minimum(self, start: Floats, free: Ints) -> Floats:
+        """A local minimum over some entries of the vector, by a quasi-Newton method."""
+
+        def moved(entries: Floats) -> Floats:
+            vector = start.copy()
+            vector[free] = entries
+            return vector
+
+        def objective(entries: Floats) -> tuple[float, Floats]:
+            value, gradient = self.graded(moved(entries))
+            if not np.isfinite(value) or not np.isfinite(gradient).all():
+                return 1e30, np.zeros(len(free))
+            return value, gradient[free]
+
+        if not len(free):
+            return start
+        found = minimize(
+            objective,
+            start[free],
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": SEARCH_STEPS, "ftol": 0.0, "gtol": 1e-8, "maxcor": 20},
+        )
+        return moved(found.x)
+
+    def polished(self, vector: Floats, free: Ints) -> Floats:
+        """The minimum nearby, to the last digits, by Newton's method."""
+        best, (value, gradient) = vector, self.graded(vector)
+        for _ in range(NEWTON_STEPS if len(free) else 0):
+            curvature = np.asarray(self._curved(best))[np.ix_(free, free)]
+            if not (np.isfinite(curvature).all() and np.isfinite(gradient).all()):
+                break
+            following = best.copy()
+            following[free] -= np.linalg.pinv(curvature, FLAT, hermitian=True) @ gradient[free]
+            lower, gradient = self.graded(following)
+            if not lower < value:
+                break
+            best, value = following, lower
+        return best
+
+    def terminal_law(self, vector: Floats) -> Floats:
+        """`p_T`, one number per terminal."""
+        dag = self.instance.lifted.dag
+        reached = np.zeros(len(dag.labels))
+        reached[0] = 1
+        table = np.asarray(self.sampler(vector).policy.network.table)  # type: ignore[attr-defined]
+        for node, edges in enumerate(dag.out_edges):
+            if edges:
+                logits = table[node, : len(edges)]
+                share = np.exp(logits - logits.max())
+                reached[list(dag.children[node])] += reached[node] * share / share.sum()
+        return reached[list(dag.terminals)]
+
+    def distance(self, vector: Floats) -> float:
+        """The total variation between the terminal law and `R / Z`."""
+        target = np.array([float(share) for share in self.instance.target])
+        return float(np.abs(self.terminal_law(vector) - target).sum() / 2)
+
+
+def _rows(places: Sampler, instance: Instance) -> Iterator[Row]:
+    """The rows of `p_B`, then those of `p_F`, of a sampler that holds places instead of numbers."""
+    lifted, policy = instance.lifted, places.policy
+    table = np.asarray(policy.network.table).astype(int)  # type: ignore[attr-defined]
+    if policy.backward.reads_latent:
+        for node, below in enumerate(lifted.projection):
+            parents, label = len(lifted.base.in_edges[below]), instance.names[node]
+            if parents > 1:
+                yield Row(False, node, label, table[node, policy.actions :][:parents])
+    elif not policy.backward.is_uniform:
+        logits = np.asarray(policy.backward.table).astype(int)  # type: ignore[attr-defined]
+        for node, edges in enumerate(lifted.base.in_edges):
+            if len(edges) > 1:
+                yield Row(False, node, str(lifted.base.labels[node]), logits[node, : len(edges)])
+    for node, out in enumerate(lifted.dag.out_edges):
+        if len(out) > 1:
+            yield Row(True, node, instance.names[node], table[node, : len(out)])

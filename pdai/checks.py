@@ -1,0 +1,70 @@
+"""Checks of what comes from outside: a loss, a network, an environment."""
+
+from typing import Any
+
+from fast.balance.loss import Loss
+from fast.dynamics.base import AbstractDynamics
+from fast.environments import AbstractEnvironment, load_environment
+from fast.measure.check_environment import check_environment
+from fast.measure.check_loss import check_loss
+from reference.errors import InputError
+from reference.loading import load_object, load_problem, name_of
+
+
+def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
+    """The report of the check that fits: of a loss, a network, or an environment.
+
+    Args:
+        what: a loss or its class; dynamics, made, as a class, or as what makes them; an
+            environment or its class; or `module:Name` of one of them.
+        problem: of an environment, or one to make a network on; or `module:Name` of it.
+        options: of the check.
+
+    Raises:
+        InputError: at the first rule that is broken, or if there is no check for it.
+    """
+    found = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
+    if isinstance(found, type) and issubclass(found, Loss):
+        found = found()
+    if isinstance(found, Loss):
+        return check_loss(found, **options)
+    if isinstance(found, AbstractDynamics):
+        return _check_network(found, problem, options)
+    if isinstance(found, type) and issubclass(found, AbstractDynamics):
+        return _check_network(found, problem, options)
+    if isinstance(found, AbstractEnvironment) or hasattr(found, "from_problem"):
+        if problem is None:
+            raise InputError(
+                f"{what!r} is an environment, but no problem is given to check it against: add "
+                "--problem my_module:MyProblem"
+            )
+        own = _problem(problem)
+        spec = what if isinstance(what, str) else name_of(found)
+        return check_environment(own, load_environment(spec, own), **options)
+    raise InputError(
+        f"{what!r} is {found!r}, but must be a Loss, an AbstractDynamics or an "
+        "AbstractEnvironment: name one of these"
+    )
+
+
+def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
+    """The check of a network, made on the environment of a problem, by default a small grid."""
+    import jax
+    from fast.measure.check_dynamics import check_dynamics
+
+    from fast.dynamics.options import OwnDynamics
+    from fast.environments import TabularEnvironment
+
+    own = _problem(problem or "reference.problems:Grid.minimal")
+    environment = TabularEnvironment.from_problem(own, getattr(own, "features", None))
+    network = make if isinstance(make, AbstractDynamics) else None
+    if network is None:
+        options_of = OwnDynamics(make=make, latent_size=8, hidden_layers=1)
+        network = options_of.build(environment, environment.actions, 16, key=jax.random.key(0))
+    return check_dynamics(network, environment, **options)
+
+
+def _problem(problem: Any) -> Any:
+    if isinstance(problem, str):
+        return load_problem(problem)
+    return problem() if isinstance(problem, type) else problem

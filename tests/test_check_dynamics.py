@@ -1,0 +1,179 @@
+"""What tells a network that keeps the rules of latent dynamics from one that does not."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from fast.dynamics.gru import GRU
+from fast.dynamics.head import WithHead
+from fast.dynamics.linear import Linear
+from fast.dynamics.markov import Markov
+from fast.dynamics.perceptron import Perceptron
+from fast.environments import make_environment
+from fast.measure.check_dynamics import check_dynamics
+from reference import InputError
+from reference.problems import Grid, Lines
+
+ENVIRONMENT = make_environment(Grid(4, 2))
+FEATURES = jax.eval_shape(ENVIRONMENT.observe, ENVIRONMENT.initial()).shape[0]
+KEY = jax.random.key(0)
+
+
+def headed(cell: Any) -> Any:
+    return WithHead(cell, Perceptron([cell.output, 5, ENVIRONMENT.actions], key=KEY))
+
+
+def test_a_recurrent_policy_passes() -> None:
+    report = check_dynamics(headed(GRU(FEATURES, 4, key=KEY)), ENVIRONMENT)
+    assert (report.network, report.environment) == ("WithHead", "GridEnvironment")
+    assert report.remembers
+    assert not report.is_markovian
+    assert report.gradient_norm is not None
+    assert report.gradient_norm > 0
+    assert report.unroll_error < 1e-14
+    assert 1e-9 < report.rounding < 1e-6 < report.tolerance < 1e-2
+    assert report.rows()["two histories of a state give different outputs"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("network", "markovian", "gradient"),
+    [
+        (headed(Markov(FEATURES)), True, True),
+        (Markov(FEATURES), True, False),
+        (GRU(FEATURES, 4, key=KEY), False, False),
+        (Linear(FEATURES, ENVIRONMENT.actions, key=KEY), False, True),
+    ],
+)
+def test_so_do_others_with_and_without_a_head(
+    network: Any, markovian: bool, gradient: bool
+) -> None:
+    report = check_dynamics(network, ENVIRONMENT)
+    assert (report.is_markovian, report.remembers) == (markovian, not markovian)
+    assert (report.gradient_norm is not None) == gradient
+
+
+class LateByOne(GRU):
+    """Gives the outputs of a step earlier, along a known trajectory."""
+
+    def unroll(self, observations: Any) -> Any:
+        right = super().unroll(observations)
+        return jnp.concatenate([right[..., :1, :], right[..., :-1, :]], -2)
+
+
+class Peeks(GRU):
+    """Subtracts the mean over the whole trajectory, as a normalisation in the wrong axis does."""
+
+    def unroll(self, observations: Any) -> Any:
+        right = super().unroll(observations)
+        return right - 1e-3 * right.mean(-2, keepdims=True)
+
+
+class RemembersInUnroll(Markov):
+    """Sums up what it has seen, and denies it."""
+
+    def unroll(self, observations: Any) -> Any:
+        return jnp.cumsum(observations, -2)
+
+
+class SaysMarkovian(GRU):
+    """Has a latent, and denies it."""
+
+    @property
+    def is_markovian(self) -> bool:
+        return True
+
+
+class OneAtATime(GRU):
+    """Forgets leading batch axes, as cells for one sample do."""
+
+    def update(self, latent: Any, projected: Any) -> Any:
+        return super().update(latent.reshape(self.output), projected)
+
+
+class OnlyBatches(GRU):
+    """Takes the first axis for that of the batch."""
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Any:
+        return super().initial(batch or (1,))
+
+
+class RecallsAnother(WithHead[Any]):
+    """Takes back half of what it recorded."""
+
+    def record(self, latent: Any, observation: Any) -> Any:
+        output, activations = super().record(latent, observation)
+        return output, tuple(each / 2 for each in activations)
+
+
+class Roots(GRU):
+    """A root of zero, whose derivative is infinite."""
+
+    def visible(self, latent: Any) -> Any:
+        return jnp.sqrt(jnp.abs(latent))
+
+
+class Trembles(GRU):
+    """A guard against zero that is no smaller than the numbers that it guards, in float32."""
+
+    def visible(self, latent: Any) -> Any:
+        return latent + 1e5 * float(jnp.finfo(latent.dtype).eps)
+
+
+class Short(GRU):
+    """Gives fewer numbers than it says."""
+
+    def visible(self, latent: Any) -> Any:
+        return latent[..., 1:]
+
+
+def made(kind: Any) -> Any:
+    return kind(FEATURES, 4, key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (made(LateByOne), r"unroll\(\) differs from read\(\) after initial\(\) and advance\(\)"),
+        (made(Peeks), r"unroll\(\) differs from read\(\)"),
+        (made(SaysMarkovian), "is_markovian is True, but it has a latent"),
+        (RemembersInUnroll(FEATURES), "is_markovian is True, but two histories"),
+        (made(OneAtATime), "every method accepts leading batch axes"),
+        (made(OnlyBatches), "with 0 batch axes, but must give"),
+        (made(Roots), "has an entry that is not finite"),
+        (made(Trembles), "differs from itself in float32"),
+        (made(Short), r"gives the shape \(2, 8, 8, 3\) .* must give \(2, 8, 8, 4\)"),
+        (
+            RecallsAnother(GRU(FEATURES, 4, key=KEY), Perceptron([4, 5, 3], key=KEY)),
+            r"unroll\(\) differs from recall\(\) of record\(\)",
+        ),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, eqx.Module) else "",
+)
+def test_control_a_broken_network_is_refused(network: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_dynamics(network, ENVIRONMENT)
+
+
+class PeeksEverywhere(GRU):
+    """Peeks, and hides it from the comparison with single steps: its horizon is in a closure."""
+
+    def unroll(self, observations: Any) -> Any:
+        right = super().unroll(observations)
+        # Along the trajectories that are compared nothing is larger than one.
+        later = jnp.maximum(jnp.abs(observations) - 1, 0).sum((-2, -1), keepdims=True)
+        return right + later
+
+
+def test_control_a_network_that_looks_ahead_is_refused() -> None:
+    with pytest.raises(InputError, match="a policy cannot look ahead"):
+        check_dynamics(made(PeeksEverywhere), ENVIRONMENT)
+
+
+def test_control_what_is_no_network_is_refused() -> None:
+    with pytest.raises(InputError, match="network is 3, a int, but must be a AbstractDynamics"):
+        check_dynamics(3, ENVIRONMENT)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"environment is .* must be a AbstractEnvironment"):
+        check_dynamics(made(GRU), Lines.laplaces(5, 2, seed=1))  # type: ignore[arg-type]

@@ -1,0 +1,215 @@
+"""What tells a loss that learns the right law from one that does not, on losses of both kinds."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from fast.balance.loss import Loss, TrajectoryLoss
+from fast.balance.losses import log_ratio
+from fast.balance.options import (
+    LOSSES,
+    DetailedBalance,
+    FlowMatching,
+    LogVariance,
+    SubtrajectoryBalance,
+    TrajectoryBalance,
+)
+from fast.balance.steps import Steps
+from fast.measure import expected_loss
+from fast.measure.check_loss import LossReport, check_loss
+from fast.measure.instances import (
+    CROSSING,
+    EXIT,
+    TREE,
+    TRIANGLE,
+    UNEQUAL,
+    WrittenProblem,
+    make_instance,
+)
+from fast.training.step import Batch, loss_and_gradient
+from reference import History, InputError
+
+# Few, as most of the time is that of the compiler; `check_loss` tries ten.
+FEW = (
+    make_instance("two lengths", UNEQUAL),
+    make_instance("triangle", TRIANGLE),
+    make_instance("diamond with an exit, history", EXIT, History()),
+)
+
+
+def check(loss: Loss, **options: Any) -> LossReport:
+    return check_loss(loss, **({"instances": FEW, "starts": 6} | options))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_our_losses_learn_the_right_law(name: str) -> None:
+    report = check(LOSSES[name]())
+    assert report.learns_the_target
+    assert (report.reached, report.lies, report.counterexample) == (report.starts, {}, None)
+    assert report.worst_distance < 1e-5
+    assert report.instances == (2 if name == "fm" else 3)
+    assert report.rows()["learns the right law"] == "yes, here"
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        TrajectoryBalance(penalty="huber"),
+        DetailedBalance(penalty="log-cosh"),
+        SubtrajectoryBalance(subtb_lambda=1.0),
+    ],
+)
+def test_so_do_their_options(loss: Loss) -> None:
+    assert check(loss, instances=FEW[2:]).learns_the_target
+
+
+@pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
+def test_a_backward_policy_learned_of_the_state_is_harmless(loss: Loss) -> None:
+    assert check(loss, instances=FEW[2:], backward="learned").learns_the_target
+
+
+@dataclass(frozen=True)
+class EqualLengths(TrajectoryLoss):
+    """Contrastive balance as printed: only trajectories of equal length are compared (col:cb)."""
+
+    least_batch = 2
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        ratios, lengths = log_ratio(steps), steps.active.sum(1)
+        squares = (ratios[:, None] - ratios[None]) ** 2
+        return jnp.mean(jnp.where(lengths[:, None] == lengths[None], squares, 0.0))
+
+
+def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
+    report = check(EqualLengths())
+    assert not report.learns_the_target
+    # Balanced it is, and unbiased: that it asks for too little is seen only by searching.
+    assert report.is_balanced
+    assert report.is_unbiased
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    assert (found.instance, found.loss) == ("two lengths", 0.0)
+    assert found.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert found.law == dict(zip("xy", found.p_f["o"], strict=True))
+    assert found.distance > Fraction(1, 50)
+    assert report.rows()["learns the right law"] == "no"
+
+
+def test_control_on_one_length_alone_nothing_is_wrong_with_it() -> None:
+    assert check(EqualLengths(), instances=(make_instance("crossing", CROSSING),)).learns_the_target
+
+
+@dataclass(frozen=True)
+class ForgetsPb(TrajectoryLoss):
+    """Trajectory balance without `p_B`: terminals count once for every way to them."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        return jnp.mean((log_z + steps.log_p_f.sum(-1) - steps.log_reward) ** 2)
+
+
+def test_control_a_loss_without_p_b_lies_where_there_are_several_ways() -> None:
+    triangle = make_instance("triangle", TRIANGLE)
+    report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
+    assert report.lies.keys() == {"triangle"}
+    assert not report.is_balanced
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    # R = (1, 2), and x is reached in two ways.
+    assert found.law == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert found.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
+
+
+def test_control_a_loss_without_p_b_passes_on_a_tree() -> None:
+    assert check(ForgetsPb(), instances=(make_instance("tree", TREE),)).learns_the_target
+
+
+@pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
+def test_control_a_lifted_p_b_without_its_mass_lies(loss: Loss) -> None:
+    report = check(loss, backward="lifted", instances=FEW[1:])
+    # Without memory p_B is a law over the parents, whatever it is.
+    assert report.lies.keys() == {"diamond with an exit, history"}
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    # Two copies of c say with which probability each was left for its own parent: p and q. With
+    # mass p + q of x and 1 of y, and R = (1, 1), the law is in proportion to (p + q, 1).
+    p, q = found.p_b["('c', ('a', 'c'))"][0], found.p_b["('c', ('b', 'c'))"][1]
+    assert p + q != 1
+    assert found.law == {"x": (p + q) / (p + q + 1), "y": 1 / (p + q + 1)}
+    assert found.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+
+
+def test_control_a_gradient_that_training_gets_wrong_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of_shorter_trajectories(*arguments: Any) -> Any:
+        loss, environment, sampler, (trajectories, _), key = arguments
+        short = trajectories._replace(active=trajectories.active.at[:, -1].set(False))
+        return loss_and_gradient(loss, environment, sampler, Batch(short, None), key)
+
+    monkeypatch.setattr(expected_loss, "loss_and_gradient", of_shorter_trajectories)
+    report = check(LogVariance(), instances=FEW[1:2])
+    assert not report.is_unbiased
+    assert not report.learns_the_target
+    assert report.gradient_error > 1e-3
+
+
+@dataclass(frozen=True)
+class Constant(TrajectoryLoss):
+    """A number; or an array, or nothing at all."""
+
+    shape: tuple[int, ...] = ()
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        return jnp.zeros(self.shape)
+
+
+def test_control_a_loss_that_asks_for_nothing_lies_everywhere() -> None:
+    report = check(Constant(), instances=FEW[:2])
+    assert report.lies.keys() == {"two lengths", "triangle"}
+
+
+@dataclass(frozen=True)
+class Noisy(TrajectoryLoss):
+    """Trajectory balance of trajectories chosen at random."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        chosen = 0.1 + jax.random.uniform(key, steps.log_reward.shape)
+        return jnp.mean(chosen * (log_z + log_ratio(steps)) ** 2)
+
+
+def test_a_loss_may_draw_random_numbers() -> None:
+    assert check(Noisy(), instances=FEW[2:]).learns_the_target
+
+
+@pytest.mark.parametrize(
+    ("loss", "options", "message"),
+    [
+        (3, {}, "loss is 3, a int, but must be a Loss"),
+        (Loss(), {}, "derives from TrajectoryLoss"),
+        (Constant((2,)), {}, r"has the shape \(2,\), but must be one number"),
+        (TrajectoryBalance(), {"backward": "of the moon"}, "must be one of 'uniform'"),
+        (TrajectoryBalance(), {"starts": 0}, "starts is 0"),
+        (TrajectoryBalance(), {"seed": -1}, "the seed is -1"),
+        (FlowMatching(), {"backward": "learned"}, "does not read p_B: leave it at 'uniform'"),
+        (FlowMatching(), {"instances": FEW[2:]}, "no instance is left for FlowMatching"),
+    ],
+)
+def test_what_is_no_loss_is_refused(loss: Any, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check(loss, **options)
+
+
+def test_control_a_terminal_state_without_reward_is_refused() -> None:
+    with pytest.raises(InputError, match="'y' has no reward: add it"):
+        make_instance("unfinished", WrittenProblem(TREE.rows, {"x": Fraction(1)}))

@@ -1,0 +1,193 @@
+"""Losses of other papers, written as a user would write them, under `check_loss`."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from examples.forward_looking import ForwardLooking
+from examples.stop_balance import StopBalance
+from fast.balance.losses import db_residuals
+from fast.balance.options import DetailedBalance
+from fast.balance.steps import Steps, evaluate
+from fast.environments import TabularEnvironment
+from fast.measure.check_loss import LossReport, check_loss
+from fast.measure.instances import (
+    DIAMOND,
+    EXIT,
+    STOPS,
+    TRIANGLE,
+    Instance,
+    WrittenProblem,
+    all_trajectories,
+    make_instance,
+    stop_instances,
+)
+from fast.measure.tabular_policy import balanced_sampler, perturbed
+from reference import History, InputError
+
+
+class WithPotential(TabularEnvironment):
+    """Tables with a potential beside them."""
+
+    potentials: Any = None
+
+    def log_potential(self, state: Any) -> Any:
+        return self.potentials[state.node]
+
+
+def with_potential(
+    problem: WrittenProblem, changed: Mapping[str, float], dynamics: Any = None
+) -> Instance:
+    """Potentials sin(1), sin(2), ... inside and `log R` at the ends, but for those given."""
+    instance = make_instance("with potential", problem, dynamics, WithPotential)
+    dag = instance.lifted.base
+    potentials = np.sin(1 + np.arange(len(dag.labels)))
+    for x, reward in zip(dag.terminals, instance.rewards, strict=True):
+        potentials[x] = math.log(reward)
+    for label, value in changed.items():
+        potentials[dag.index[label]] = value
+    with jax.enable_x64(True):
+        environment = eqx.tree_at(
+            lambda made: made.potentials,
+            instance.environment,
+            jnp.asarray(potentials),
+            is_leaf=lambda leaf: leaf is None,
+        )
+    return dataclasses.replace(instance, environment=environment)
+
+
+def check(loss: Any, *instances: Instance) -> LossReport:
+    return check_loss(loss, instances=instances, starts=6)
+
+
+def test_forward_looking_balance_learns_the_right_law() -> None:
+    instances = (with_potential(TRIANGLE, {}), with_potential(EXIT, {}, History()))
+    report = check(ForwardLooking(), *instances)
+    assert report.learns_the_target
+    assert report.reached == report.starts == 12
+
+
+def test_its_potential_may_be_anything_at_the_start_and_inside() -> None:
+    wild = with_potential(TRIANGLE, {"o": 7.0, "a": -9.0})
+    assert check(ForwardLooking(penalty="huber"), wild).learns_the_target
+
+
+def test_its_residuals_are_those_of_detailed_balance() -> None:
+    instance = with_potential(EXIT, {}, History())
+    environment, everything = instance.environment, all_trajectories(instance)
+    loss = ForwardLooking()
+    with jax.enable_x64(True):
+        drawn = balanced_sampler(loss, instance)
+        sampler = perturbed(drawn, 1.0, np.random.default_rng(0))
+        steps = evaluate(sampler.policy, environment, everything)
+        context = loss.context(environment, everything)
+        ours = loss.residuals(steps._replace(context=context))
+        # F = F~ exp(phi).
+        flow = jnp.where(steps.active, steps.log_flow + context[:, :-1], 0.0)
+        theirs = db_residuals(steps._replace(log_flow=flow))
+        assert float(jnp.abs(ours - theirs).max()) <= 1e-14
+        assert float(jnp.abs(ours).max()) > 0.1
+        assert float(loss.estimate_log_z(steps._replace(context=context), jnp.zeros(()))) == float(
+            loss.learned_log_z(sampler, environment)  # type: ignore[arg-type]
+        )
+
+
+def test_control_a_potential_that_is_not_log_r_at_the_end_is_what_is_learned() -> None:
+    # R = (1, 2), but phi(y) = log 6: x and y are drawn as 1 to 6.
+    report = check(ForwardLooking(), with_potential(TRIANGLE, {"y": math.log(6)}))
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    assert {x: str(p) for x, p in found.law.items()} == {"x": "1/7", "y": "6/7"}
+    assert {x: str(p) for x, p in found.target.items()} == {"x": "1/3", "y": "2/3"}
+
+
+def test_control_an_inner_potential_of_minus_infinity_leaves_no_loss_to_be_had() -> None:
+    report = check(ForwardLooking(), with_potential(TRIANGLE, {"a": -math.inf}))
+    assert not report.learns_the_target
+    assert (report.reached, report.balanced_loss) == (0, math.inf)
+
+
+class LeavesOut(ForwardLooking):
+    """Steps from and to states without potential are left out, as one would to stay finite."""
+
+    def residuals(self, steps: Steps) -> Any:
+        context = steps.context
+        is_finite = jnp.isfinite(context[:, :-1]) & jnp.isfinite(context[:, 1:])
+        there = steps._replace(context=jnp.where(jnp.isfinite(context), context, 0.0))
+        return jnp.where(is_finite, super().residuals(there), 0.0)
+
+
+def test_control_to_leave_such_steps_out_is_to_lie() -> None:
+    report = check(LeavesOut(), with_potential(TRIANGLE, {"a": -math.inf}))
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    # Only o -> x is asked for anything, and F~(o) pays for it: every law passes.
+    assert found.law["x"] + found.law["y"] == 1
+    assert found.distance > 0.01
+    # Without the infinity nothing is left out.
+    assert check(LeavesOut(), with_potential(TRIANGLE, {})).learns_the_target
+
+
+def test_control_an_environment_without_potential_is_refused() -> None:
+    with pytest.raises(InputError, match=r"has no method log_potential\(state\)"):
+        check(ForwardLooking(), make_instance("triangle", TRIANGLE))
+
+
+def test_modified_balance_learns_the_right_law_where_every_state_can_stop() -> None:
+    report = check(StopBalance(), *stop_instances())
+    assert report.learns_the_target
+    assert report.reached == report.starts
+
+
+def test_control_modified_balance_lies_where_a_state_cannot_stop() -> None:
+    # Of the diamond only c can stop, and has two ways to: which, nothing is asked.
+    report = check(StopBalance(), make_instance("diamond", DIAMOND))
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    assert (found.law["x"], found.target["x"]) == (Fraction(1, 2), Fraction(1, 3))
+
+
+def test_control_modified_balance_without_p_b_is_told_from_the_right_one() -> None:
+    class Forgets(StopBalance):
+        def residuals(self, policy: Any, environment: Any, trajectories: Any) -> Any:
+            uniform = dataclasses.replace(policy, backward=_One())
+            return super().residuals(uniform, environment, trajectories)
+
+    report = check(Forgets(), make_instance("stops", STOPS))
+    assert report.lies == {"stops": report.starts}
+    found = report.counterexample
+    assert found is not None
+    assert found.is_certain
+    # c is reached in two ways, and s = x_c counts twice: (1, 2, 3, 8) for R = (1, 2, 3, 4).
+    assert {x: str(p) for x, p in found.law.items()} == {
+        "p": "1/14",
+        "q": "1/7",
+        "r": "3/14",
+        "s": "4/7",
+    }
+
+
+class _One(eqx.Module):
+    """`p_B = 1` along every edge."""
+
+    reads_latent = False
+    is_uniform = False
+    outputs = 0
+
+    def log_p_b(self, outputs: Any, observation: Any, mask: Any) -> Any:
+        return jnp.zeros(mask.shape)
+
+
+def test_detailed_balance_agrees_on_where_every_state_can_stop() -> None:
+    assert check(DetailedBalance(), *stop_instances()[:1]).learns_the_target
