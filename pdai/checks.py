@@ -50,10 +50,10 @@ def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
 def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     """The check of a network, made on the environment of a problem, by default a small grid."""
     import jax
-    from fast.measure.check_dynamics import check_dynamics
 
     from fast.dynamics.options import OwnDynamics
     from fast.environments import TabularEnvironment
+    from fast.measure.check_dynamics import check_dynamics
 
     own = _problem(problem or "reference.problems:Grid.minimal")
     environment = TabularEnvironment.from_problem(own, getattr(own, "features", None))

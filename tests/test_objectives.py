@@ -147,7 +147,7 @@ def test_a_policy_with_zeros_that_exploration_never_meets_is_allowed() -> None:
 def test_rational_losses_are_refused_with_the_fields_that_have_logarithms() -> None:
     uniform = ForwardPolicy.uniform(DIAMOND, RATIONAL)
     p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
-    with pytest.raises(InputError, match="use FLOAT64, or BALL"):
+    with pytest.raises(InputError, match="in FLOAT64, or in BALL"):
         cb_objective(uniform, p_b, [Fraction(1), Fraction(1)], uniform)
     lifted = lift(DIAMOND, History())
     with pytest.raises(InputError, match="different DAGs"):

@@ -425,7 +425,7 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
         (
             ["train", "lines", "--heads", "2"],
-            ["dynamics gru has no option heads", "--dynamics srwm"],
+            ["heads with dynamics gru, which has no such option", "--dynamics srwm"],
         ),
         (["train", "custom", "--problem", "nowhere:It"], ["'nowhere' cannot be imported"]),
         (["train", "ising", "--p-b", "lifted"], ["its mass bends the target", "--max-states"]),

@@ -70,7 +70,8 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
         values |= {name: value for name, value in options.items() if name in names}
         parts[part] = build(kind, values, source)
     for name in options.keys() - used:
-        raise InputError(_prefixed(source, _unknown(name, owner, options)))
+        told = f"{name} is {options[name]!r}"
+        raise InputError(_prefixed(source, _unknown(told, name, owner, options)))
     return TrainConfig(**parts)
 
 
@@ -277,10 +278,10 @@ def refuse_unknown(names: Collection[str], owner: type[Task], options: Mapping[s
         for name in option_names(kind)
     }
     for name in sorted(set(names) & of_parts - offered):
-        raise InputError(_unknown(name, owner, options))
+        raise InputError(_unknown(name, name, owner, options))
 
 
-def _unknown(name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
+def _unknown(told: str, name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
     """Why an option is refused: it belongs to what is not chosen, or to nothing."""
     for part, (known, _, usual) in CHOICES.items():
         owners = [choice for choice, kind in known.items() if name in option_names(kind)]
@@ -290,8 +291,8 @@ def _unknown(name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
                 chosen = name_of_part(part, part_class(part, chosen)())
             flag = part.replace("_", "-")
             return (
-                f"{part} {chosen} has no option {name}: it is of --{flag} {' or '.join(owners)}; "
-                f"choose that, or leave {name} away"
+                f"{told} with {part} {chosen}, which has no such option: it is of --{flag} "
+                f"{' or '.join(owners)}; choose that, or leave {name} away"
             )
     of_tasks = [task for task, kind in TASKS.items() if name in option_names(kind)]
     if of_tasks:

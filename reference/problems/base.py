@@ -56,8 +56,12 @@ class LogRewarded(StateGraph[S], Protocol[S]):
 Problem = Rewarded[S] | LogRewarded[S]
 
 
-def check_members(problem: object) -> None:
+def check_members(problem: object, *, with_reward: bool = True) -> None:
     """Checks that an object has what a problem has.
+
+    Args:
+        problem: the object.
+        with_reward: whether a reward is needed, which a state graph alone does without.
 
     Raises:
         InputError: if it lacks a member, or has both `reward` and `log_reward`.
@@ -68,7 +72,7 @@ def check_members(problem: object) -> None:
         if not hasattr(problem, member):
             raise InputError(f"{problem!r} is a {kind} without the member {member!r}: {has}")
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
-    if not rules:
+    if with_reward and not rules:
         raise InputError(f"{problem!r} is a {kind} without the member 'reward': {has}")
     if len(rules) == 2:
         raise InputError(
@@ -85,7 +89,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         InputError: if the states do not form a pointed DAG.
     """
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
-    check_members(problem)
+    check_members(problem, with_reward=False)
     check_hashable("the initial state", problem.initial)
     states, number = [problem.initial], {problem.initial: 0}
     rows: list[tuple[int, ...]] = []
