@@ -18,12 +18,15 @@ def compile_quickly() -> None:
 
 
 def keep_programs(config: Any) -> None:
-    """Has JAX keep what it compiles beside pytest's own cache, for other workers and later runs.
+    """Has JAX keep what it compiles beside pytest's own cache, for later runs.
 
     A program is found by all that it is made of, so that changed code is compiled again. Nothing is
     kept if pytest keeps nothing (`-p no:cacheprovider`), and what a user has set stands.
     """
     if hasattr(config, "cache"):
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("programs")))
+        # Of each worker apart: to read what another has half written ends the process.
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+        kept = config.cache.mkdir("programs") / worker
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(kept))
         # Nearly all are small: a tenth of a second each, thousands of them.
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
