@@ -26,7 +26,9 @@ def keep_programs(config: Any) -> None:
     if hasattr(config, "cache"):
         # Of each worker apart: to read what another has half written ends the process.
         worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-        kept = config.cache.mkdir("programs") / worker
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(kept))
+        programs, name = str(config.cache.mkdir("programs")), "JAX_COMPILATION_CACHE_DIR"
+        # A worker inherits what the process that started it has set.
+        if os.environ.get(name, programs).startswith(programs):
+            os.environ[name] = os.path.join(programs, worker)
         # Nearly all are small: a tenth of a second each, thousands of them.
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
