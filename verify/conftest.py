@@ -11,7 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from verify.lib import scopes
-from verify.lib.compilation import compile_quickly, keep_programs
+from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS, markdown
 from verify.lib.notes import write_heads
 from verify.lib.report import findings, ledger_json, ledger_table
@@ -51,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
         compile_quickly()
     keep_programs(config)
     settings.load_profile("long" if exhaustive else os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is None or nextitem.path != item.path:
+        forget_programs()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

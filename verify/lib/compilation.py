@@ -1,8 +1,15 @@
 """How tests compile: quickly, as what they compare is arithmetic and not speed."""
 
+import gc
 import os
+import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+# A compiled program takes 18 of a process's memory maps, of which Linux allows 65,530; what asks
+# for one more ends the process. A file of tests compiles some hundred programs.
+MOST_MAPS = 20_000
 
 
 def compile_quickly() -> None:
@@ -32,3 +39,11 @@ def keep_programs(config: Any) -> None:
             os.environ[name] = os.path.join(programs, worker)
         # Nearly all are small: a tenth of a second each, thousands of them.
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+
+def forget_programs() -> None:
+    """Has JAX drop what it has compiled, before a process has too many memory maps."""
+    maps = Path("/proc/self/maps")
+    if "jax" in sys.modules and maps.is_file() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+        sys.modules["jax"].clear_caches()
+        gc.collect()
