@@ -8,7 +8,7 @@ from fast.environments import AbstractEnvironment, load_environment
 from fast.measure.check_environment import check_environment
 from fast.measure.check_loss import check_loss
 from reference.errors import InputError
-from reference.loading import load_object, load_problem, name_of
+from reference.loading import as_problem, load_object, name_of
 
 
 def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
@@ -38,7 +38,7 @@ def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
                 f"{what!r} is an environment, but no problem is given to check it against: add "
                 "--problem my_module:MyProblem"
             )
-        own = _problem(problem)
+        own = as_problem(problem)
         spec = what if isinstance(what, str) else name_of(found)
         return check_environment(own, load_environment(spec, own), **options)
     raise InputError(
@@ -55,16 +55,10 @@ def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     from fast.environments import TabularEnvironment
     from fast.measure.check_dynamics import check_dynamics
 
-    own = _problem(problem or "reference.problems:Grid.minimal")
+    own = as_problem(problem or "reference.problems:Grid.minimal")
     environment = TabularEnvironment.from_problem(own, getattr(own, "features", None))
     network = make if isinstance(make, AbstractDynamics) else None
     if network is None:
         options_of = OwnDynamics(make=make, latent_size=8, hidden_layers=1)
         network = options_of.build(environment, environment.actions, 16, key=jax.random.key(0))
     return check_dynamics(network, environment, **options)
-
-
-def _problem(problem: Any) -> Any:
-    if isinstance(problem, str):
-        return load_problem(problem)
-    return problem() if isinstance(problem, type) else problem

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -28,8 +29,12 @@ COMPOSED: dict[str, Callable[[Sequence[str]], type[Any]]] = {
 def commands(arguments: Sequence[str]) -> Any:
     """All commands as one type, with the options that the arguments choose."""
     chosen = next((word for word in arguments if not word.startswith("-")), None)
+    # Without a command all are shown; beside another, only that they are there.
     composed = {
-        name: make(arguments[1:] if name == chosen else ()) for name, make in COMPOSED.items()
+        name: make(arguments[1:] if name == chosen else ())
+        if chosen in (None, name)
+        else make_dataclass(name, ())
+        for name, make in COMPOSED.items()
     }
     plain = {
         "stochastic": Stochastic,

@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from fast.environments import AbstractEnvironment
 from fast.runs.display import Display
 from fast.runs.job import train as train_run
 from fast.tasks import TASKS, Task
@@ -14,9 +13,8 @@ from pdai.progress import DISPLAY
 from pdai.run import Run, free_folder
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
-from reference.errors import InputError
 from reference.inspection import Inspection, inspect_problem
-from reference.loading import load_problem, name_of
+from reference.loading import as_problem, name_of
 
 
 def train(
@@ -77,7 +75,7 @@ def inspect(problem: Any) -> Inspection[Any]:
     Args:
         problem: a problem, a class of one, or `module:Name`.
     """
-    return inspect_problem(_problem(problem))
+    return inspect_problem(as_problem(problem))
 
 
 def draw(what: Any, output: str | Path, **options: Any) -> Path:
@@ -109,12 +107,3 @@ def check(what: Any, problem: Any = None, **options: Any) -> Any:
     from pdai.checks import check_any
 
     return check_any(what, problem, **options)
-
-
-def _problem(problem: Any) -> Any:
-    if isinstance(problem, str):
-        return load_problem(problem)
-    return problem() if isinstance(problem, type) else problem
-
-
-__all__ = ["AbstractEnvironment", "InputError", "check", "draw", "inspect", "load", "train"]

@@ -71,6 +71,17 @@ def load_problem(spec: str) -> Any:
     return found
 
 
+def as_problem(problem: Any) -> Any:
+    """A problem given as an object, as its class, or by name.
+
+    Raises:
+        InputError: as `load_problem`.
+    """
+    if isinstance(problem, str):
+        return load_problem(problem)
+    return problem() if isinstance(problem, type) else problem
+
+
 def call_without_arguments(spec: str, factory: Any) -> Any:
     """What a class or function gives.
 
