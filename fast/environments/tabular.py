@@ -199,11 +199,11 @@ def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.
     """
     rows: list[list[float]] = []
     for label in dag.labels:
-        given = features(label)
-        row = list(given) if isinstance(given, Iterable) else []
+        numbers = features(label)
+        row = list(numbers) if isinstance(numbers, Iterable) else []
         if not row or len(row) != len((rows or [row])[0]):
             raise InputError(
-                f"features({label!r}) is {given!r}, but must be a list of numbers, at least one "
+                f"features({label!r}) is {numbers!r}, but must be a list of numbers, at least one "
                 "and as many for every state: pad or cut it"
             )
         for value in row:

@@ -186,13 +186,13 @@ def _check_axes(
                 f"{name}: it cannot be evaluated with {observations.ndim - 2} batch axes "
                 f"({str(error).splitlines()[0]}), but sampling has one and a single state none"
             ) from error
-        for method, given, wanted in (
+        for method, result, wanted in (
             ("unroll", found, expected),
             ("read", first, expected[..., 0, :]),
         ):
-            if given.shape != wanted.shape:
+            if result.shape != wanted.shape:
                 raise InputError(
-                    f"{name}: {method}() gives the shape {given.shape} with "
+                    f"{name}: {method}() gives the shape {result.shape} with "
                     f"{observations.ndim - 2} batch axes, but must give {wanted.shape}: let "
                     "initial() have the shape of the batch in front, and nothing else"
                 )

@@ -147,8 +147,8 @@ def check_loss(
             f"check_loss: backward is {backward!r}, but {type(loss).__name__} does not read p_B: "
             "leave it at 'uniform'"
         )
-    given = small_instances() if instances is None else instances
-    chosen = [each for each in given if each.is_markovian or not loss.needs_markovian]
+    candidates = small_instances() if instances is None else instances
+    chosen = [each for each in candidates if each.is_markovian or not loss.needs_markovian]
     if not chosen:
         raise InputError(
             f"check_loss: no instance is left for {type(loss).__name__}, which is for Markovian "

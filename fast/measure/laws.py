@@ -1,4 +1,4 @@
-"""The terminal law of a trained policy, exact wherever it can be had, and its residuals."""
+"""The terminal law (eq:marginal) of a trained policy, exact where it can be had; residuals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -216,11 +216,11 @@ def check_devices(config: TrainConfig) -> None:
     Raises:
         InputError: if it has fewer.
     """
-    there = jax.devices()
-    if config.run.devices > len(there):
+    found = jax.devices()
+    if config.run.devices > len(found):
         raise InputError(
-            f"devices is {config.run.devices}, but this machine has {len(there)} "
-            f"({there[0].device_kind}): use as many or fewer; on CPUs, "
+            f"devices is {config.run.devices}, but this machine has {len(found)} "
+            f"({found[0].device_kind}): use as many or fewer; on CPUs, "
             f"XLA_FLAGS=--xla_force_host_platform_device_count={config.run.devices} makes one look "
             "like several"
         )

@@ -48,9 +48,9 @@ def _advice(batch: int, multiple: int, needed: Callable[[int], int]) -> str:
 
 
 def fitting_batch(
-    batch: int, multiple: int, there: int, needed: Callable[[int], int]
+    batch: int, multiple: int, available: int, needed: Callable[[int], int]
 ) -> int | None:
-    """The largest batch that fits into `there` bytes, at most half of one that did not.
+    """The largest batch that fits into `available` bytes, at most half of one that did not.
 
     What a step holds is a constant and a share of each trajectory; both are read off two sizes.
     None if there is no room for two trajectories.
@@ -59,7 +59,7 @@ def fitting_batch(
     large = 8 * small
     least = needed(small)
     share = max(1.0, (needed(large) - least) / (large - small))
-    most = min(small + math.floor((USABLE * there - least) / share), batch // 2)
+    most = min(small + math.floor((USABLE * available - least) / share), batch // 2)
     fitting = most - most % multiple
     return fitting if fitting >= 2 else None
 
@@ -77,7 +77,7 @@ def compiled_bytes(function: Callable[..., object], *arguments: object) -> int:
 
     0 where the compiler does not tell.
     """
-    shapes = jax.eval_shape(lambda *given: given, *arguments)
+    shapes = jax.eval_shape(lambda *shaped: shaped, *arguments)
     analysis = jax.jit(function).lower(*shapes).compile().memory_analysis()
     if analysis is None:
         return 0

@@ -119,12 +119,12 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
         steps: int,
     ) -> tuple[TrainState, TrainInfo]:
         one = partial(advance_one, environment, frozen, steps)
-        each = (state, seeds, frozen.policies)
+        arguments = (state, seeds, frozen.policies)
         if config.run.seeds > 1:
-            both: tuple[TrainState, TrainInfo] = jax.vmap(one)(*each)
+            both: tuple[TrainState, TrainInfo] = jax.vmap(one)(*arguments)
             return both
         # Without the axis, matrix products need no batching.
-        state, info = one(*jax.tree.map(lambda leaf: leaf[0], each))
+        state, info = one(*jax.tree.map(lambda leaf: leaf[0], arguments))
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
