@@ -122,23 +122,32 @@ def _shown(kind: Any, part: str) -> type:
     return shown[part]
 
 
-def tasks_union(chosen: Scanned, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> Any:
+def tasks_union(
+    chosen: Scanned, kind: type[Any], shown: Sequence[str] = tuple(TASKS)
+) -> tuple[Any, Any]:
     """The tasks as subcommands: the chosen one with its options, the others by name.
+
+    Returns:
+        The chosen one's default, and the type of all.
 
     Args:
         chosen: the task.
         kind: its options.
         shown: the tasks that there are.
     """
-    found = []
-    of_chosen = kind
+    # The same object as the field's default: tyro then need not compare it with every task.
+    default = kind()
+    found: list[Any] = []
     for name in shown:
-        kind = of_chosen
-        if name != chosen.task:
-            kind = make_dataclass(f"{name}_", [], frozen=True)
-            kind.__doc__ = TASKS[name].__doc__
-        found.append(Annotated[kind, tyro.conf.subcommand(name, description=kind.__doc__)])
-    return Union[tuple(found)]  # noqa: UP007  (of a computed tuple)
+        about = TASKS[name].__doc__
+        if name == chosen.task:
+            shape = tyro.conf.subcommand(name, default=default, description=about)
+            found.append(Annotated[kind, shape])
+        else:
+            other = make_dataclass(f"{name}_", [], frozen=True)
+            other.__doc__ = about
+            found.append(Annotated[other, tyro.conf.subcommand(name, description=about)])
+    return default, Union[tuple(found)]  # noqa: UP007  (of a computed tuple)
 
 
 def config_of(options: Any, task: str, without: Sequence[str] = ()) -> TrainConfig:

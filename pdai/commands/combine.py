@@ -138,4 +138,4 @@ def _planned(arguments: Sequence[str], kind: type[Plan], usual: str) -> tuple[An
         config = config_of(parsed, chosen.task, without=("plan",))
         return kind(config, **vars(parsed.plan))
 
-    return options(), tasks_union(chosen, options, tuple(USUAL)), make
+    return *tasks_union(chosen, options, tuple(USUAL)), make

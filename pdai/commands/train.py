@@ -22,7 +22,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     """
     chosen = scan(arguments, USUAL)
     options: Any = options_class(TASKS[chosen.task], chosen.choices, {})
-    default, tasks = options(), tasks_union(chosen, options)
+    default, tasks = tasks_union(chosen, options)
 
     @dataclass(frozen=True)
     class Train:
