@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fast.measure.laws import drawn_terminals
 from fast.measure.report import Report
+from fast.measure.samples import drawn_terminals
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import save_checkpoint

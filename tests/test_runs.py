@@ -26,7 +26,6 @@ from fast.runs.job import Sample, complete, draw_samples, resume, train
 from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, save_law
-from fast.stochastic.job import resume_stochastic
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.cli import main
@@ -406,15 +405,13 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
 def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "plan.json").touch()
     message = r"has no config.json, as it is an experiment of `pdai distribute` or `pdai stream`, "
-    for look in (audit, resume, resume_stochastic):
+    for look in (audit, resume):
         with pytest.raises(InputError, match=message + "whose runs are the folders in it"):
             look(tmp_path)
     with pytest.raises(InputError, match=r"no plan\.json, so it is not a run folder of `pdai dist"):
         read_json(tmp_path / "runs" / "plan.json")
     with pytest.raises(InputError, match="not a run folder of `pdai train`: give the folder"):
         resume(tmp_path / "runs")
-    with pytest.raises(InputError, match="not a run folder of `pdai stochastic`: give the folder"):
-        resume_stochastic(tmp_path / "runs")
 
 
 @pytest.mark.parametrize(
@@ -463,8 +460,6 @@ def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> N
     shown = " ".join(pdai("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split())
     assert "Steps between checkpoints, rounded up to hundreds" in shown
     assert re.search(r"archive with `score`.* `alphabet`.* and `length`", shown)
-    shown = pdai("stochastic", "lines", "--help", cwd=tmp_path).stdout.replace("│", " ")
-    assert "Steps between checkpoints, rounded up to hundreds" in " ".join(shown.split())
 
 
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from fast.measure.report import (
     mean_best,
     mean_of,
 )
+from fast.measure.samples import rollout
 from fast.policies.policy import Policy, uniform_policy
 from fast.sampling.backward import sample_backward
-from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
@@ -263,9 +263,7 @@ def _uniform(environment: AbstractEnvironment[Any], keys: jax.Array) -> Any:
 def _forward(
     policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array
 ) -> tuple[Any, ...]:
-    draws = uniforms(key, environment, BLOCK)
-    drawn, _ = sample_trajectories(policy, environment, draws)
-    steps = evaluate(policy, environment, drawn)
+    drawn, steps = rollout(policy, environment, key, BLOCK)
     return log_path_ratio(steps), drawn.log_reward, drawn.final
 
 

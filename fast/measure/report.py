@@ -1,16 +1,18 @@
 """The figures a run ends with, each beside the untrained policy and exact sampling."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, Floats
-from fast.measure.laws import MAX_HISTORIES, TerminalLaw, exact_law, sample_terminals, sampled_law
-from fast.policies.policy import Policy, uniform_policy
+from fast.measure.laws import MAX_HISTORIES, TerminalLaw, exact_law, sampled_law
+from fast.measure.samples import sample_terminals
+from fast.policies.policy import AnyPolicy, Policy, uniform_policy
 from reference.balance import log_float
 from reference.fields.field import FLOAT64
 from reference.marginals import marginal
@@ -132,13 +134,14 @@ def uniform_law(enumeration: Enumeration) -> Floats:
     return np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
 
 
-def has_exact_law(policy: Policy, enumeration: Enumeration) -> bool:
+def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:
     """Whether `exact_law` is feasible."""
-    return policy.is_markovian or enumeration.dag.trajectory_count <= MAX_HISTORIES
+    few = enumeration.dag.trajectory_count <= MAX_HISTORIES
+    return policy.is_summable and (policy.is_markovian or few)
 
 
 def law_of(
-    policy: Policy,
+    policy: AnyPolicy,
     environment: AbstractEnvironment[Any],
     enumeration: Enumeration,
     *,
@@ -163,7 +166,7 @@ def law_of(
 
 
 def enumerated_report(
-    policies: list[Policy],
+    policies: Sequence[AnyPolicy],
     learned_log_z: list[float] | None,
     environment: AbstractEnvironment[Any],
     enumeration: Enumeration,
@@ -198,7 +201,7 @@ def enumerated_report(
             int(np.isin(terminals[top], drawn).sum()),
         )
 
-    def measured(policy: Policy, p: Floats, seed: int, learned: float | None = None) -> Figures:
+    def measured(policy: AnyPolicy, p: Floats, seed: int, learned: float | None = None) -> Figures:
         blocks = list(sample_terminals(policy, environment, enumeration, TOP_SAMPLES, seed))
         drawn = np.concatenate([block.terminal for block in blocks])
         ratio = np.concatenate([block.log_p_f - block.log_p_b for block in blocks])

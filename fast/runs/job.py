@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 
 from fast.measure.estimates import forward_paths
-from fast.measure.laws import sample_terminals
 from fast.measure.report import Report
+from fast.measure.samples import sample_terminals
 from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import last_state, load_checkpoint
 from fast.runs.display import PLAIN, Display

@@ -17,6 +17,7 @@ from fast.dynamics.options import DYNAMICS, DynamicsOptions, OwnDynamics
 from fast.policies.options import BACKWARD, BackwardOptions, OwnBackward
 from fast.runs.options import RunOptions
 from fast.sampling.options import REPLAYS, NoReplay, SamplingOptions
+from fast.stochastic.options import LATENTS
 from fast.tasks import TASKS, Task
 from fast.tasks.options import build
 from fast.training.config import TrainConfig
@@ -31,7 +32,7 @@ FORMAT = 3
 
 # The parts that are chosen by name, their classes by name, and the name chosen by default.
 CHOICES: dict[str, tuple[Mapping[str, type], type, str]] = {
-    "dynamics": (DYNAMICS, DynamicsOptions, "gru"),
+    "dynamics": ({**DYNAMICS, **LATENTS}, DynamicsOptions, "gru"),
     "loss": (LOSSES, Loss, "tb"),
     "p_b": (BACKWARD, BackwardOptions, "uniform"),
     "replay": (REPLAYS, NoReplay, "none"),
@@ -58,8 +59,7 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
         InputError: if an option is of no part that is chosen, or breaks a rule.
     """
     owner = _task_class(task, source) if isinstance(task, str) else task
-    classes = part_classes(owner, options)
-    defaults = owner.defaults
+    classes, defaults = part_classes(owner, options), usual_options(owner, options)
     parts, used = {}, set(CHOICES)
     for part, kind in classes.items():
         names = option_names(kind)
@@ -75,14 +75,22 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
     return TrainConfig(**parts)
 
 
+def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of a task, and over them those of the dynamics that are chosen."""
+    _, _, usual = CHOICES["dynamics"]
+    chosen = part_class("dynamics", options.get("dynamics", owner.defaults.get("dynamics", usual)))
+    return {**owner.defaults, **getattr(chosen, "defaults", {})}
+
+
 def part_classes(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
     """The class, or factory, of every part, as the options choose them.
 
     Raises:
         InputError: if one is chosen by a name that is not known.
     """
+    defaults = usual_options(owner, options)
     chosen = {
-        part: part_class(part, options.get(part, owner.defaults.get(part, usual)))
+        part: part_class(part, options.get(part, defaults.get(part, usual)))
         for part, (_, _, usual) in CHOICES.items()
     }
     return {"task": owner, **chosen, **FIXED}
@@ -224,8 +232,8 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     values = dict(data)
     if "stochastic_format" in values:
         raise InputError(
-            f"{source} is of a run with a random latent, which `pdai stochastic` continues and "
-            "reports, and no other command reads"
+            f"{source} is of `pdai stochastic`, which is `pdai train --dynamics gaussian` now: "
+            "train again, or use the version that wrote it"
         )
     version, task = values.pop("format", None), values.pop("task", None)
     if version != FORMAT:
@@ -286,7 +294,7 @@ def _unknown(told: str, name: str, owner: type[Task], options: Mapping[str, Any]
     for part, (known, _, usual) in CHOICES.items():
         owners = [choice for choice, kind in known.items() if name in option_names(kind)]
         if owners:
-            chosen = options.get(part, owner.defaults.get(part, usual))
+            chosen = options.get(part, usual_options(owner, options).get(part, usual))
             if not isinstance(chosen, str):
                 chosen = name_of_part(part, part_class(part, chosen)())
             flag = part.replace("_", "-")

@@ -10,6 +10,7 @@ from fast.dynamics.options import DynamicsOptions
 from fast.policies.options import BackwardOptions
 from fast.runs.options import RunOptions
 from fast.sampling.options import NoReplay, SamplingOptions
+from fast.stochastic.options import MeanOptions
 from fast.tasks.options import require
 from fast.tasks.task import Task
 from fast.training.factors import Factors
@@ -57,6 +58,8 @@ class TrainConfig:
         self._check_dynamics()
         self._check_replay()
         self._check_frozen()
+        if isinstance(self.dynamics, MeanOptions):
+            self.dynamics.check(self)
         if self.sampling.batch % self.run.devices:
             raise InputError(
                 f"batch is {self.sampling.batch}, which {self.run.devices} devices cannot share "

@@ -469,7 +469,7 @@ FAULTS = (
     Fault(
         "p-b-looked-up-at-the-parent",
         "log p_B of an edge is looked up at its parent instead of its child.",
-        "fast/measure/laws.py",
+        "fast/measure/histories.py",
         "heads = [v for _, v in enumeration.dag.edges]",
         "heads = [u for u, _ in enumeration.dag.edges]",
         f"{BACKWARD}::test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents",
@@ -477,7 +477,7 @@ FAULTS = (
     Fault(
         "lifted-p-b-of-the-wrong-step",
         "In summing trajectories, a p_B of the latent is read for the wrong backward action.",
-        "fast/measure/laws.py",
+        "fast/measure/histories.py",
         "undo = enumeration.undo[taken[part]]",
         "undo = 0 * enumeration.undo[taken[part]]",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",

@@ -55,7 +55,6 @@ ELSEWHERE = {
     "fast.runs.records": "reads and writes files: tests/test_runs.py",
     "fast.runs.setup": "builds a run: tests/test_runs.py",
     "fast.runs.folder": "reads and writes files: tests/test_runs.py",
-    "fast.stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
     "fast.training.trainer": "hands gradients to optax: tests/test_training.py",
 }
 

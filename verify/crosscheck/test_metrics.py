@@ -25,7 +25,7 @@ from fast.measure.estimates import (
     random_terminals,
     total_variation_of_paths,
 )
-from fast.measure.laws import drawn_terminals, exact_law, sample_terminals, sampled_law
+from fast.measure.laws import exact_law, sampled_law
 from fast.measure.report import (
     enumerated_report,
     has_exact_law,
@@ -34,6 +34,7 @@ from fast.measure.report import (
     mean_of,
     target_law,
 )
+from fast.measure.samples import drawn_terminals, sample_terminals
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
@@ -262,7 +263,7 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     "fast.measure.report.enumerated_report",
     "fast.measure.report.target_law",
     "fast.measure.report.uniform_law",
-    "fast.measure.laws.sample_terminals",
+    "fast.measure.samples.sample_terminals",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -317,7 +318,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
-@pytest.mark.crosscheck("fast.measure.laws.drawn_terminals")
+@pytest.mark.crosscheck("fast.measure.samples.drawn_terminals")
 def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     dag, count = enumeration.dag, 6_000
