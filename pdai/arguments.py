@@ -17,16 +17,16 @@ from fast.dynamics.options import CellOptions
 from fast.policies.options import BackwardOptions
 from fast.tasks import TASKS, Task
 from fast.tasks.options import check_options
-from fast.training.compose import (
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
+from fast.training.parts import (
     CHOICES,
     FIXED,
-    configure,
     option_names,
     part_class,
     refuse_unknown,
     usual_options,
 )
-from fast.training.config import TrainConfig
 
 
 @dataclass(frozen=True)

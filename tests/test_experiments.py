@@ -18,7 +18,8 @@ from fast.dynamics.options import DYNAMICS
 from fast.runs.folder import load_config
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
-from fast.training.compose import configure, option_names
+from fast.training.compose import configure
+from fast.training.parts import option_names
 from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
 from pdai.experiments.base import QUICK_STEPS, Quoted, cells
 from pdai.experiments.report import RESULTS, report, section

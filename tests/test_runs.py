@@ -358,7 +358,7 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         folder.mkdir()
         start, schedule = Counted(np.zeros(1, int)), Schedule(300, 0, 1, 500)
         with pytest.raises(KeyboardInterrupt):
-            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {}, command="train")
+            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {})
         step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
         assert read_metrics(folder)[-1]["step"] == step
         return int(step)

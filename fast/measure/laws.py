@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats, to_float64
+from fast.measure.enumeration import Enumeration, Floats
+from fast.measure.exact_policy import to_float64
 from fast.measure.histories import base_log_p_b, complete_histories
 from fast.measure.samples import sample_terminals
 from fast.policies.policy import AnyPolicy, Policy

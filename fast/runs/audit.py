@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from fast.measure.enumeration import Enumeration, exact_policy
+from fast.measure.enumeration import Enumeration
+from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
-from fast.measure.report import has_exact_law, target_law
+from fast.measure.terminals import has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from fast.measure.estimates import forward_paths
+from fast.measure.paths import forward_paths
 from fast.measure.report import Report
 from fast.measure.samples import sample_terminals
 from fast.policies.policy import count_parameters
@@ -190,7 +190,6 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         state,
         seconds,
         measure,
-        command="train",
         explain=partial(_out_of_memory, setup),
         display=display,
     )

@@ -15,6 +15,7 @@ from fast.tasks.options import require
 from fast.tasks.task import Task
 from fast.training.factors import Factors
 from fast.training.optimiser import OptimiserOptions
+from fast.training.parts import name_of_part
 from reference.errors import InputError
 from reference.problems import restrict
 
@@ -146,8 +147,6 @@ class TrainConfig:
 
     def name_of(self, part: str) -> str:
         """The name of a part that is chosen by name: dynamics, loss, p_b or replay."""
-        from fast.training.compose import name_of_part
-
         return name_of_part(part, getattr(self, part))
 
     def changed(self, **changes: Any) -> Self:

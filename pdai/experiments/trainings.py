@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.training.compose import CHOICES, FIXED, option_names, part_class, to_json
+from fast.training.compose import to_json
 from fast.training.config import TrainConfig
+from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from pdai.distributed.plan import Plan
 
 Training: TypeAlias = TrainConfig | Plan

@@ -27,7 +27,9 @@ COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
 # Modules without numbers to compare. A new module is not here, so that its parts are asked for.
 ELSEWHERE = {
     "fast.measure.enumeration": "is the comparison itself: test_environments, test_laws",
+    "fast.measure.exact_policy": "likewise",
     "fast.measure.check_environment": "likewise",
+    "fast.measure.environment_rules": "likewise",
     "fast.measure.along": "part of checking dynamics",
     "fast.measure.check_dynamics": "likewise: tests/test_check_dynamics.py",
     "fast.measure.check_loss": "is a comparison itself: tests/test_check_loss.py",

@@ -49,6 +49,8 @@ ELSEWHERE = {
     "pdai.experiments.probes": "likewise: test_probes",
     "fast.measure.histories": "likewise",
     "fast.measure.samples": "likewise",
+    "fast.measure.terminals": "likewise",
+    "fast.measure.paths": "likewise",
     "fast.stochastic.moments": "NumPy",
     "fast.stochastic.policy.count_features": "computes nothing",
     "fast.training.method": "made of parts that are compared here: test_exploration",

@@ -9,7 +9,7 @@ import pytest
 from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
-from fast.measure.enumeration import exact_policy
+from fast.measure.exact_policy import exact_policy
 from fast.measure.histories import complete_histories
 from fast.measure.laws import exact_law
 from fast.measure.trajectory_probability import log_probabilities
