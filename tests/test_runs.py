@@ -20,9 +20,10 @@ import pytest
 
 import fast.runs.job
 import fast.runs.loop
+from fast.measure.samples import Samples
 from fast.runs.audit import audit
 from fast.runs.files import alone_in
-from fast.runs.job import Sample, complete, draw_samples, resume, train
+from fast.runs.job import complete, draw_samples, resume, train
 from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, save_law
@@ -111,7 +112,9 @@ def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     states = ["a\tb", "c\nd", "e\\tf", "π g"]
-    monkeypatch.setattr(fast.runs.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
+    monkeypatch.setattr(
+        fast.runs.job, "draw_samples", lambda *_: Samples(states, *[np.full(4, 0.5)] * 3)
+    )
     main(["sample", "run"])
     rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
     assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]

@@ -16,7 +16,7 @@ BLOCKS = (64, 512, 4096)
 
 
 class Histories(NamedTuple):
-    """A block of complete trajectories.
+    """A block of complete trajectories of an enumerated problem: ends are nodes, not states.
 
     Attributes:
         terminal: the terminal nodes.

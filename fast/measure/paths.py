@@ -23,7 +23,7 @@ BLOCK = 2_048
 
 
 class Paths(NamedTuple):
-    """Trajectories, as numbers.
+    """Trajectories by their ratio alone, as arrays of states: nothing is enumerated or decoded.
 
     Attributes:
         log_path_ratio: `log( p_F(tau) / p_B(tau | x) )`, in nats.

@@ -1,7 +1,7 @@
 """Complete trajectories sampled from a policy, on any problem."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,6 +19,22 @@ from fast.stochastic.trajectories import rollout_latents
 
 # Trajectories per call.
 BLOCK = 4_096
+
+
+class Samples(NamedTuple):
+    """Sampled terminal states, by their labels, and what is known of how they were drawn.
+
+    Attributes:
+        states: their labels.
+        log_reward: `log R(x)`, in nats.
+        log_p_f: `log p_F` of the trajectories that led there, in nats.
+        log_p_b: `log p_B` of these trajectories given their ends, in nats.
+    """
+
+    states: list[Any]
+    log_reward: Floats
+    log_p_f: Floats
+    log_p_b: Floats
 
 
 def rollout(
@@ -58,8 +74,8 @@ def sample_terminals(
 
 def drawn_terminals(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
-) -> tuple[list[Any], Floats, Floats, Floats]:
-    """Sampled terminal states: labels, `log R`, and `log p_F`, `log p_B` of the trajectories."""
+) -> Samples:
+    """Samples terminal states, on any problem."""
     labels: list[Any] = []
     columns: list[Floats] = []
     for start in range(0, count, BLOCK):
@@ -70,7 +86,7 @@ def drawn_terminals(
         log_reward = jax.vmap(environment.log_reward)(final)
         columns.append(np.stack([np.asarray(x, np.float64)[:size] for x in (log_reward, *numbers)]))
     log_reward, log_p_f, log_p_b = np.concatenate(columns, axis=1)
-    return labels, log_reward, log_p_f, log_p_b
+    return Samples(labels, log_reward, log_p_f, log_p_b)
 
 
 @eqx.filter_jit

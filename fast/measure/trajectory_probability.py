@@ -18,7 +18,7 @@ from reference.errors import InputError
 
 
 class LogProbabilities(NamedTuple):
-    """Of trajectories, in nats.
+    """Of trajectories that the caller knows, so that they are not given back; in nats.
 
     Attributes:
         log_p_f: `log p_F(tau)`.

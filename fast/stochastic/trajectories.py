@@ -28,7 +28,7 @@ class Noise(NamedTuple):
 
 
 class LatentTrajectories(NamedTuple):
-    """A batch of trajectories of a lifted state `(s_t, w_t)`.
+    """A batch of trajectories of pairs `(s_t, w_t)`: `Trajectories`, and what a random latent adds.
 
     Attributes:
         base: the states, padded to the horizon.

@@ -27,10 +27,10 @@ BLOCK = 4_096
 
 
 class BaseTrajectories(NamedTuple):
-    """Every complete trajectory of the base DAG, padded at its end.
+    """Every complete trajectory of the base DAG by nodes, as no two samplers see the same features.
 
     Attributes:
-        nodes: those passed; the last one repeated.
+        nodes: those passed; after the end, the last one again.
         actions: taken there; 0 where padded.
         length: how many actions.
     """
