@@ -17,15 +17,16 @@ from fast.dynamics.options import CellOptions
 from fast.policies.options import BackwardOptions
 from fast.tasks import TASKS, Task
 from fast.tasks.options import check_options
-from fast.training.compose import (
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
+from fast.training.parts import (
     CHOICES,
     FIXED,
-    configure,
     option_names,
     part_class,
     refuse_unknown,
+    usual_options,
 )
-from fast.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Parts:
     dynamics: str = "gru"
     """gru, lstm, rnn, srwm (the paper's, eq:ASRWM) and linear (eq:linear_rec) are path-dependent,
     markov has no latent; linear-markov is linear without its memory (prop:lines); on graphs also
-    temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin; or MODULE:NAME."""
+    temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin; gaussian draws a latent
+    anew on every step, gaussian-mean is the same without its noise; or MODULE:NAME."""
     loss: str = "tb"
     """tb: trajectory balance; log_variance: contrastive balance; db: detailed balance; subtb:
     subtrajectory balance; fm: flow matching (Markovian dynamics only); or MODULE:NAME."""
@@ -93,7 +95,7 @@ def options_class(
         choices: parts by name, as scanned.
         usual: options that differ from the defaults of the task.
     """
-    defaults = {**task.defaults, **usual}
+    defaults = {**usual_options(task, choices), **usual}
     chosen = {
         part: choices.get(part, defaults.get(part, name)) for part, (_, _, name) in CHOICES.items()
     }

@@ -13,7 +13,6 @@ import tyro
 from pdai.commands.combine import distribute_command, stream_command
 from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
 from pdai.commands.reproduce import Reproduce
-from pdai.commands.stochastic import Stochastic
 from pdai.commands.train import train_command
 from pdai.commands.verify import Vectors, Verify
 from reference.errors import InputError
@@ -37,7 +36,6 @@ def commands(arguments: Sequence[str]) -> Any:
         for name, make in COMPOSED.items()
     }
     plain = {
-        "stochastic": Stochastic,
         "reproduce": Reproduce,
         "audit": AuditRun,
         "sample": SampleRun,
@@ -47,7 +45,7 @@ def commands(arguments: Sequence[str]) -> Any:
         "verify": Verify,
         "vectors": Vectors,
     }
-    order = ("train", "stochastic", "distribute", "stream", *list(plain)[1:])
+    order = ("train", "distribute", "stream", *plain)
     every = {**composed, **plain}
     return Union[  # noqa: UP007  (of a computed tuple)
         tuple(Annotated[every[name], tyro.conf.subcommand(name)] for name in order)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fast.measure.laws import drawn_terminals
 from fast.measure.report import Report
+from fast.measure.samples import Samples as Samples
+from fast.measure.samples import drawn_terminals
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import save_checkpoint
@@ -26,22 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
-
-
-class Samples(NamedTuple):
-    """Sampled terminal states.
-
-    Attributes:
-        states: their labels.
-        log_reward: `log R(x)`, in nats.
-        log_p_f: `log p_F` of the trajectories that led there, in nats.
-        log_p_b: `log p_B` of these trajectories given their ends, in nats.
-    """
-
-    states: list[Any]
-    log_reward: Floats
-    log_p_f: Floats
-    log_p_b: Floats
 
 
 class Law(NamedTuple):
@@ -113,7 +98,7 @@ class Run:
             raise InputError(f"count is {count}, but must be at least 1")
         with arithmetic(self.config):
             environment = self._loaded[0].environment
-            return Samples(*drawn_terminals(self.policy(of), environment, count, seed))
+            return drawn_terminals(self.policy(of), environment, count, seed)
 
     def log_prob(
         self,

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
 from fast.runs.audit import Audit
-from fast.stochastic.evaluation import StochasticReport
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
 from reference.metrics import Estimate
@@ -150,30 +149,6 @@ def _number(value: Fraction | float, digits: int) -> str:
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else f"{float(value):.{digits}f} (exact)"
     return f"{value:.{digits}f}"
-
-
-def stochastic_table(report: StochasticReport) -> Table:
-    """The final figures of a run."""
-    runs = len(report.tv)
-    name = "learned" if runs == 1 else f"learned, mean ± sd of {runs}"
-    table = Table(title=f"marginal over x, from {report.samples:,} trajectories")
-    for column in ("", name, "uniform walk", "exact sampling"):
-        table.add_column(column, justify="right" if column else "left")
-    mean, deviation = report.floor
-    floor = f"{mean:.4f} ± {deviation:.4f}"
-    table.add_row("TV to the target", _spread(report.tv), f"{report.uniform:.4f}", floor)
-    true = f"{report.true_log_z:.4f}"
-    table.add_row("log Z learned, nats", _spread(report.log_z), "-", true)
-    bound = tuple(estimate.mean for estimate in report.bound)
-    table.add_row("log Z, mean of log R p_B/p_F", _spread(bound), "-", true)
-    table.caption = f"{report.parameters:,} parameters"
-    return table
-
-
-def _spread(values: tuple[float, ...]) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.4f}"
-    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}"
 
 
 def html_of(table: Table) -> str:

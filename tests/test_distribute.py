@@ -36,9 +36,10 @@ from fast.training.trainer import make_trainer
 from pdai.distributed import experiment
 from pdai.distributed.certificates import all_trajectories
 from pdai.distributed.comparison import Comparison
-from pdai.distributed.engine import LocalProcesses, RunsFailedError, dask_executor, run_all
 from pdai.distributed.experiment import begin, proceed
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
+from pdai.distributed.runs import RunsFailedError, run_all
+from pdai.executors import LocalProcesses, dask_executor
 from reference import InputError, TooLargeError
 
 ROOT = Path(__file__).parent.parent

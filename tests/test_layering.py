@@ -24,7 +24,7 @@ FORBIDDEN = {
 # The rooms of `fast` that hold what it computes against the reference, or are made of what the
 # reference enumerates. Semantics are written twice, so the others may take from the reference the
 # parameters and labels of problems (and their errors), and nothing else.
-COMPARING = ("fast/measure", "fast/runs", "fast/environments/tabular.py", "fast/stochastic")
+COMPARING = ("fast/measure", "fast/runs", "fast/environments/tabular.py")
 PARAMETERS_ONLY = {"reference.problems", "reference.errors", "reference.loading"}
 
 

@@ -11,7 +11,8 @@ from fast.dynamics.options import DYNAMICS
 from fast.policies.options import BACKWARD
 from fast.sampling.options import REPLAYS
 from fast.tasks import TASKS, Pho4Task
-from fast.training.compose import configure, option_names
+from fast.training.compose import configure
+from fast.training.parts import option_names
 from fast.training.trainer import make_trainer
 from reference import InputError
 from reference.problems import Grid

@@ -10,8 +10,6 @@ import pytest
 import fast.runs.setup
 from fast.runs.job import train
 from fast.runs.memory import compiled_bytes, device_memory, fitting_batch, out_of_memory
-from fast.stochastic.config import StochasticLines
-from fast.stochastic.job import train_stochastic
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from reference import InputError
@@ -92,18 +90,3 @@ def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
     )
     with pytest.raises(InputError, match=wanted):
         train(config)
-
-
-def test_a_random_latent_that_runs_out_of_memory_names_a_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = fast.stochastic.job.make_stochastic_trainer
-
-    def make(config: StochasticLines, environment: Any) -> Any:
-        trainer = made(config, environment)
-        return trainer._replace(advance=full) if config.batch == 64 else trainer
-
-    monkeypatch.setattr(fast.stochastic.job, "make_stochastic_trainer", make)
-    config = StochasticLines(length=6, batch=64, out=tmp_path / "run")
-    with pytest.raises(InputError, match="about --batch 32 would fit"):
-        train_stochastic(config)

@@ -14,8 +14,7 @@ ROOT = Path(__file__).parents[1]
 PARENT = """
 import sys, time
 from pathlib import Path
-from pdai.distributed.engine import LocalProcesses
-from pdai.experiments.running import _pool
+from pdai.executors import LocalProcesses
 from tests.test_orphans import linger
 
 if __name__ == "__main__":
@@ -50,7 +49,7 @@ def wait_until(happened: object, seconds: float = 60) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is alive")
-@pytest.mark.parametrize("pool", ["_pool(1)", "LocalProcesses(1)"])
+@pytest.mark.parametrize("pool", ["LocalProcesses(1)", "LocalProcesses(1, pinned=True)"])
 def test_a_process_that_trains_ends_with_the_one_that_is_killed(pool: str, tmp_path: Path) -> None:
     script, file = tmp_path / "parent.py", tmp_path / "pid"
     script.write_text(PARENT.format(pool=pool))

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from fast.environments import LinesEnvironment, TabularEnvironment
 from fast.measure.enumeration import decode_all, enumerate_environment
-from fast.measure.report import Figures, Report, target_law
+from fast.measure.report import Figures, Report
+from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
 from pdai.tables import report_table
 from reference.metrics import Estimate

@@ -20,13 +20,13 @@ import pytest
 
 import fast.runs.job
 import fast.runs.loop
+from fast.measure.samples import Samples
 from fast.runs.audit import audit
 from fast.runs.files import alone_in
-from fast.runs.job import Sample, complete, draw_samples, resume, train
+from fast.runs.job import complete, draw_samples, resume, train
 from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, save_law
-from fast.stochastic.job import resume_stochastic
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.cli import main
@@ -112,7 +112,9 @@ def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     states = ["a\tb", "c\nd", "e\\tf", "π g"]
-    monkeypatch.setattr(fast.runs.job, "draw_samples", lambda *_: [Sample(x, 0.5) for x in states])
+    monkeypatch.setattr(
+        fast.runs.job, "draw_samples", lambda *_: Samples(states, *[np.full(4, 0.5)] * 3)
+    )
     main(["sample", "run"])
     rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
     assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
@@ -359,7 +361,7 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         folder.mkdir()
         start, schedule = Counted(np.zeros(1, int)), Schedule(300, 0, 1, 500)
         with pytest.raises(KeyboardInterrupt):
-            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {}, command="train")
+            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {})
         step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
         assert read_metrics(folder)[-1]["step"] == step
         return int(step)
@@ -406,15 +408,13 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
 def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "plan.json").touch()
     message = r"has no config.json, as it is an experiment of `pdai distribute` or `pdai stream`, "
-    for look in (audit, resume, resume_stochastic):
+    for look in (audit, resume):
         with pytest.raises(InputError, match=message + "whose runs are the folders in it"):
             look(tmp_path)
     with pytest.raises(InputError, match=r"no plan\.json, so it is not a run folder of `pdai dist"):
         read_json(tmp_path / "runs" / "plan.json")
     with pytest.raises(InputError, match="not a run folder of `pdai train`: give the folder"):
         resume(tmp_path / "runs")
-    with pytest.raises(InputError, match="not a run folder of `pdai stochastic`: give the folder"):
-        resume_stochastic(tmp_path / "runs")
 
 
 @pytest.mark.parametrize(
@@ -463,8 +463,6 @@ def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> N
     shown = " ".join(pdai("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split())
     assert "Steps between checkpoints, rounded up to hundreds" in shown
     assert re.search(r"archive with `score`.* `alphabet`.* and `length`", shown)
-    shown = pdai("stochastic", "lines", "--help", cwd=tmp_path).stdout.replace("│", " ")
-    assert "Steps between checkpoints, rounded up to hundreds" in " ".join(shown.split())
 
 
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`pdai stochastic`: a run from start to end, interrupted and resumed, and what it refuses."""
+"""Runs with a latent that is drawn anew: from start to end, interrupted, and what is refused."""
 
 import json
 import os
@@ -14,53 +14,44 @@ import jax
 import numpy as np
 import pytest
 
-import fast.runs.files
-import fast.stochastic.job
+import pdai
 from fast.environments import make_environment
-from fast.runs.records import read_metrics
-from fast.stochastic.config import (
-    TASKS,
-    StochasticGrid,
-    StochasticLines,
-    StochasticRings,
-    from_json,
-    to_json,
-)
+from fast.runs.audit import audit
+from fast.runs.display import SILENT
+from fast.runs.job import draw_samples, train
 from fast.stochastic.densities import Normal
-from fast.stochastic.job import complete_stochastic, resume_stochastic, train_stochastic
+from fast.stochastic.options import GaussianOptions, MeanOptions
 from fast.stochastic.policy import StochasticPolicy
-from fast.stochastic.training import make_stochastic_trainer
-from fast.training import compose
+from fast.training.compose import configure, from_json, to_json
+from fast.training.config import TrainConfig
+from fast.training.trainer import make_trainer
+from pdai.distributed.plan import Distributed
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
-SMALL = ["lines", "--length", "4", "--width", "8", "--batch", "16", "--latent-size", "2"]
-SMALL += ["--checkpoint-every", "100", "--evaluations", "1", "--seeds", "2"]
+SMALL: dict[str, Any] = {
+    "length": 4, "parameters": 600, "batch": 16, "latent_size": 2, "checkpoint_every": 100,
+    "evaluations": 1, "seeds": 2, "steps": 300, "law_samples": 4_096,
+}  # fmt: skip
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def gaussian(task: str = "lines", **options: Any) -> TrainConfig:
+    return configure(task, **{"dynamics": "gaussian", **options})
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pdai", "stochastic", *arguments]
-
-
-def pdai(*arguments: str, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
-    result = subprocess.run(
-        command(*arguments), cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == expect, result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
-    return result
+    return [sys.executable, "-m", "pdai", "train", *arguments]
 
 
 def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Path) -> None:
-    whole = pdai(*SMALL, "--steps", "300", "--out", "whole", cwd=tmp_path)
-    assert "TV to the target" in whole.stdout
-    assert "step 300" in whole.stderr
-    arguments = command(*SMALL, "--steps", "300", "--out", "cut")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    whole, report = train(gaussian(**SMALL, out=tmp_path / "whole"), display=SILENT)
+    assert (report.tv_kind, report.method) == ("sampled", "4,096 samples")
+    flags = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
     started = subprocess.Popen(
-        arguments, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+        command("lines", "--dynamics", "gaussian", *flags, "--out", "cut"),
+        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
     metrics, deadline = tmp_path / "cut" / "metrics.jsonl", time.monotonic() + 300
     while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
         assert started.poll() is None
@@ -70,90 +61,82 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     started.communicate()
     # Killed too late, there is nothing to resume: that the run was cut is part of the test.
     assert not (tmp_path / "cut" / "report.json").exists()
-    pdai("--resume", "cut", cwd=tmp_path)
+    again = subprocess.run(
+        command("--resume", "cut"), cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False
+    )
+    assert again.returncode == 0, again.stderr
     first, second = (
         json.loads((tmp_path / name / "report.json").read_text()) for name in ("whole", "cut")
     )
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
-    assert {path.name for path in (tmp_path / "whole").iterdir()} == {
-        "checkpoint.eqx", "config.json", "meta.json", "metrics.jsonl", "report.json",
-    }  # fmt: skip
-    finished = pdai("--resume", "whole", cwd=tmp_path, expect=2)
-    assert "is finished (300 steps)" in finished.stderr
-    again = pdai(*SMALL, "--out", "whole", cwd=tmp_path, expect=2)
-    assert "continue it with `pdai stochastic --resume whole`" in again.stderr
-    both = pdai("--resume", "whole", "grid", cwd=tmp_path, expect=2)
-    assert "leave the problem and its options away" in both.stderr
+    for name in ("law.npz", "config.json"):
+        assert (whole / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
+
+
+def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
+    folder, _ = train(gaussian(**SMALL, out=tmp_path / "run"), display=SILENT)
+    run = pdai.load(folder)
+    law = run.law()
+    drawn = run.sample(4_096)
+    shares = [drawn.states.count(label) / 4_096 for label in law.labels]
+    assert np.abs(shares - law.learned[0]).max() < 0.05
+    assert set(draw_samples(folder, 20, 0).states) <= set(law.labels)
+    # The pairs of states and latents have the ratios that a bound of log Z is the mean of.
+    bound = (drawn.log_reward + drawn.log_p_b - drawn.log_p_f).mean()
+    assert bound < (run.report.log_z or 0) + 0.05
+    with pytest.raises(InputError, match="has a random latent, whose trajectories cannot be"):
+        audit(folder)
+    with pytest.raises(InputError, match="trajectory of states is an integral over latents"):
+        run.log_prob(trajectories=[["p0", "q0"]])
+    with pytest.raises(InputError, match="has dynamics gaussian: samplers are combined along"):
+        train(configure("lines", length=4, loss="log_variance", frozen=(folder,), seeds=2,
+                        out=tmp_path / "other"))  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "config",
     [
-        StochasticGrid(side=5, landscape="sparse", steps=4, batch=8, seeds=2),
-        StochasticGrid(side=4, steps=4, batch=8, latent_size=2, covariance=(2.0, 1.0)),
-        StochasticRings(radius=2, walk_steps=4, steps=4, batch=8),
-        StochasticLines(length=4, target="sparse", peaks=(1,), steps=4, batch=8, epsilon=0.0,
-                        gradient="reparameterised"),
-        StochasticLines(length=4, steps=4, batch=8, latent="deterministic", sigma=0.5),
+        gaussian("grid", side=5, landscape="sparse", steps=4, batch=8, seeds=2),
+        gaussian("grid", side=4, steps=4, batch=8, latent_size=2, covariance=(2.0, 1.0)),
+        gaussian("random-walk", radius=2, walk_steps=4, steps=4, batch=8),
+        gaussian("sets", items=4, size=2, steps=4, batch=8, hidden_layers=2),
+        gaussian(length=4, target="sparse", peaks=(1,), steps=4, batch=8, epsilon=0.0,
+                 gradient="reparameterised"),
+        gaussian(length=4, steps=4, batch=8, dynamics="gaussian-mean", sigma=0.5),
     ],
-    ids=lambda c: f"{c.problem_name}-{c.latent}-{c.gradient}",
+    ids=lambda c: f"{c.task.name}-{c.name_of('dynamics')}-{c.dynamics.gradient}",
 )  # fmt: skip
-def test_every_problem_trains_and_its_options_survive(config: Any) -> None:
-    trainer = make_stochastic_trainer(config, make_environment(config.problem()))
+def test_problems_train_and_their_options_survive(config: TrainConfig) -> None:
+    trainer = make_trainer(config, make_environment(config.problem()))
     start = trainer.init()
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(start.sampler)]
-    state, info = trainer.advance(start, config.steps)
-    assert info.loss.shape == (config.seeds, config.steps)
+    state, info = trainer.advance(start, config.optimiser.steps)
+    assert info.loss.shape == (config.run.seeds, config.optimiser.steps)
     after = [np.asarray(leaf) for leaf in jax.tree.leaves(state.sampler)]
     assert all(np.isfinite(leaf).all() for leaf in after)
     moved = [not np.array_equal(a, b) for a, b in zip(before, after, strict=True)]
-    # Of a deterministic latent, the densities are not trained, but for the decay of weights.
-    assert all(moved) if config.is_stochastic else any(moved)
+    # Of a mean, the densities are not trained, but for the decay of weights.
+    assert all(moved) if isinstance(config.dynamics, GaussianOptions) else any(moved)
     assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
 
 
-def test_a_loss_that_is_no_number_stops_the_run_and_keeps_it(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    config = StochasticLines(length=2, width=4, batch=4, steps=100, learning_rate=1e30, out=out)
-    with pytest.raises(InputError, match=r"the loss of seed 0 became \w+ at step"):
-        train_stochastic(config)
-    assert (out / "checkpoint.eqx").is_file()
-
-
-@pytest.mark.parametrize("again", ["resume", "complete"])
-def test_a_run_killed_before_its_first_checkpoint_begins_again(
-    again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: Any) -> Any:
-        raise SystemExit
-
-    def meanwhile(*_: Any) -> Any:
-        for second in (lambda: resume_stochastic(out), lambda: complete_stochastic(config)):
-            with pytest.raises(InputError, match="another process is training"):
-                second()
-        raise SystemExit
-
-    out = tmp_path / "run"
-    config = StochasticLines(length=2, width=4, batch=4, steps=100, evaluations=1, out=out)
-    with monkeypatch.context() as patched:
-        patched.setattr(fast.stochastic.job, "last_state", killed)
-        with pytest.raises(SystemExit):
-            train_stochastic(config)
-    assert {path.name for path in out.iterdir()} == {"config.json", "meta.json"}
-    monkeypatch.setattr(fast.runs.files, "PATIENCE", 0.0)
-    # The figures at the end take long, and are another test's.
-    monkeypatch.setattr(fast.stochastic.job, "final_report", meanwhile)
-    with pytest.raises(SystemExit):
-        complete_stochastic(config) if again == "complete" else resume_stochastic(out)
-    assert [record["step"] for record in read_metrics(out)] == [0, 100, 100]
+def test_the_usual_options_are_those_of_the_latent() -> None:
+    assert (gaussian().optimiser.learning_rate, configure("lines").optimiser.learning_rate) == (
+        2e-3,
+        1e-2,
+    )
+    assert gaussian(learning_rate=0.5).optimiser.learning_rate == 0.5
+    # The usual loss of SIX6 is another.
+    assert gaussian("six6").name_of("loss") == "tb"
+    assert (GaussianOptions().latent_size, gaussian().dynamics.parameters) == (8, 10_000)
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])
 def test_a_scale_that_is_not_positive_is_refused(sigma: float) -> None:
     with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
-        StochasticLines(sigma=sigma)
+        gaussian(sigma=sigma)
     with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
-        StochasticPolicy(3, 2, 1, sigma=sigma, key=jax.random.key(0))
+        StochasticPolicy(3, 2, 1, sigma=sigma, hidden=(4,), key=jax.random.key(0))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +151,7 @@ def test_a_scale_that_is_not_positive_is_refused(sigma: float) -> None:
 )
 def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> None:
     for make in (
-        lambda: StochasticLines(latent_size=2, covariance=covariance),
+        lambda: gaussian(latent_size=2, covariance=covariance),
         lambda: Normal.of((), covariance, 2),
     ):
         with pytest.raises(InputError, match=re.escape(message)):
@@ -179,52 +162,56 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
     ("options", "message"),
     [
         ({"mu": (1.0,)}, "mu is (1.0,), but must be 8 finite numbers"),
-        ({"gradient": "reparameterised"}, "it needs --latent gaussian and --epsilon 0"),
+        ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: it is the gradient"),
         (
-            {"gradient": "reparameterised", "latent": "deterministic", "epsilon": 0.0},
-            "it needs --latent gaussian and --epsilon 0",
+            {"gradient": "reparameterised", "epsilon": 0.0, "temperature": 2.0},
+            "so it needs --epsilon 0 and --temperature 1",
         ),
-        ({"batch": 0}, "batch is 0, but must be at least 1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0, but must be positive"),
-        ({"epsilon": 1.5}, "epsilon is 1.5, but must lie between 0 and 1"),
-        ({"epsilon_until": 0.0}, "epsilon_until is 0.0, but must lie in (0, 1]"),
-        ({"target": "sparse"}, "the peak 20 lies outside 0..16"),
-        ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
-        ({"seed": 2**31 - 1, "seeds": 2}, "seed is 2147483647 and seeds is 2"),
-        ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
-        ({"latent": "normal"}, "latent is 'normal', but must be one of"),
-        ({"width": 64.0}, "width is 64.0, but must be an integer"),
+        (
+            {"gradient": "reparameterised", "dynamics": "gaussian-mean", "epsilon": 0.0},
+            "with dynamics gaussian-mean, which has no such option: it is of --dynamics gaussian;",
+        ),
+        ({"dynamics": "gaussian-mean", "mu": (0.5,) * 8}, "it is of --dynamics gaussian;"),
+        ({"dynamics": "gru", "sigma": 0.5}, "it is of --dynamics gaussian or gaussian-mean"),
+        ({"components": 0}, "components is 0, but must be at least 1"),
+        ({"latent_size": 0}, "latent_size is 0, but must be at least 1"),
         ({"latent_size": 1, "mu": (True,)}, "mu[0] is True, but must be a number"),
-        (
-            {"latent": "deterministic", "components": 3},
-            "components is 3 with latent deterministic, which does not read it",
-        ),
-        ({"latent": "deterministic", "mu": (0.5,) * 8}, "with latent deterministic, which does"),
-        ({"latent": "deterministic", "covariance": (2.0,) * 8}, "leave covariance at ()"),
-        ({"peaks": (3, 5)}, "peaks is (3, 5) with target laplaces, which does not read it"),
+        ({"loss": "db"}, "dynamics gaussian with loss db: it is trained by trajectory balance"),
+        ({"penalty": "huber"}, "with loss tb: it is trained by trajectory balance, of squares"),
+        ({"p_b": "learned"}, "dynamics gaussian with p_b learned"),
+        ({"p_b": "lifted", "dynamics": "gaussian-mean"}, "gaussian-mean with p_b lifted"),
+        ({"replay": "uniform"}, "with replay or several devices"),
+        ({"devices": 2}, "with replay or several devices"),
+        ({"parameters": 3}, "the gaussian policy nearest to it has"),
     ],
 )
-def test_bad_options_are_refused(options: Any, message: str) -> None:
+def test_what_does_not_go_with_a_latent_is_refused(options: Any, message: str) -> None:
+    def begin() -> None:
+        config = gaussian(**options)
+        make_trainer(config, make_environment(config.problem())).init()
+
     with pytest.raises(InputError, match=re.escape(message)):
-        StochasticLines(**options)
+        begin()
 
 
-def test_a_configuration_of_another_kind_or_version_is_refused() -> None:
-    data = to_json(StochasticLines())
-    for wrong, message in (
-        ({**data, "problem": "six6"}, "is not of a run with a random latent"),
-        ({"format": 3, "task": "lines"}, "is not of a run with a random latent"),
-        ({**data, "stochastic_format": 9}, "has format 9"),
-        ({**data, "gain": 1.0}, "has format 1 and the fields"),
-        ({**data, "problem": ["lines"]}, "is not of a run with a random latent"),
-        ({**data, "steps": "100"}, "config.json: StochasticLines: steps is '100', but must be an"),
-        ({**data, "mu": None}, "config.json: StochasticLines: mu is None, but must be a tuple"),
-    ):
-        with pytest.raises(InputError, match=message):
-            from_json(wrong, "config.json")
-    assert set(TASKS) == {"lines", "grid", "rings"}
+def test_a_reward_in_factors_is_refused_before_any_run() -> None:
+    with pytest.raises(InputError, match="dynamics gaussian with factors of a reward"):
+        Distributed(gaussian("sets", items=4, size=2), clients=2)
 
 
-def test_commands_for_other_runs_say_what_this_one_is() -> None:
-    with pytest.raises(InputError, match="a run with a random latent, which `pdai stochastic`"):
-        compose.from_json(to_json(StochasticLines()), "config.json")
+def test_a_problem_too_large_to_count_on_is_refused(tmp_path: Path) -> None:
+    config = gaussian(**SMALL, max_states=5, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"dynamics gaussian on 10 states: .* raise --max-states"):
+        train(config)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_before_is_refused_and_says_what_to_do() -> None:
+    old = {"stochastic_format": 1, "problem": "lines", "latent": "gaussian", "width": 64}
+    with pytest.raises(InputError, match=r"config.json is of `pdai stochastic`, which is `pdai tr"):
+        from_json(old, "config.json")
+
+
+def test_a_mean_has_no_options_of_a_law() -> None:
+    assert {"mu", "components"} <= vars(GaussianOptions()).keys()
+    assert not {"mu", "components"} & vars(MeanOptions()).keys()

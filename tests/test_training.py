@@ -16,23 +16,16 @@ from fast.dynamics.options import GRUOptions
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import enumerate_environment
 from fast.measure.laws import exact_law
-from fast.measure.report import target_law
+from fast.measure.terminals import target_law
 from fast.policies.build import make_policy
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.tasks import TASKS, Pho4Task
-from fast.training.compose import (
-    CHOICES,
-    FIXED,
-    configure,
-    from_json,
-    option_names,
-    part_class,
-    to_json,
-)
+from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
+from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import make_trainer

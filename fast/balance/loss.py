@@ -52,7 +52,7 @@ class Loss:
             return sampler.log_z
         if not self.needs_flow:
             return None
-        policy = sampler.policy
+        policy: Policy = sampler.policy
         start = environment.observe(environment.initial())
         return policy.log_flow(policy.network.read(policy.network.initial(), start))
 

@@ -1,4 +1,4 @@
-"""From a trained network to an exact object: its policy on every history of the enumerated DAG."""
+"""An enumerated problem, with what a network needs on it: the environment, checked against it."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,13 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy
 from reference.balance import log_float
 from reference.dag import PointedDAG
 from reference.errors import InputError
-from reference.fields.field import RATIONAL
-from reference.lifted import Forgetful, History, LiftedDAG, lift
-from reference.policies import ForwardPolicy
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
 
@@ -95,28 +91,45 @@ def enumerate_environment(
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
         np.asarray, _facts(environment, states)
     )
-    parents = parent_masks.sum(-1)
     node_of = {key: node for node, key in enumerate(_rows(states, 1))}
     initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
     if node_of.get(_rows(initial, 1)[0]) != 0:
         raise InputError("the environment's initial state is not the problem's: fix initial()")
-    child_keys = _rows(children, 2)
-    child = np.full(masks.shape, -1)
-    edge = np.full(masks.shape, -1)
+    _check_nodes(dag, terminal, parent_masks.sum(-1))
+    reached = np.array([node_of.get(key, -1) for key in _rows(children, 2)]).reshape(masks.shape)
+    child, edge = _matched(dag, masks, reached)
+    back = np.zeros(len(dag.edges), np.int64)
+    back[edge[edge >= 0]] = undo[edge >= 0]
+    result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
+    _check_rewards(result, log_reward[list(dag.terminals)], precision)
+    return result
+
+
+def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
+    """Checks which states the environment calls terminal, and the numbers of their parents."""
     for node, label in enumerate(dag.labels):
-        is_terminal = not dag.children[node]
-        if bool(terminal[node]) != is_terminal:
+        if bool(terminal[node]) == bool(dag.children[node]):
             raise InputError(f"environment and problem disagree whether {label!r} is terminal")
         if int(parents[node]) != len(dag.in_edges[node]):
             raise InputError(
                 f"the environment gives {label!r} {int(parents[node])} parents, the problem "
                 f"{len(dag.in_edges[node])}: fix parent_mask()"
             )
-        if is_terminal:
-            continue
+
+
+def _matched(dag: PointedDAG[Any], masks: Any, reached: Ints) -> tuple[Ints, Ints]:
+    """The child and the edge of every legal action, -1 elsewhere, one action for each edge.
+
+    Args:
+        dag: the problem's.
+        masks: which actions are legal.
+        reached: the node that each action leads to; -1 if it is none.
+    """
+    child, edge = np.full(masks.shape, -1), np.full(masks.shape, -1)
+    for node, label in enumerate(dag.labels):
         edge_to = dict(zip(dag.children[node], dag.out_edges[node], strict=True))
-        for action in np.flatnonzero(masks[node]).tolist():
-            found = node_of.get(child_keys[node * environment.actions + action], -1)
+        for action in np.flatnonzero(masks[node] & bool(edge_to)).tolist():
+            found = int(reached[node, action])
             if found not in edge_to:
                 raise InputError(
                     f"the environment's action {action} at {label!r} leads to a state that is not "
@@ -127,11 +140,7 @@ def enumerate_environment(
         if edge_to:
             missing = [dag.labels[v] for v in edge_to]
             raise InputError(f"no action of the environment leads from {label!r} to {missing}")
-    back = np.zeros(len(dag.edges), np.int64)
-    back[edge[edge >= 0]] = undo[edge >= 0]
-    result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
-    _check_rewards(result, log_reward[list(dag.terminals)], precision)
-    return result
+    return child, edge
 
 
 def _check_rewards(enumeration: Enumeration, found: Floats, precision: Precision) -> None:
@@ -205,59 +214,3 @@ def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:
             known[key] = environment.decode(jax.tree.unflatten(structure, [x[i] for x in leaves]))
         labels.append(known[key])
     return labels
-
-
-def to_float64(policy: Policy) -> Policy:
-    """The same policy with its parameters in float64 (inside `jax.enable_x64`)."""
-    return jax.tree.map(  # type: ignore[no-any-return]
-        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
-    )
-
-
-def exact_policy(
-    policy: Policy, enumeration: Enumeration, max_nodes: int
-) -> tuple[LiftedDAG[Any], ForwardPolicy[Fraction]]:
-    """A trained policy as an exact object on the lift by full histories.
-
-    The network is evaluated in float64 along every history, with `unroll`; each probability is
-    read as the dyadic rational that it is, and the largest of each row is set to one minus the
-    others, so that rows sum to one exactly and all denominators stay powers of two. Keying the
-    lift by histories is always right and compares no floating-point latents. A Markovian policy
-    gets the trivial lift.
-
-    Raises:
-        TooLargeError: if the lift has more than `max_nodes` states.
-    """
-    is_markov = policy.is_markovian
-    lifted = lift(enumeration.dag, Forgetful() if is_markov else History(), max_nodes)
-    inner = [node for node, row in enumerate(lifted.dag.children) if row]
-    index = enumeration.dag.index
-    paths = [
-        [lifted.projection[node]]
-        if is_markov
-        else [0, *(index[state] for state in lifted.dag.labels[node][1])]
-        for node in inner
-    ]
-    last = np.array([len(path) - 1 for path in paths])
-    # Padding repeats the last state; unroll is causal, so it does not matter.
-    padded = np.stack([path + path[-1:] * (last.max() + 1 - len(path)) for path in paths])
-    with jax.enable_x64(True):
-        log_p = jax.jit(_unroll)(
-            to_float64(policy),
-            jnp.asarray(enumeration.observations[padded], jnp.float64),
-            jnp.asarray(enumeration.edge[padded] >= 0),
-        )
-        probabilities = np.exp(np.asarray(log_p)[np.arange(len(inner)), last])
-    values = [Fraction(0)] * len(lifted.dag.edges)
-    for row, node in zip(probabilities, inner, strict=True):
-        base_edges = enumeration.edge[lifted.projection[node]]
-        at = {int(e): Fraction(float(p)) for e, p in zip(base_edges, row, strict=True) if e >= 0}
-        largest = max(at, key=lambda e: at[e])
-        at[largest] += 1 - sum(at.values())
-        for edge in lifted.dag.out_edges[node]:
-            values[edge] = at[lifted.base_edge[edge]]
-    return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
-
-
-def _unroll(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
-    return policy.log_p_f(policy.network.unroll(observations), masks)

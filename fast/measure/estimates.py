@@ -1,17 +1,21 @@
-"""Estimates of how far a sampler is from its target, where states cannot be enumerated."""
+"""Samplers measured by samples alone, where states cannot be enumerated."""
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from fast.balance.losses import log_path_ratio
-from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Floats
+from fast.measure.paths import (
+    backward_paths,
+    estimated_fcs,
+    forward_paths,
+    scaled,
+    total_variation_of_paths,
+)
 from fast.measure.report import (
     FCS_BATCHES,
     FCS_SIZE,
@@ -22,116 +26,75 @@ from fast.measure.report import (
     mean_of,
 )
 from fast.policies.policy import Policy, uniform_policy
-from fast.sampling.backward import sample_backward
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.trajectories import uniforms
-from reference.metrics import Estimate, fcs_estimate
+from reference.metrics import Estimate
 from reference.problems import ClosedForm
 
-# Trajectories per call; backward trajectories per state; samples of the final and curve figures.
-BLOCK = 2_048
+# Backward trajectories per state; samples of the final and curve figures.
 BACKWARD = 64
 SAMPLES, CURVE_SAMPLES = 16_384, 4_096
 
 
-class Paths(NamedTuple):
-    """Trajectories, as numbers.
+class _Samples:
+    """What samplers are measured on where nothing is enumerated, and what is measured of them.
 
     Attributes:
-        log_path_ratio: `log( p_F(tau) / p_B(tau | x) )`, in nats.
-        log_reward: `log R(x)`, in nats.
-        final: the terminal states.
+        count: trajectories each way.
+        log_z: the true one, or None.
+        law: the estimates of `p_T` of the FCS states so far, up to a factor, one row per policy.
+        biases: of FCS, likewise.
     """
 
-    log_path_ratio: Floats
-    log_reward: Floats
-    final: Any
+    def __init__(
+        self,
+        environment: AbstractEnvironment[Any],
+        closed_form: ClosedForm[Hashable] | None,
+        seed: int,
+        samples: int,
+    ):
+        self.count = min(max(samples, 2), SAMPLES)
+        self.environment = environment
+        self.final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
+        self.log_rewards = np.asarray(jax.vmap(environment.log_reward)(self.final), np.float64)
+        few = max(2, BACKWARD * self.count // SAMPLES)
+        self.backward = 1 if environment.parents == 1 else few
+        self.exact, self.log_z = None, None
+        if closed_form is not None:
+            self.exact = exact_terminals(environment, closed_form, self.count, seed)
+            self.log_z = closed_form.log_z().value
+        self.law: list[Floats] = []
+        self.biases: list[float] = []
 
+    def measured(self, policy: Policy, seed: int, learned: float | None = None) -> Figures:
+        """The figures of a policy; `log Z` is estimated if it is not learned."""
+        environment = self.environment
+        forward = forward_paths(policy, environment, self.count, seed)
+        fcs, bias, log_p = estimated_fcs(
+            policy, environment, self.final, self.log_rewards, self.backward, seed
+        )
+        self.law.append(scaled(log_p))
+        self.biases.append(bias)
+        tv, kl = None, None
+        if self.log_z is not None:
+            back = backward_paths(policy, environment, self.exact, seed)
+            tv = total_variation_of_paths(self.log_z, forward, back)
+            kl = float(np.mean(back.log_reward - self.log_z - back.log_path_ratio))
+        elbo = mean_of(forward.log_reward - forward.log_path_ratio)
+        return Figures(
+            tv,
+            fcs,
+            kl,
+            elbo if learned is None else Estimate(learned, 0.0),
+            _best(forward.final, forward.log_reward),
+        )
 
-def forward_paths(
-    policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int
-) -> Paths:
-    """Trajectories drawn from `p_F`."""
-    blocks = [
-        _forward(policy, environment, jax.random.fold_in(jax.random.key(seed), start))
-        for start in range(0, count, BLOCK)
-    ]
-    return _joined(blocks, count)
-
-
-def backward_paths(
-    policy: Policy, environment: AbstractEnvironment[Any], final: Any, seed: int
-) -> Paths:
-    """One trajectory `tau ~ p_B(. | x)` for each of a batch of terminal states."""
-    count = jax.tree.leaves(final)[0].shape[0]
-    blocks = []
-    for start in range(0, count, BLOCK):
-        part = jax.tree.map(lambda leaf, at=start: _filled(leaf[at : at + BLOCK]), final)
-        key = jax.random.fold_in(jax.random.key(seed), start)
-        blocks.append(_backward(policy, environment, part, key))
-    return _joined(blocks, count)
-
-
-def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> Estimate:
-    """`TV(p_F, mu)` of the laws of trajectories, `mu(tau) = pi(x) p_B(tau | x)`, without bias.
-
-    With `f = log(p_F / mu)` it is the mean of `tanh(|f| / 2)` under `(p_F + mu) / 2`. It is at
-    least the distance of the terminal laws, and equals it where each `x` has one trajectory.
-    (N5''.)
-
-    Args:
-        log_z: the true `log Z`.
-        forward: drawn from `p_F`.
-        backward: drawn from `mu`, as many.
-    """
-    parts = [
-        np.tanh(np.abs(paths.log_path_ratio - paths.log_reward + log_z) / 2)
-        for paths in (forward, backward)
-    ]
-    return mean_of((parts[0] + parts[1]) / 2)
-
-
-def estimated_fcs(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    final: Any,
-    log_rewards: Floats,
-    backward: int,
-    seed: int,
-) -> tuple[Estimate, float, Floats]:
-    """FCS (eq:fcsa) on given batches, with `p_T(x)` estimated from backward trajectories.
-
-    `p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`; its noise makes FCS too large.
-
-    Args:
-        policy: the sampler; its `p_B` must not read latents.
-        environment: the environment.
-        final: `FCS_BATCHES * FCS_SIZE` terminal states, batch by batch.
-        log_rewards: of them.
-        backward: trajectories per state; one is exact where each state has one trajectory.
-        seed: of the trajectories.
-
-    Returns:
-        the estimate; by how much it falls from half the trajectories to all, which shows the size
-        of the bias; and the estimates of `log p_T`, in nats.
-    """
-    ratios = np.stack(
-        [
-            backward_paths(policy, environment, final, seed + i).log_path_ratio
-            for i in range(backward)
-        ]
-    )
-    batches = np.arange(len(log_rewards)).reshape(-1, min(FCS_SIZE, len(log_rewards)))
-    target = np.exp(log_rewards - log_rewards.max())
-
-    def fcs(rows: Floats) -> tuple[Estimate, Floats]:
-        largest = rows.max(0)
-        log_p = largest + np.log(np.exp(rows - largest).mean(0))
-        return fcs_estimate(np.exp(log_p - log_p.max()), target, batches), log_p
-
-    whole, log_p = fcs(ratios)
-    half = fcs(ratios[: backward // 2])[0].mean if backward > 1 else whole.mean
-    return whole, half - whole.mean, log_p
+    def exact_figures(self) -> Figures | None:
+        """Those of exact samples; None without them."""
+        if self.log_z is None:
+            return None
+        log_rewards = np.asarray(jax.vmap(self.environment.log_reward)(self.exact), np.float64)
+        none = Estimate(0.0, 0.0)
+        best = _best(self.exact, log_rewards)
+        return Figures(none, none, 0.0, Estimate(self.log_z, 0.0), best)
 
 
 def estimated_report(
@@ -153,58 +116,28 @@ def estimated_report(
         samples: trajectories each way, `SAMPLES` at most; with fewer, as many times fewer backward
             trajectories for each of the FCS states.
     """
-    count = min(max(samples, 2), SAMPLES)
-    final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
-    log_rewards = np.asarray(jax.vmap(environment.log_reward)(final), np.float64)
-    backward = 1 if environment.parents == 1 else max(2, BACKWARD * count // SAMPLES)
-    exact = None if closed_form is None else exact_terminals(environment, closed_form, count, seed)
-    log_z = None if closed_form is None else closed_form.log_z().value
-    law: list[Floats] = []
-    biases: list[float] = []
-
-    def measured(policy: Policy, seed: int, learned: float | None = None) -> Figures:
-        forward = forward_paths(policy, environment, count, seed)
-        fcs, bias, log_p = estimated_fcs(policy, environment, final, log_rewards, backward, seed)
-        law.append(np.exp(log_p - log_p.max()))
-        biases.append(bias)
-        tv, kl = None, None
-        if exact is not None and log_z is not None:
-            back = backward_paths(policy, environment, exact, seed)
-            tv = total_variation_of_paths(log_z, forward, back)
-            kl = float(np.mean(back.log_reward - log_z - back.log_path_ratio))
-        elbo = mean_of(forward.log_reward - forward.log_path_ratio)
-        return Figures(
-            tv,
-            fcs,
-            kl,
-            elbo if learned is None else Estimate(learned, 0.0),
-            _best(forward.final, forward.log_reward),
-        )
-
+    on = _Samples(environment, closed_form, seed, samples)
+    known: Sequence[float | None] = learned_log_z or [None] * len(policies)
     learned = tuple(
-        measured(policy, seed + 1 + i, learned_log_z[i] if learned_log_z else None)
-        for i, policy in enumerate(policies)
+        on.measured(policy, seed + 1 + i, log_z)
+        for i, (policy, log_z) in enumerate(zip(policies, known, strict=True))
     )
+    law, target = np.stack(on.law), scaled(on.log_rewards)
     report = Report(
         learned=learned,
-        uniform=measured(uniform_policy(policies[0]), seed),
-        exact=_exact_figures(environment, exact, log_z),
-        method=f"{count:,} trajectories each way",
-        tv_kind="unknown" if exact is None else "of trajectories",
-        log_z=log_z,
+        uniform=on.measured(uniform_policy(policies[0]), seed),
+        exact=on.exact_figures(),
+        method=f"{on.count:,} trajectories each way",
+        tv_kind="unknown" if on.log_z is None else "of trajectories",
+        log_z=on.log_z,
         log_z_is_learned=learned_log_z is not None,
         notes=(
-            f"FCS: p_T from {backward} backward trajectories a state; from half as many it is "
-            f"{max(biases):+.4f} higher at most",
+            f"FCS: p_T from {on.backward} backward trajectories a state; from half as many it is "
+            f"{max(on.biases):+.4f} higher at most",
         ),
-        drawn=min(count, TOP_SAMPLES),
+        drawn=min(on.count, TOP_SAMPLES),
     )
-    target = np.exp(log_rewards - log_rewards.max())
-    return (
-        report,
-        np.stack(law[:-1]) / np.stack(law[:-1]).sum(1, keepdims=True),
-        (target / target.sum()),
-    )
+    return report, law / law.sum(1, keepdims=True), target / target.sum()
 
 
 def curve_value(
@@ -239,16 +172,6 @@ def exact_terminals(
     return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
-def _exact_figures(
-    environment: AbstractEnvironment[Any], exact: Any, log_z: float | None
-) -> Figures | None:
-    if exact is None or log_z is None:
-        return None
-    log_rewards = np.asarray(jax.vmap(environment.log_reward)(exact), np.float64)
-    none = Estimate(0.0, 0.0)
-    return Figures(none, none, 0.0, Estimate(log_z, 0.0), _best(exact, log_rewards))
-
-
 def _best(final: Any, log_rewards: Floats) -> float:
     rows = [leaf.reshape(len(log_rewards), -1)[:TOP_SAMPLES] for leaf in jax.tree.leaves(final)]
     return mean_best(np.concatenate(rows, axis=1), log_rewards[:TOP_SAMPLES])
@@ -257,36 +180,3 @@ def _best(final: Any, log_rewards: Floats) -> float:
 @eqx.filter_jit
 def _uniform(environment: AbstractEnvironment[Any], keys: jax.Array) -> Any:
     return jax.vmap(environment.random_terminal)(keys)
-
-
-@eqx.filter_jit
-def _forward(
-    policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array
-) -> tuple[Any, ...]:
-    draws = uniforms(key, environment, BLOCK)
-    drawn, _ = sample_trajectories(policy, environment, draws)
-    steps = evaluate(policy, environment, drawn)
-    return log_path_ratio(steps), drawn.log_reward, drawn.final
-
-
-@eqx.filter_jit
-def _backward(
-    policy: Policy, environment: AbstractEnvironment[Any], final: Any, key: jax.Array
-) -> tuple[Any, ...]:
-    draws = uniforms(key, environment, BLOCK)
-    drawn = sample_backward(policy, environment, final, draws)
-    steps = evaluate(policy, environment, drawn)
-    return log_path_ratio(steps), drawn.log_reward, final
-
-
-def _filled(leaf: Any) -> Any:
-    """A block of full size, its last row repeated: one program is compiled."""
-    missing = BLOCK - len(leaf)
-    return jnp.asarray(np.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1), mode="edge"))
-
-
-def _joined(blocks: list[Any], count: int) -> Paths:
-    ratio, reward, final = jax.tree.map(
-        lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves])[:count], *blocks
-    )
-    return Paths(ratio.astype(np.float64), reward.astype(np.float64), final)

@@ -150,7 +150,7 @@ class Landscape:
         dag = self.instance.lifted.dag
         reached = np.zeros(len(dag.labels))
         reached[0] = 1
-        table = np.asarray(self.sampler(vector).policy.network.table)  # type: ignore[attr-defined]
+        table = np.asarray(self.sampler(vector).policy.network.table)
         for node, edges in enumerate(dag.out_edges):
             if edges:
                 logits = table[node, : len(edges)]
@@ -167,14 +167,14 @@ class Landscape:
 def _rows(places: Sampler, instance: Instance) -> Iterator[Row]:
     """The rows of `p_B`, then those of `p_F`, of a sampler that holds places instead of numbers."""
     lifted, policy = instance.lifted, places.policy
-    table = np.asarray(policy.network.table).astype(int)  # type: ignore[attr-defined]
+    table = np.asarray(policy.network.table).astype(int)
     if policy.backward.reads_latent:
         for node, below in enumerate(lifted.projection):
             parents, label = len(lifted.base.in_edges[below]), instance.names[node]
             if parents > 1:
                 yield Row(False, node, label, table[node, policy.actions :][:parents])
     elif not policy.backward.is_uniform:
-        logits = np.asarray(policy.backward.table).astype(int)  # type: ignore[attr-defined]
+        logits = np.asarray(policy.backward.table).astype(int)
         for node, edges in enumerate(lifted.base.in_edges):
             if len(edges) > 1:
                 yield Row(False, node, str(lifted.base.labels[node]), logits[node, : len(edges)])

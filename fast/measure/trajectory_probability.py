@@ -12,13 +12,13 @@ from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
 from fast.measure.enumeration import Floats
-from fast.policies.policy import Policy
+from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.trajectories import Trajectories
 from reference.errors import InputError
 
 
 class LogProbabilities(NamedTuple):
-    """Of trajectories, in nats.
+    """Of trajectories that the caller knows, so that they are not given back; in nats.
 
     Attributes:
         log_p_f: `log p_F(tau)`.
@@ -32,7 +32,7 @@ class LogProbabilities(NamedTuple):
 
 
 def log_probabilities(
-    policy: Policy,
+    policy: AnyPolicy,
     environment: AbstractEnvironment[Any],
     trajectories: Sequence[Sequence[Hashable]],
 ) -> LogProbabilities:
@@ -40,8 +40,13 @@ def log_probabilities(
 
     Raises:
         InputError: if one does not begin in the initial state, takes a step that is no edge, or
-            does not end in a terminal state.
+            does not end in a terminal state; or if the latent is random.
     """
+    if not isinstance(policy, Policy):
+        raise InputError(
+            "the latent is random, so that the probability of a trajectory of states is an "
+            "integral over latents: look at the learned law, or samples"
+        )
     horizon = environment.horizon
     for tau in trajectories:
         if not 2 <= len(tau) <= horizon + 1:

@@ -1,7 +1,7 @@
 """The policy of a configuration."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -9,9 +9,11 @@ from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.options import features_of
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy
+from fast.policies.policy import AnyPolicy, Policy
 from fast.training.config import TrainConfig
 from reference.errors import InputError
+
+Built = TypeVar("Built", bound=AnyPolicy)
 
 # Without a budget: this many parameters, or those of hidden layers this wide, if that is more, as
 # for tables, where the features of a state are as many as there are states.
@@ -35,10 +37,15 @@ def make_policy(
     Raises:
         InputError: if no width comes within 5 % of the budget.
     """
+    return fitted(config, lambda width: build_policy(config, environment, width, key=key))
 
-    def build(width: int) -> Policy:
-        return build_policy(config, environment, width, key=key)
 
+def fitted(config: TrainConfig, build: Callable[[int], Built]) -> Built:
+    """What is built of a width of hidden layers, as wide as the parameter budget allows.
+
+    Raises:
+        InputError: if no width comes within 5 % of the budget.
+    """
     has_width = config.dynamics.has_width or config.p_b.has_parameters
     return build(_fit_width(config, build) if has_width else 1)
 
@@ -71,12 +78,12 @@ def build_policy(
     )
 
 
-def _fit_width(config: TrainConfig, build: Callable[[int], Policy]) -> int:
+def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
     """The width whose parameter count is nearest to the budget, by bisection."""
     asked = config.dynamics.parameters
 
     def count(width: int) -> int:
-        shapes: Policy = eqx.filter_eval_shape(build, width)
+        shapes: AnyPolicy = eqx.filter_eval_shape(build, width)
         leaves = jax.tree.leaves(shapes)
         return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
 

@@ -1,6 +1,6 @@
 """Policies: the laws and flows that a network's outputs stand for."""
 
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import equinox as eqx
 import jax
@@ -9,6 +9,25 @@ from jaxtyping import Array, Bool, Float
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Uniform
 from fast.policies.backward import AbstractBackwardPolicy, UniformBackward, masked_log_softmax
+
+
+class AnyPolicy(Protocol):
+    """A law of trajectories that begin in the initial state, and one of how they came about.
+
+    Attributes:
+        is_summable: whether the probability of a trajectory of states is a product over its steps;
+            with a random latent it is an integral.
+    """
+
+    is_summable: ClassVar[bool]
+
+    @property
+    def actions(self) -> int:
+        """The number of actions."""
+
+    @property
+    def is_markovian(self) -> bool:
+        """Whether the forward policy is a function of the state alone."""
 
 
 class Policy(eqx.Module):
@@ -24,6 +43,7 @@ class Policy(eqx.Module):
         has_flow: whether the last output is `log F(s_t, W_t)`.
     """
 
+    is_summable: ClassVar[bool] = True
     network: AbstractDynamics[Any]
     backward: AbstractBackwardPolicy
     actions: int = eqx.field(static=True)
@@ -67,19 +87,19 @@ class Sampler(eqx.Module):
     """What training learns.
 
     Attributes:
-        policy: the policy.
+        policy: a `Policy`, or one with a random latent.
         log_z: `log Z` in nats, of losses that learn it; else 0.
     """
 
-    policy: Policy
+    policy: Any
     log_z: Float[Array, ""]
 
 
-def uniform_policy(policy: Policy) -> Policy:
+def uniform_policy(policy: AnyPolicy) -> Policy:
     """The policy before any learning: uniform among the legal actions, and the legal parents."""
     return Policy(Uniform(policy.actions), UniformBackward(), policy.actions)
 
 
-def count_parameters(policy: Policy) -> int:
+def count_parameters(policy: AnyPolicy) -> int:
     """The number of trained numbers of a policy."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(policy, eqx.is_array)))

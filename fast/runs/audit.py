@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from fast.measure.enumeration import Enumeration, exact_policy
+from fast.measure.enumeration import Enumeration
+from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
-from fast.measure.report import has_exact_law, target_law
-from fast.policies.policy import Policy
+from fast.measure.terminals import has_exact_law, target_law
+from fast.policies.policy import AnyPolicy
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
@@ -93,7 +94,12 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
         return replace(found, unfinished=unfinished(setup, state))
 
 
-def _audit(policy: Policy, enumeration: Enumeration | None, name: str) -> Audit:
+def _audit(policy: AnyPolicy, enumeration: Enumeration | None, name: str) -> Audit:
+    if not policy.is_summable:
+        raise InputError(
+            f"the run {name!r} has a random latent, whose trajectories cannot be summed: its "
+            "report.json has the sampled figures"
+        )
     if enumeration is None or not has_exact_law(policy, enumeration):
         size = (
             "more states than --max-states"

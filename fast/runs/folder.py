@@ -26,16 +26,9 @@ from fast.dynamics.options import DYNAMICS
 from fast.runs.files import new_folder, replace_file
 from fast.runs.records import read_json, write_json
 from fast.tasks.options import build
-from fast.training.compose import (
-    CHOICES,
-    from_json,
-    option_names,
-    own_parts,
-    source_of,
-    to_flat,
-    to_json,
-)
+from fast.training.compose import from_json, to_flat, to_json
 from fast.training.config import TrainConfig
+from fast.training.parts import CHOICES, option_names, own_parts, source_of
 from reference.errors import InputError
 
 # What of a run makes its sampler.

@@ -15,6 +15,7 @@ from fast.policies.policy import Policy
 from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import load_config
 from fast.runs.records import read_json
+from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
 from fast.training.state import FrozenSamplers
 from fast.training.trainer import make_trainer
@@ -144,6 +145,11 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
         raise InputError(
             f"the frozen run {name!r} is on {other.task.name}, and this one on "
             f"{config.task.name}: samplers are combined over one set of terminal states"
+        )
+    if isinstance(other.dynamics, MeanOptions):
+        raise InputError(
+            f"the frozen run {name!r} has dynamics {other.name_of('dynamics')}: samplers are "
+            "combined along trajectories of states, whose probability is an integral there"
         )
     ours, theirs = (
         {**vars(which.task), "parts": which.factors.parts, "seeds": which.run.seeds}

@@ -3,13 +3,12 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
-from fast.measure.estimates import forward_paths
-from fast.measure.laws import sample_terminals
 from fast.measure.report import Report
+from fast.measure.samples import Samples, drawn_terminals
 from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import last_state, load_checkpoint
 from fast.runs.display import PLAIN, Display
@@ -120,19 +119,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     return resume(folder, probe, display)[1]
 
 
-class Sample(NamedTuple):
-    """A sampled terminal state.
-
-    Attributes:
-        state: its label.
-        log_reward: `log R(x)`, in nats.
-    """
-
-    state: Any
-    log_reward: float
-
-
-def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
+def draw_samples(folder: Path, count: int, seed: int) -> Samples:
     """Samples terminal states from the last checkpoint of a run, of its first seed.
 
     Says to stderr if the run is not finished.
@@ -150,23 +137,10 @@ def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
         raise InputError(f"count is {count}, but must be at least 1")
     check_seeds(seed, 1)
     with arithmetic(load_config(folder)):
-        return _draw_samples(folder, count, seed)
-
-
-def _draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
-    setup, state, _ = load_run(folder)
-    if stands := unfinished(setup, state):
-        print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
-    policy = setup.policies(state)[0]
-    if setup.enumeration is None:
-        paths = forward_paths(policy, setup.environment, count, seed)
-        states = [jax.tree.map(lambda leaf, i=i: leaf[i], paths.final) for i in range(count)]
-        labels = map(setup.environment.decode, states)
-        return [Sample(*pair) for pair in zip(labels, paths.log_reward.tolist(), strict=True)]
-    dag = setup.enumeration.dag
-    log_reward = dict(zip(dag.terminals, setup.enumeration.log_rewards.tolist(), strict=True))
-    blocks = sample_terminals(policy, setup.environment, setup.enumeration, count, seed)
-    return [Sample(dag.labels[x], log_reward[x]) for block in blocks for x in block.terminal]
+        setup, state, _ = load_run(folder)
+        if stands := unfinished(setup, state):
+            print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
+        return drawn_terminals(setup.policies(state)[0], setup.environment, count, seed)
 
 
 def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display) -> Report:
@@ -190,7 +164,6 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         state,
         seconds,
         measure,
-        command="train",
         explain=partial(_out_of_memory, setup),
         display=display,
     )

@@ -4,11 +4,10 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
 
 from fast.measure.enumeration import Floats
 from fast.runs.checkpoints import Stepped, save_checkpoint
@@ -21,6 +20,7 @@ from reference.errors import InputError
 CHUNK = 100
 
 State = TypeVar("State", bound=Stepped)
+Explain = Callable[[jax.errors.JaxRuntimeError], str | None]
 
 
 class DivergedError(InputError):
@@ -43,25 +43,87 @@ class Schedule(NamedTuple):
     checkpoint_every: int
 
 
-class Info(Protocol):
-    """What a step reports, per seed and step."""
+class _Course(Generic[State]):
+    """A run on its way: where it stands, and what is done in a round of steps."""
+
+    def __init__(
+        self,
+        folder: Path,
+        schedule: Schedule,
+        advance: Callable[[State, int], tuple[State, Any]],
+        state: State,
+        seconds: float,
+        measure: Callable[[State, int], dict[str, Any]],
+        explain: Explain,
+    ):
+        self.folder, self.schedule = folder, schedule
+        self.state, self.seconds, self.step = state, seconds, int(state.step[0])
+        self._advance, self._measure, self._explain = advance, measure, explain
+        seen = [record for record in read_metrics(folder) if "tv" in record]
+        self.tv = _mean_tv(seen[-1]) if seen else None
+
+    def begin(self) -> None:
+        """Measures what a run starts with, unless it goes on."""
+        if self.step == 0:
+            self._look()
 
     @property
-    def loss(self) -> Float[Array, "seeds steps"]: ...  # noqa: D102
-    @property
-    def log_z(self) -> Float[Array, "seeds steps"]: ...  # noqa: D102
+    def is_done(self) -> bool:
+        """Whether all steps are."""
+        return self.step >= self.schedule.steps
+
+    def go_on(self) -> tuple[float, float]:
+        """Does a round of steps and records it; their mean loss, and the last `log Z`."""
+        losses, info = self._do(min(CHUNK, self.schedule.steps - self.step))
+        loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
+        record = {"step": self.step, "loss": loss.tolist(), "log_z": log_z.tolist()}
+        append_metrics(self.folder, {**record, "seconds": self.seconds})
+        if self._is_time(self.schedule.steps / self.schedule.evaluations):
+            self._look()
+        return float(loss.mean()), float(log_z.mean())
+
+    def save(self, *, at_once: bool) -> None:
+        """Saves a checkpoint if it is time for one, or at once."""
+        if self._is_time(self.schedule.checkpoint_every) or at_once:
+            save_checkpoint(self.folder, self.state, self.seconds)
+
+    def _do(self, steps: int) -> tuple[Floats, Any]:
+        started = time.perf_counter()
+        try:
+            self.state, info = self._advance(self.state, steps)
+            losses = np.asarray(info.loss, np.float64)
+        except jax.errors.JaxRuntimeError as error:
+            if (explained := self._explain(error)) is None:
+                raise
+            kept = f"the last checkpoint is in {str(self.folder)!r}"
+            raise InputError(f"{explained}; {kept}") from error
+        self.seconds += time.perf_counter() - started
+        check_finite(losses, self.schedule.seed, self.step, self.folder)
+        self.step += steps
+        return losses, info
+
+    def _look(self) -> None:
+        """Measures; in one record, so that a kill leaves all of a measurement, or none."""
+        found = self._measure(self.state, self.step)
+        if found:
+            append_metrics(self.folder, {"step": self.step, **found})
+        self.tv = _mean_tv({"step": self.step, **found})
+
+    def _is_time(self, every: float) -> bool:
+        """Whether this many steps, in whole rounds, have passed again, or all have."""
+        chunks = max(1, math.ceil(every / CHUNK))
+        return self.step % (chunks * CHUNK) == 0 or self.is_done
 
 
 def advance_to_end(
     folder: Path,
     schedule: Schedule,
-    advance: Callable[[State, int], tuple[State, Info]],
+    advance: Callable[[State, int], tuple[State, Any]],
     state: State,
     seconds: float,
     measure: Callable[[State, int], dict[str, Any]],
     *,
-    command: str,
-    explain: Callable[[jax.errors.JaxRuntimeError], str | None] = lambda error: None,
+    explain: Explain = lambda error: None,
     display: Display = PLAIN,
 ) -> tuple[State, float]:
     """Brings a run from a state to its last step, in its folder.
@@ -69,12 +131,11 @@ def advance_to_end(
     Args:
         folder: the run folder.
         schedule: how far, and how often to look.
-        advance: does so many steps.
+        advance: does so many steps; gives the state after them, and their `TrainInfo`.
         state: where the run stands.
         seconds: training time until then.
         measure: what is to be recorded of a state at a step: under `tv` the TV to the target of
             each seed, where it can be had, and whatever else.
-        command: the command of `pdai` that continues such a run.
         explain: what to tell the user of an error of JAX; None if there is nothing to tell.
         display: how the run is shown.
 
@@ -86,57 +147,26 @@ def advance_to_end(
         InputError: if `explain` has an explanation.
         KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
     """
-    evaluate_every = _whole_chunks(schedule.steps / schedule.evaluations)
-    checkpoint_every = _whole_chunks(schedule.checkpoint_every)
-    seen = [record for record in read_metrics(folder) if "tv" in record]
-    tv = _mean_tv(seen[-1]) if seen else None
-
-    def look(state: State, step: int) -> tuple[int, Any] | None:
-        # One record: a kill leaves all of a measurement, or none.
-        if not (found := measure(state, step)):
-            return None
-        append_metrics(folder, {"step": step, **found})
-        return _mean_tv({"step": step, **found})
-
     with (
         display.progress(str(folder), schedule.steps) as progress,
         deferred_interrupts() as interrupted,
     ):
-        step = int(state.step[0])
-        if step == 0:
-            tv = look(state, step)
-        while step < schedule.steps:
-            started = time.perf_counter()
-            size = min(CHUNK, schedule.steps - step)
-            try:
-                state, info = advance(state, size)
-                losses = np.asarray(info.loss, np.float64)
-            except jax.errors.JaxRuntimeError as error:
-                if (explained := explain(error)) is None:
-                    raise
-                kept = f"the last checkpoint is in {str(folder)!r}"
-                raise InputError(f"{explained}; {kept}") from error
-            seconds += time.perf_counter() - started
-            check_finite(losses, schedule.seed, step, folder)
-            step += size
-            loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-            record = {"step": step, "loss": loss.tolist(), "log_z": log_z.tolist()}
-            append_metrics(folder, {**record, "seconds": seconds})
-            if step % evaluate_every == 0 or step == schedule.steps:
-                tv = look(state, step)
+        course = _Course(folder, schedule, advance, state, seconds, measure, explain)
+        course.begin()
+        while not course.is_done:
+            loss, log_z = course.go_on()
             # Asked once: whoever stops has saved before.
             stopping = interrupted()
-            if step % checkpoint_every == 0 or step == schedule.steps or stopping:
-                save_checkpoint(folder, state, seconds)
-            progress.update(step, loss=float(loss.mean()), log_z=float(log_z.mean()), tv=tv)
+            course.save(at_once=stopping)
+            progress.update(course.step, loss=loss, log_z=log_z, tv=course.tv)
             if stopping:
                 break
         # Or after it was asked in the last round, which saves in any case.
         if interrupted():
-            progress.say(f"stopped; continue with: pdai {command} --resume {folder}")
+            progress.say(f"stopped; continue with: pdai train --resume {folder}")
             raise KeyboardInterrupt
         progress.say("measuring the trained sampler ...")
-    return state, seconds
+    return course.state, course.seconds
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> None:
@@ -157,7 +187,3 @@ def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> No
 
 def _mean_tv(record: dict[str, Any]) -> tuple[int, Any] | None:
     return (record["step"], np.mean(record["tv"])) if "tv" in record else None
-
-
-def _whole_chunks(steps: float) -> int:
-    return max(1, math.ceil(steps / CHUNK)) * CHUNK

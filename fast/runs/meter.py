@@ -7,7 +7,8 @@ import numpy as np
 
 from fast.measure.enumeration import Floats
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
-from fast.measure.report import Report, enumerated_report, law_of, target_law
+from fast.measure.report import Report
+from fast.measure.terminals import enumerated_report, law_of, target_law
 from fast.policies.policy import Sampler
 from fast.runs.setup import Setup
 from fast.training.state import TrainState

@@ -7,8 +7,8 @@ import jax
 
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, enumerate_environment
-from fast.policies.policy import Policy
 from fast.runs.frozen import load_frozen
+from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
 from fast.training.state import NO_SAMPLERS, TrainState
 from fast.training.trainer import Trainer, make_trainer
@@ -35,8 +35,8 @@ class Setup(NamedTuple):
     trainer: Trainer
     initial: TrainState
 
-    def policies(self, state: TrainState) -> list[Policy]:
-        """The policy of each seed."""
+    def policies(self, state: TrainState) -> list[Any]:
+        """The policy of each seed: a `Policy`, or one with a random latent."""
         return [
             jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
             for i in range(self.config.run.seeds)
@@ -61,6 +61,12 @@ def set_up(config: TrainConfig) -> Setup:
             f"p_b lifted on {states:,} states: its mass bends the target, and can be "
             "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
             "--max-states"
+        )
+    if enumeration is None and isinstance(config.dynamics, MeanOptions):
+        raise InputError(
+            f"dynamics {config.name_of('dynamics')} on {states:,} states: its law is measured by "
+            "counting where trajectories end, on an enumerated problem; use a smaller instance, or "
+            "raise --max-states"
         )
     if enumeration is None:
         with contextlib.suppress(InputError):

@@ -1,7 +1,8 @@
 """A policy whose latent is drawn anew on every step."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,8 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
 from fast.policies.backward import masked_log_softmax
-from fast.stochastic.config import StochasticConfig
-from fast.stochastic.densities import Mixture
+from fast.stochastic.densities import Mixture, Normal
 from reference.errors import InputError
 
 # Scales stay within this many nats of sigma, so that no density overflows.
@@ -45,6 +45,7 @@ class StochasticPolicy(eqx.Module):
         start: `xi`.
         sigma: the scale before training.
         memory: the share of the latent that a step keeps.
+        mu, covariance: of the latent at a terminal, as `fast.stochastic.moments` reads them.
         is_stochastic: whether the latent is random.
 
     Raises:
@@ -57,7 +58,11 @@ class StochasticPolicy(eqx.Module):
     start: Mixture
     sigma: float = eqx.field(static=True)
     memory: float = eqx.field(static=True)
+    mu: tuple[float, ...] = eqx.field(static=True)
+    covariance: tuple[float, ...] = eqx.field(static=True)
     is_stochastic: bool = eqx.field(static=True)
+
+    is_summable: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -66,8 +71,10 @@ class StochasticPolicy(eqx.Module):
         size: int,
         *,
         sigma: float,
-        width: int = 64,
+        hidden: Sequence[int],
         components: int = 4,
+        mu: tuple[float, ...] = (),
+        covariance: tuple[float, ...] = (),
         is_stochastic: bool = True,
         key: PRNGKeyArray,
     ):
@@ -77,13 +84,29 @@ class StochasticPolicy(eqx.Module):
                 "noise the latent has no density: use is_stochastic=False"
             )
         keys = jax.random.split(key, 4)
-        self.head = Perceptron([features + size, width, actions], key=keys[0])
-        self.transition = Perceptron([features + size, width, 2 * size], key=keys[1])
-        self.reverse = Perceptron([2 * features + size, width, 2 * size], key=keys[2])
+        self.head = Perceptron([features + size, *hidden, actions], key=keys[0])
+        self.transition = Perceptron([features + size, *hidden, 2 * size], key=keys[1])
+        self.reverse = Perceptron([2 * features + size, *hidden, 2 * size], key=keys[2])
         self.start = Mixture(components, size, key=keys[3])
         self.sigma = sigma
         self.memory = math.sqrt(max(0.0, 1 - sigma**2))
+        self.mu, self.covariance = mu, covariance
         self.is_stochastic = is_stochastic
+
+    @property
+    def is_markovian(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def actions(self) -> int:
+        """The number of actions."""
+        return len(self.head.biases[-1])
+
+    @property
+    def target(self) -> Normal:
+        """The law that the target gives the latent at a terminal."""
+        return Normal.of(self.mu, self.covariance, self.start.means.shape[1])
 
     def log_p_f(
         self,
@@ -122,18 +145,6 @@ def features_of(environment: AbstractEnvironment[Any], state: Any) -> Float[Arra
     return jnp.append(seen, ended.astype(seen.dtype))
 
 
-def make_stochastic_policy(
-    config: StochasticConfig, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
-) -> StochasticPolicy:
-    """The policy of a configuration."""
-    features = jax.eval_shape(lambda: features_of(environment, environment.initial())).shape[0]
-    return StochasticPolicy(
-        features,
-        environment.actions,
-        config.latent_size,
-        sigma=config.sigma,
-        width=config.width,
-        components=config.components,
-        is_stochastic=config.is_stochastic,
-        key=key,
-    )
+def count_features(environment: AbstractEnvironment[Any]) -> int:
+    """How many they are."""
+    return int(jax.eval_shape(lambda: features_of(environment, environment.initial())).size)

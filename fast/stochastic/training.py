@@ -16,23 +16,21 @@ states *and* latents, whose law is held fixed:
   fixed states, which is the default of `pdai train`.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.balance.losses import log_ratio, tb_residuals
 from fast.environments import AbstractEnvironment
-from fast.sampling.actions import Exploration
-from fast.stochastic.config import GradientKind, StochasticConfig
+from fast.policies.build import fitted
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.replay import Buffer
 from fast.stochastic.densities import Normal
-from fast.stochastic.policy import StochasticPolicy, make_stochastic_policy
+from fast.stochastic.options import GradientKind, MeanOptions
+from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import (
     LatentTrajectories,
     draw_noise,
@@ -41,38 +39,12 @@ from fast.stochastic.trajectories import (
     sample_latent_trajectories,
     trace,
 )
-from fast.training.optimiser import OptimiserOptions
-from fast.training.trainer import FIRST_BATCH, TrainInfo
-
-
-class StochasticSampler(eqx.Module):
-    """What training learns."""
-
-    policy: StochasticPolicy
-    log_z: Float[Array, ""]
-
-
-class StochasticState(NamedTuple):
-    """What the next step needs; every leaf has a leading axis, one entry per seed."""
-
-    sampler: StochasticSampler
-    optimizer: Any
-    step: Int[Array, " seeds"]
-
-
-class StochasticTrainer(NamedTuple):
-    """A training method: `init()` gives the first state, `advance(state, n)` does n steps.
-
-    Step t draws its randomness from the seed and t alone, so a run that is resumed from a saved
-    state goes on exactly as it would have.
-    """
-
-    init: Callable[[], StochasticState]
-    advance: Callable[[StochasticState, int], tuple[StochasticState, TrainInfo]]
+from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
+from fast.training.state import FrozenSamplers, TrainState
 
 
 def stochastic_loss(
-    sampler: StochasticSampler,
+    sampler: Sampler,
     environment: AbstractEnvironment[Any],
     target: Normal,
     trajectories: LatentTrajectories,
@@ -83,7 +55,7 @@ def stochastic_loss(
     The two are the same number for "fixed"; for "reparameterised", whose trajectories must be drawn
     on-policy, the first has the derivative of the sampling law added, at the value 0.
     """
-    policy = sampler.policy
+    policy: StochasticPolicy = sampler.policy
     if gradient == "fixed" and policy.is_stochastic:
         latents = trajectories.latents
     else:
@@ -98,71 +70,46 @@ def stochastic_loss(
     return mean + jnp.mean(weighted), mean
 
 
-def make_stochastic_trainer(
-    config: StochasticConfig, environment: AbstractEnvironment[Any]
-) -> StochasticTrainer:
-    """The trainer of a configuration; several seeds are trained side by side."""
-    options = OptimiserOptions(config.steps, config.learning_rate, config.schedule)
-    optimizer = options.make(config.log_z_learning_rate)
-    seeds = jnp.arange(config.seed, config.seed + config.seeds)
-    target = Normal.of(config.mu, config.covariance, config.latent_size)
+class Latents(Method):
+    """Trajectory balance with latents that are random, or their means."""
 
-    def init_one(seed: Int[Array, ""]) -> StochasticState:
-        policy = make_stochastic_policy(config, environment, key=_key(seed, 0))
-        noise = draw_noise(_key(seed, 1), environment, FIRST_BATCH, config.latent_size)
-        drawn = sample_latent_trajectories(policy, environment, noise)
-        log_z = -jnp.mean(log_ratio(evaluate(policy, environment, target, drawn, drawn.latents)))
-        sampler = StochasticSampler(policy, log_z)
-        parameters = eqx.filter(sampler, eqx.is_array)
-        return StochasticState(sampler, optimizer.init(parameters), jnp.int32(0))
+    goes_alone: ClassVar[bool] = False
+    purposes: ClassVar[tuple[str, ...]] = ("policy", "log_z", "samples")
 
-    def advance(
+    def begin(
+        self,
         environment: AbstractEnvironment[Any],
-        seeds: Int[Array, " seeds"],
-        state: StochasticState,
-        steps: int,
-    ) -> tuple[StochasticState, TrainInfo]:
-        def one(state: StochasticState, seed: Array) -> tuple[StochasticState, TrainInfo]:
-            step = partial(_train_step, config, optimizer, environment, target, _key(seed, 2))
-            result: tuple[StochasticState, TrainInfo] = lax.scan(step, state, None, length=steps)
-            return result
+        seed: Int[Array, ""],
+        policies: tuple[Policy, ...],
+    ) -> tuple[Sampler, Buffer | None]:
+        """A random policy, and the `log Z` that is best for it."""
+        dynamics, key = self.config.dynamics, self.key(seed, "policy")
+        assert isinstance(dynamics, MeanOptions)
 
-        every: tuple[StochasticState, TrainInfo] = jax.vmap(one)(state, seeds)
-        return every
+        def build(width: int) -> StochasticPolicy:
+            return dynamics.build(environment, environment.actions, width, key=key)
 
-    compiled = jax.jit(advance, static_argnums=3, donate_argnums=2)
-    initialise = jax.jit(jax.vmap(init_one))
-    return StochasticTrainer(
-        lambda: initialise(seeds),
-        lambda state, steps: compiled(environment, seeds, state, steps),
-    )
+        policy = fitted(self.config, build)
+        size = len(policy.target.mean)
+        noise = draw_noise(self.key(seed, "log_z"), environment, FIRST_BATCH, size)
+        drawn = sample_latent_trajectories(policy, environment, noise)
+        steps = evaluate(policy, environment, policy.target, drawn, drawn.latents)
+        return Sampler(policy, -jnp.mean(log_ratio(steps))), None
 
-
-def _train_step(
-    config: StochasticConfig,
-    optimizer: optax.GradientTransformation,
-    environment: AbstractEnvironment[Any],
-    target: Normal,
-    key: PRNGKeyArray,
-    state: StochasticState,
-    _: None = None,
-) -> tuple[StochasticState, TrainInfo]:
-    """One gradient step of one seed."""
-    decay = jnp.clip(1 - state.step / (config.epsilon_until * config.steps), 0, 1)
-    exploration = Exploration(config.epsilon and config.epsilon * decay)
-    noise = draw_noise(
-        jax.random.fold_in(key, state.step), environment, config.batch, config.latent_size
-    )
-    drawn = sample_latent_trajectories(state.sampler.policy, environment, noise, exploration)
-    (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
-        state.sampler, environment, target, drawn, config.gradient
-    )
-    updates, optimizer_state = optimizer.update(gradient, state.optimizer, state.sampler)
-    sampler = optax.apply_updates(state.sampler, updates)
-    info = TrainInfo(loss, state.sampler.log_z)
-    return StochasticState(sampler, optimizer_state, state.step + 1), info
-
-
-def _key(seed: Int[Array, ""], purpose: int) -> PRNGKeyArray:
-    """The key of a purpose: 0 the policy, 1 the first `log Z`, 2 the samples."""
-    return jax.random.fold_in(jax.random.key(seed), purpose)
+    def learn(
+        self,
+        environment: AbstractEnvironment[Any],
+        frozen: FrozenSamplers,
+        state: TrainState,
+        key: PRNGKeyArray,
+    ) -> tuple[Gradient, Buffer | None]:
+        """That of the loss on a batch drawn by the exploring policy."""
+        config, policy = self.config, state.sampler.policy
+        assert isinstance(config.dynamics, MeanOptions)
+        noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)
+        exploring = exploration(config, state.step)
+        drawn = sample_latent_trajectories(policy, environment, noise, exploring)
+        (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
+            state.sampler, environment, policy.target, drawn, config.dynamics.gradient
+        )
+        return Gradient(loss, state.sampler.log_z, gradient), None

@@ -28,7 +28,7 @@ class Noise(NamedTuple):
 
 
 class LatentTrajectories(NamedTuple):
-    """A batch of trajectories of a lifted state `(s_t, w_t)`.
+    """A batch of trajectories of pairs `(s_t, w_t)`: `Trajectories`, and what a random latent adds.
 
     Attributes:
         base: the states, padded to the horizon.
@@ -178,6 +178,22 @@ def evaluate(
         log_reward = log_reward + target.log_density(latents[:, -1])
     kept = [jnp.where(base.active, term, 0.0) for term in (log_p_f, log_p_b)]
     return Steps(kept[0], kept[1], jnp.zeros_like(log_p_f), base.active, log_reward)
+
+
+def rollout_latents(
+    policy: StochasticPolicy, environment: AbstractEnvironment[Any], key: PRNGKeyArray, batch: int
+) -> tuple[Trajectories, Steps]:
+    """Trajectories from `xi` and `p_F`, and their terms, with the reward of the state alone.
+
+    The density that the target gives the last latent counts to `p_B(. | x)` here.
+    """
+    target = policy.target
+    noise = draw_noise(key, environment, batch, len(target.mean))
+    drawn = sample_latent_trajectories(policy, environment, noise)
+    steps = evaluate(policy, environment, target, drawn, drawn.latents)
+    log_reward = drawn.base.log_reward
+    log_p_b = steps.log_p_b.at[:, 0].add(steps.log_reward - log_reward)
+    return drawn.base, steps._replace(log_p_b=log_p_b, log_reward=log_reward)
 
 
 def log_choices(

@@ -10,10 +10,12 @@ from fast.dynamics.options import DynamicsOptions
 from fast.policies.options import BackwardOptions
 from fast.runs.options import RunOptions
 from fast.sampling.options import NoReplay, SamplingOptions
+from fast.stochastic.options import MeanOptions
 from fast.tasks.options import require
 from fast.tasks.task import Task
 from fast.training.factors import Factors
 from fast.training.optimiser import OptimiserOptions
+from fast.training.parts import name_of_part
 from reference.errors import InputError
 from reference.problems import restrict
 
@@ -57,6 +59,8 @@ class TrainConfig:
         self._check_dynamics()
         self._check_replay()
         self._check_frozen()
+        if isinstance(self.dynamics, MeanOptions):
+            self.dynamics.check(self)
         if self.sampling.batch % self.run.devices:
             raise InputError(
                 f"batch is {self.sampling.batch}, which {self.run.devices} devices cannot share "
@@ -143,8 +147,6 @@ class TrainConfig:
 
     def name_of(self, part: str) -> str:
         """The name of a part that is chosen by name: dynamics, loss, p_b or replay."""
-        from fast.training.compose import name_of_part
-
         return name_of_part(part, getattr(self, part))
 
     def changed(self, **changes: Any) -> Self:

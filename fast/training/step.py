@@ -16,12 +16,12 @@ from fast.balance.losses import aggregated_ratio, log_ratio, streaming_ratio
 from fast.balance.steps import Steps
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
-from fast.sampling.actions import Exploration
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.config import TrainConfig
+from fast.training.method import Gradient, exploration
 from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
 
 
@@ -48,17 +48,13 @@ def draw_batch(
     Returns:
         the batch, and the buffer with the ends of what was drawn forwards.
     """
-    policy, sampling = state.sampler.policy, config.sampling
-    decay = 1 - state.step / (sampling.epsilon_until * config.optimiser.steps)
-    exploration = Exploration(
-        sampling.epsilon and sampling.epsilon * jnp.clip(decay, 0, 1), sampling.temperature
-    )
+    policy = state.sampler.policy
     replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
     forward, cached = sample_trajectories(
         policy,
         environment,
         draws[1:, replayed:],
-        exploration,
+        exploration(config, state.step),
         skip_ended=config.run.seeds == 1,
         cache=state.buffer is None and config.loss.reads_cache,
     )
@@ -69,20 +65,6 @@ def draw_batch(
     backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
     both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
     return Batch(both, None), buffer
-
-
-class Gradient(NamedTuple):
-    """What a batch gives.
-
-    Attributes:
-        loss: its value.
-        log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
-        by: the gradient by what is learned.
-    """
-
-    loss: Float[Array, ""]
-    log_z: Float[Array, ""]
-    by: Sampler
 
 
 def loss_and_gradient(

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,20 +13,14 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fast.balance.losses import log_ratio
-from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.policies.build import make_policy
-from fast.policies.policy import Policy, Sampler, uniform_policy
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.replay import empty_buffer
-from fast.sampling.trajectories import uniforms
+from fast.policies.policy import Policy
+from fast.stochastic.options import MeanOptions
+from fast.stochastic.training import Latents
 from fast.training.config import TrainConfig
+from fast.training.method import Method
+from fast.training.networks import Networks
 from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
-from fast.training.step import draw_batch, loss_and_gradient, loss_and_gradient_on_devices
-
-# Trajectories that the first `log Z` is estimated from.
-FIRST_BATCH = 256
 
 
 class TrainInfo(NamedTuple):
@@ -79,22 +73,13 @@ def make_trainer(
 @functools.lru_cache(maxsize=64)
 def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What starts and what advances runs that differ in their seeds."""
+    method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
 
     def init_one(
         environment: AbstractEnvironment[Any], seed: Int[Array, ""], policies: tuple[Policy, ...]
     ) -> TrainState:
-        if config.factors.warm:
-            (policy,) = policies
-        else:
-            policy = make_policy(config, environment, key=_key(seed, "policy"))
-        log_z = jnp.zeros(())
-        if config.loss.learns_log_z:
-            log_z = _first_log_z(uniform_policy(policy), environment, _key(seed, "log_z"))
-        sampler = Sampler(policy, log_z)
-        buffer = None
-        if config.replay.capacity:
-            buffer = empty_buffer(environment, config.replay.capacity)
+        sampler, buffer = method.begin(environment, seed, policies)
         parameters = eqx.filter(sampler, eqx.is_array)
         return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
 
@@ -107,7 +92,8 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
         policies: tuple[Policy, ...],
     ) -> tuple[TrainState, TrainInfo]:
         own = FrozenSamplers(policies, frozen.environments, frozen.rewarded)
-        step = partial(train_step, config, optimizer, environment, own, _key(seed, "samples"))
+        key = method.key(seed, "samples")
+        step = partial(train_step, method, optimizer, environment, own, key)
         result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
         return result
 
@@ -120,7 +106,7 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
     ) -> tuple[TrainState, TrainInfo]:
         one = partial(advance_one, environment, frozen, steps)
         arguments = (state, seeds, frozen.policies)
-        if config.run.seeds > 1:
+        if config.run.seeds > 1 or not method.goes_alone:
             both: tuple[TrainState, TrainInfo] = jax.vmap(one)(*arguments)
             return both
         # Without the axis, matrix products need no batching.
@@ -137,7 +123,7 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], Callable[..., An
 
 
 def train_step(
-    config: TrainConfig,
+    method: Method,
     optimizer: optax.GradientTransformation,
     environment: AbstractEnvironment[Any],
     frozen: FrozenSamplers,
@@ -146,40 +132,9 @@ def train_step(
     _: None = None,
 ) -> tuple[TrainState, TrainInfo]:
     """One gradient step of one seed."""
-    own = jax.random.fold_in(key, state.step)
-    draws = jax.random.uniform(own, (environment.horizon + 1, config.sampling.batch))
-    loss_key = jax.random.fold_in(own, 1)
-    if config.run.devices == 1:
-        batch, buffer = draw_batch(config, environment, state, draws)
-        found = loss_and_gradient(
-            config.loss,
-            environment,
-            state.sampler,
-            batch,
-            loss_key,
-            frozen=frozen,
-            skip_ended=config.run.seeds == 1,
-        )
-    else:
-        buffer = None
-        found = loss_and_gradient_on_devices(config, environment, state, draws, loss_key, frozen)
+    found, buffer = method.learn(environment, frozen, state, jax.random.fold_in(key, state.step))
     updates, optimizer_state = optimizer.update(found.by, state.optimizer, state.sampler)
     sampler = optax.apply_updates(state.sampler, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(
         found.loss, found.log_z
     )
-
-
-def _first_log_z(
-    policy: Policy, environment: AbstractEnvironment[Any], key: PRNGKeyArray
-) -> Float[Array, ""]:
-    """The best constant for a policy: `log Z` may be far from 0."""
-    draws = uniforms(key, environment, FIRST_BATCH)
-    # Without branches, as there is nothing to evaluate.
-    drawn, _ = sample_trajectories(policy, environment, draws, skip_ended=False)
-    return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))
-
-
-def _key(seed: Int[Array, ""], purpose: Literal["policy", "samples", "log_z"]) -> PRNGKeyArray:
-    """The key of a purpose."""
-    return jax.random.fold_in(jax.random.key(seed), ("policy", "samples", "log_z").index(purpose))

@@ -49,8 +49,8 @@ class Experiment:
             plan: what is asked for.
             usual: what is asked for by saying nothing.
         """
-        from pdai.distributed.engine import LocalProcesses, dask_executor
         from pdai.distributed.experiment import begin, proceed
+        from pdai.executors import LocalProcesses, dask_executor
         from pdai.tables import comparison_table, parts_table
 
         if self.workers < 1:

@@ -45,8 +45,9 @@ class SampleRun:
         """Samples, and prints tab-separated lines to stdout."""
         from fast.runs.job import draw_samples
 
-        for sample in draw_samples(self.run_folder, self.count, self.seed):
-            print(f"{_escaped(str(sample.state))}\t{sample.log_reward:.6f}")
+        drawn = draw_samples(self.run_folder, self.count, self.seed)
+        for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
+            print(f"{_escaped(str(state))}\t{log_reward:.6f}")
 
 
 def _escaped(text: str) -> str:

@@ -44,7 +44,11 @@ class Reproduce:
         failures: list[str] = []
         for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
             print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
-            made = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
+            try:
+                made = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
+            except KeyboardInterrupt:
+                print("stopped; the same command goes on from here", file=sys.stderr)
+                raise
             print(write(experiment, made.runs, out), end="\n\n", flush=True)
             failures += [f"{experiment.label}, {failure}" for failure in made.failures]
         print(f"results, tables and figures: {out}")

@@ -11,7 +11,8 @@ import numpy as np
 from fast.balance.losses import log_path_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats, Ints, to_float64
+from fast.measure.enumeration import Enumeration, Floats, Ints
+from fast.measure.exact_policy import to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
 from fast.training.config import TrainConfig
@@ -26,10 +27,10 @@ BLOCK = 4_096
 
 
 class BaseTrajectories(NamedTuple):
-    """Every complete trajectory of the base DAG, padded at its end.
+    """Every complete trajectory of the base DAG by nodes, as no two samplers see the same features.
 
     Attributes:
-        nodes: those passed; the last one repeated.
+        nodes: those passed; after the end, the last one again.
         actions: taken there; 0 where padded.
         length: how many actions.
     """

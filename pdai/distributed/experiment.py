@@ -14,8 +14,8 @@ from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.records import read_json, write_json
 from pdai.distributed.comparison import Comparison, compare
-from pdai.distributed.engine import RunsFailedError, run_all
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
+from pdai.distributed.runs import RunsFailedError, run_all
 from pdai.plotting import plot_runs
 
 

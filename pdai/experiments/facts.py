@@ -6,8 +6,6 @@ from typing import Any
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
 from fast.runs.records import load_law, read_json, read_metrics
-from fast.stochastic.config import StochasticConfig
-from fast.stochastic.job import complete_stochastic
 from pdai.distributed.comparison import allowed
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
@@ -27,8 +25,6 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
     """
     if isinstance(training, Plan):
         return _of_plan(training)
-    if isinstance(training, StochasticConfig):
-        return _of_stochastic(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
     return _of_run(training.folder())
 
@@ -65,29 +61,6 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
         **_of_run(pieces[plan.combined].folder()),
         "seconds": sum(seconds),
         "bound": None if bound is None else bound[0],
-    }
-
-
-def _of_stochastic(config: StochasticConfig) -> dict[str, Any]:
-    folder, report = complete_stochastic(config, DISPLAY)
-
-    def figures(tv: float, **others: float) -> dict[str, Any]:
-        estimates = {"tv": tv, **others}
-        return {"fcs": None} | {
-            name: {"mean": mean, "standard_error": 0.0} for name, mean in estimates.items()
-        }
-
-    return {
-        "parameters": report.parameters,
-        "seconds": read_json(folder / "report.json")["seconds"],
-        "learned": figures(report.tv[0], log_z=report.log_z[0]),
-        "uniform": figures(report.uniform),
-        "exact": figures(report.floor[0]),
-        "tv_kind": "sampled",
-        "log_z": report.true_log_z,
-        "curve": _curve(folder),
-        "probes": [],
-        "law": None,
     }
 
 

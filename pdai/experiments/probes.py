@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from fast.measure.enumeration import exact_policy
-from fast.measure.estimates import forward_paths
+from fast.measure.exact_policy import exact_policy
+from fast.measure.paths import forward_paths
 from fast.measure.report import MEAN_BEST
 from fast.policies.policy import Policy, uniform_policy
 from fast.runs.meter import Probe

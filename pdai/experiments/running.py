@@ -4,15 +4,14 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fast.runs.interrupts import end_with_parent
+from pdai.distributed.plan import Plan
+from pdai.engine import Task, bring_to_end
+from pdai.executors import LocalProcesses
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.results import Run, load, save, wanted
 from pdai.experiments.trainings import Training, description, placed, short_name
@@ -34,6 +33,23 @@ class Job(NamedTuple):
     training: Training
     folder: Path
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"{self.cell.row}, {self.cell.model}, seed {self.seed}"
+
+    @property
+    def steps(self) -> dict[Path, int]:
+        """The gradient steps in each of its run folders."""
+        training = placed(self.training, self.seed, self.folder)
+        pieces = training.pieces().values() if isinstance(training, Plan) else [training]
+        return {config.folder(): config.optimiser.steps for config in pieces}
+
+    def made(self, facts: dict[str, Any]) -> Run:
+        """The run, of what `run_one` returned."""
+        stored = description(self.training, self.seed)
+        return Run(self.cell.row, self.cell.model, self.seed, stored, **facts)
+
 
 class Made(NamedTuple):
     """What there is of an experiment: its runs, and why others could not be brought to an end."""
@@ -45,17 +61,17 @@ class Made(NamedTuple):
 def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]) -> Made:
     """Makes every run of an experiment that its file of results lacks.
 
-    A training that diverges keeps no other from being made.
+    A training that diverges, or whose process dies again and again, keeps no other from being made.
 
     Args:
         experiment: what to make.
         out: the folder of results; run folders are in `runs/` below it.
         jobs: how many processes train at once, each on a processor of its own where the system
             allows.
-        say: is told of each run that is done.
+        say: is told of each run that is done, and how far others are.
 
     Raises:
-        InputError: if a process died, or the folder cannot be made.
+        InputError: if the folder cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -69,40 +85,36 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
     # Seeds that are not asked for now are kept.
     every = dataclasses.replace(experiment, seeds=tuple({run.seed for run in stored}))
     others = [run for run in wanted(every, stored) if run.seed not in experiment.seeds]
-    there = {(run.row, run.model, run.seed) for run in runs}
-    missing = [
-        Job(cell, seed, cell.config, _folder(out, cell, seed))
-        for seed in experiment.seeds
-        for cell in experiment.runnable
-        if cell.config is not None and (cell.row, cell.model, seed) not in there
-    ]
+    missing = {job.name: job for job in _missing(experiment, runs, out)}
+    tasks = {name: Task(run_one, job, job.steps) for name, job in missing.items()}
     failures: list[str] = []
-    if not missing:
+    if not tasks:
         return Made(runs, failures)
-    with _pool(min(jobs, len(missing))) as pool:
-        futures = {pool.submit(run_one, job): job for job in missing}
-        for future in as_completed(futures):
-            cell, seed, training, _ = futures[future]
-            name = f"{cell.row}, {cell.model}, seed {seed}"
-            try:
-                facts = future.result()
-            except BrokenProcessPool:
-                raise InputError(
-                    f"a process that trained {name} died, perhaps as memory ran out: the same "
-                    "command goes on where it stopped; use --jobs 1 if it happens again"
-                ) from None
-            except InputError as error:
-                failures.append(f"{name}: {error}")
+    with LocalProcesses(min(jobs, len(tasks)), pinned=True) as workers:
+        for ended in bring_to_end(tasks, workers, say):
+            if ended.error is not None:
+                if not isinstance(ended.error, InputError):
+                    raise ended.error
+                failures.append(f"{ended.name}: {ended.error}")
                 say(f"not made: {failures[-1]}")
                 continue
-            run = Run(cell.row, cell.model, seed, description(training, seed), **facts)
+            run = missing[ended.name].made(ended.result)
             runs.append(run)
             save(path, experiment, [*runs, *others])
             value = run.value(experiment.metric)
             shown = "" if value is None else f": {experiment.metric} {value:.4f}"
             of = len(experiment.runnable) * len(experiment.seeds)
-            say(f"{len(runs)} of {of}: {name}{shown}")
+            say(f"{len(runs)} of {of}: {ended.name}{shown}")
     return Made(runs, failures)
+
+
+def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> Iterator[Job]:
+    """What is to be trained, seed by seed."""
+    there = {(run.row, run.model, run.seed) for run in runs}
+    for seed in experiment.seeds:
+        for cell in experiment.runnable:
+            if cell.config is not None and (cell.row, cell.model, seed) not in there:
+                yield Job(cell, seed, cell.config, _folder(out, cell, seed))
 
 
 def _folder(out: Path, cell: Cell, seed: int) -> Path:
@@ -112,28 +124,6 @@ def _folder(out: Path, cell: Cell, seed: int) -> Path:
     facts = json.dumps([description(config, seed), cell.probe], sort_keys=True)
     digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
     return out / "runs" / f"{short_name(config)}-{seed}-{digest}"
-
-
-@contextlib.contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that start afresh, as JAX does not survive a fork."""
-    context = multiprocessing.get_context("spawn")
-    processors: Any = context.Queue()
-    for i in range(workers):
-        processors.put(i)
-    pool = ProcessPoolExecutor(workers, context, _settle, (processors,))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _settle(processors: Any) -> None:
-    """Gives this process one processor: one per run is faster than all for each in turn."""
-    end_with_parent()
-    if hasattr(os, "sched_setaffinity"):
-        ours = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {ours[processors.get() % len(ours)]})
 
 
 def run_one(job: Job) -> dict[str, Any]:

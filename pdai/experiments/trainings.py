@@ -1,4 +1,4 @@
-"""What a cell trains: one sampler, several that are combined, or one with a random latent.
+"""What a cell trains: one sampler, or several that are combined.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -8,13 +8,12 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.stochastic.config import StochasticConfig
-from fast.stochastic.config import to_json as stochastic_to_json
-from fast.training.compose import CHOICES, FIXED, option_names, part_class, to_json
+from fast.training.compose import to_json
 from fast.training.config import TrainConfig
+from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from pdai.distributed.plan import Plan
 
-Training: TypeAlias = TrainConfig | Plan | StochasticConfig
+Training: TypeAlias = TrainConfig | Plan
 
 # The runs of a plan have seeds of their own, from the plan's on: fewer than this.
 SPACING = 10
@@ -28,8 +27,6 @@ def placed(training: Training, seed: int, out: Path | None = None) -> Training:
 
 def shortened(training: Training, steps: int) -> Training:
     """The same with fewer steps, and with less measured."""
-    if isinstance(training, StochasticConfig):
-        return _changed(training, steps=min(steps, training.steps), evaluations=2)
     config = training.config if isinstance(training, Plan) else training
     fewer = min(steps, config.optimiser.steps)
     return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
@@ -38,8 +35,6 @@ def shortened(training: Training, steps: int) -> Training:
 def _changed(training: Training, **options: Any) -> Training:
     if isinstance(training, Plan):
         return dataclasses.replace(training, config=training.config.changed(**options))
-    if isinstance(training, StochasticConfig):
-        return dataclasses.replace(training, **options)
     return training.changed(**options)
 
 
@@ -49,8 +44,6 @@ def description(training: Training, seed: int) -> dict[str, Any]:
     if isinstance(training, Plan):
         data = training.to_json()
         data |= data.pop("config")
-    elif isinstance(training, StochasticConfig):
-        data = stochastic_to_json(training)
     else:
         data = to_json(training)
     # As it is read back: tuples are lists there.
@@ -63,8 +56,6 @@ def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
 
     Results of before parts owned their options have those of all, and the task under "problem".
     """
-    if "stochastic_format" in stored:
-        return stored
     found = {name: value for name, value in stored.items() if name not in ("format", "problem")}
     found["task"] = stored.get("task", stored.get("problem"))
     kinds = [part_class(part, found[part]) for part in CHOICES]
@@ -77,11 +68,9 @@ def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
 
 def defaults(training: Training) -> dict[str, Any]:
     """The default of each option, as stored."""
-    owners: list[Any] = [training]
-    if not isinstance(training, StochasticConfig):
-        config = training.config if isinstance(training, Plan) else training
-        parts = ("task", *CHOICES, *FIXED)
-        owners = [getattr(config, part) for part in parts] + owners * isinstance(training, Plan)
+    config = training.config if isinstance(training, Plan) else training
+    owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
+    owners += [training] * isinstance(training, Plan)
     values = {
         field.name: field.default
         for owner in owners
@@ -96,8 +85,6 @@ def short_name(training: Training) -> str:
     """A short name, for folders."""
     if isinstance(training, Plan):
         return f"{training.config.task.name}-{training.kind}"
-    if isinstance(training, StochasticConfig):
-        return f"{training.problem_name}-{training.latent}"
     return f"{training.task.name}-{training.name_of('dynamics')}"
 
 

@@ -39,8 +39,8 @@ RUNS = {
     "two seeds": f"train grid {COMMON} --side 5 --seeds 2 --seed 3 --replay uniform --loss tb",
     "float64": f"train lines {COMMON} --precision float64 --schedule constant",
     "custom": f"train custom {COMMON} --problem reference.problems:BitSequences.minimal",
-    "stochastic": "stochastic lines --steps 60 --evaluations 1 --batch 32 --seeds 2",
-    "reparameterised": "stochastic lines --steps 60 --evaluations 1 --batch 32 --epsilon 0 "
+    "stochastic": f"train lines {COMMON} --parameters 8679 --dynamics gaussian --seeds 2",
+    "reparameterised": f"train lines {COMMON} --parameters 8679 --dynamics gaussian --epsilon 0 "
     "--gradient reparameterised",
     "aggregate": f"distribute sets {COMMON} --items 5 --size 2 --clients 2 "
     "--client-dynamics gru markov",

@@ -271,9 +271,9 @@ FAULTS = (
     Fault(
         "exploration-never-ends",
         "epsilon stays where it began.",
-        "fast/training/step.py",
-        "decay = 1 - state.step / (sampling.epsilon_until * config.optimiser.steps)",
-        "decay = 1 - 0 * state.step / (sampling.epsilon_until * config.optimiser.steps)",
+        "fast/training/method.py",
+        "jnp.clip(1 - step / (",
+        "jnp.clip(1 - 0 * step / (",
         f"{EXPLORATION}::test_exploration_falls_linearly_and_ends_where_the_configuration_says",
     ),
     Fault(
@@ -469,7 +469,7 @@ FAULTS = (
     Fault(
         "p-b-looked-up-at-the-parent",
         "log p_B of an edge is looked up at its parent instead of its child.",
-        "fast/measure/laws.py",
+        "fast/measure/histories.py",
         "heads = [v for _, v in enumeration.dag.edges]",
         "heads = [u for u, _ in enumeration.dag.edges]",
         f"{BACKWARD}::test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents",
@@ -477,7 +477,7 @@ FAULTS = (
     Fault(
         "lifted-p-b-of-the-wrong-step",
         "In summing trajectories, a p_B of the latent is read for the wrong backward action.",
-        "fast/measure/laws.py",
+        "fast/measure/histories.py",
         "undo = enumeration.undo[taken[part]]",
         "undo = 0 * enumeration.undo[taken[part]]",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",
@@ -485,7 +485,7 @@ FAULTS = (
     Fault(
         "mean-of-logarithms",
         "log p_T is estimated by the mean of log ratios instead of the log of their mean.",
-        "fast/measure/estimates.py",
+        "fast/measure/paths.py",
         "log_p = largest + np.log(np.exp(rows - largest).mean(0))",
         "log_p = rows.mean(0)",
         f"{METRICS}::test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio",
@@ -493,7 +493,7 @@ FAULTS = (
     Fault(
         "log-z-subtracted",
         "log Z has the wrong sign in the distance between laws of trajectories.",
-        "fast/measure/estimates.py",
+        "fast/measure/paths.py",
         "paths.log_path_ratio - paths.log_reward + log_z",
         "paths.log_path_ratio - paths.log_reward - log_z",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
@@ -501,7 +501,7 @@ FAULTS = (
     Fault(
         "tanh-of-the-whole-ratio",
         "The distance between laws of trajectories has tanh |f| for tanh |f| / 2.",
-        "fast/measure/estimates.py",
+        "fast/measure/paths.py",
         "+ log_z) / 2)\n",
         "+ log_z))\n",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
@@ -517,17 +517,17 @@ FAULTS = (
     Fault(
         "reported-divergence-the-other-way-round",
         "A run reports KL(p_T || pi) as KL(pi || p_T).",
-        "fast/measure/report.py",
-        "kl_divergence(target.tolist(), p.tolist())",
-        "kl_divergence(p.tolist(), target.tolist())",
+        "fast/measure/terminals.py",
+        "kl_divergence(target, p.tolist())",
+        "kl_divergence(p.tolist(), target)",
         f"{METRICS}::test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic",
     ),
     Fault(
         "first-log-z-of-the-wrong-sign",
         "Training starts from the mean of f as log Z instead of minus it.",
-        "fast/training/trainer.py",
-        "return -jnp.mean(log_ratio(evaluate(policy, environment, drawn)))",
-        "return jnp.mean(log_ratio(evaluate(policy, environment, drawn)))",
+        "fast/training/networks.py",
+        "log_z = -jnp.mean(log_ratio(",
+        "log_z = jnp.mean(log_ratio(",
         f"{LOG_Z}::test_training_starts_from_the_best_constant_of_the_uniform_policy",
     ),
     Fault(

@@ -27,7 +27,9 @@ COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
 # Modules without numbers to compare. A new module is not here, so that its parts are asked for.
 ELSEWHERE = {
     "fast.measure.enumeration": "is the comparison itself: test_environments, test_laws",
+    "fast.measure.exact_policy": "likewise",
     "fast.measure.check_environment": "likewise",
+    "fast.measure.environment_rules": "likewise",
     "fast.measure.along": "part of checking dynamics",
     "fast.measure.check_dynamics": "likewise: tests/test_check_dynamics.py",
     "fast.measure.check_loss": "is a comparison itself: tests/test_check_loss.py",
@@ -55,7 +57,6 @@ ELSEWHERE = {
     "fast.runs.records": "reads and writes files: tests/test_runs.py",
     "fast.runs.setup": "builds a run: tests/test_runs.py",
     "fast.runs.folder": "reads and writes files: tests/test_runs.py",
-    "fast.stochastic.job": "starts and resumes runs: tests/test_stochastic_runs.py",
     "fast.training.trainer": "hands gradients to optax: tests/test_training.py",
 }
 

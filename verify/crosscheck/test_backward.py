@@ -11,7 +11,8 @@ from scipy.stats import chi2
 
 from fast.balance.steps import evaluate
 from fast.measure.enumeration import decode_all
-from fast.measure.laws import base_log_p_b, exact_law
+from fast.measure.histories import base_log_p_b
+from fast.measure.laws import exact_law
 from fast.sampling.backward import sample_backward
 from fast.sampling.options import REPLAYS
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
@@ -23,7 +24,9 @@ from verify.lib.scopes import crossed
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
-@pytest.mark.crosscheck("fast.sampling.backward.sample_backward", "fast.measure.laws.base_log_p_b")
+@pytest.mark.crosscheck(
+    "fast.sampling.backward.sample_backward", "fast.measure.histories.base_log_p_b"
+)
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)

@@ -18,6 +18,7 @@ from fast.sampling.actions import (
     draw_action,
 )
 from fast.training.compose import configure
+from fast.training.method import exploration
 from fast.training.state import TrainState
 from fast.training.step import draw_batch
 from verify.crosscheck.instances import make_instance, random_policy
@@ -91,6 +92,7 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
         assert all(bool(mask[row, action]) for row, action in enumerate(actions.tolist()))
 
 
+@pytest.mark.crosscheck("fast.training.method.exploration")
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
     instance = make_instance("lines")
     environment, enumeration = instance.environment, instance.enumeration
@@ -109,6 +111,7 @@ def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> N
     seen = {}
     for step in (0, 25, 50, 99):
         epsilon = max(0.8 * (1 - step / 50), 0.0)
+        assert exploration(config, jnp.int32(step)).epsilon == np.float32(epsilon)
         seen[step] = frequencies(first_actions(jnp.int32(step)), environment.actions)
         expected = (1 - epsilon) * p + epsilon / environment.actions
         assert np.abs(seen[step] - expected).max() <= TOLERANCE

@@ -19,14 +19,13 @@ from fast.balance.steps import rows_of
 from fast.dynamics.graph_networks import EdgeScorer
 from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
 from fast.policies.backward import LearnedBackward, LiftedBackward, UniformBackward
-from fast.policies.policy import Policy
+from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, empty_buffer
 from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
-from fast.stochastic.training import StochasticSampler
 from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_latent_trajectories
 from reference.problems import EdgeAddition, Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
@@ -48,10 +47,13 @@ ELSEWHERE = {
     "fast.measure.trajectory_probability": "called from Python, on trajectories: test_laws",
     "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",
     "pdai.experiments.probes": "likewise: test_probes",
-    "fast.stochastic.evaluation": "likewise: test_stochastic",
+    "fast.measure.histories": "likewise",
+    "fast.measure.samples": "likewise",
+    "fast.measure.terminals": "likewise",
+    "fast.measure.paths": "likewise",
     "fast.stochastic.moments": "NumPy",
-    "fast.stochastic.policy.make_stochastic_policy": "makes what is compared here",
-    "fast.stochastic.training.make_stochastic_trainer": "likewise: test_stochastic",
+    "fast.stochastic.policy.count_features": "computes nothing",
+    "fast.training.method": "made of parts that are compared here: test_exploration",
     "fast.training.state": "made of parts that are compared here: test_gradients",
     "fast.training.step": "likewise",
     "fast.dynamics.rotations": "NumPy",
@@ -138,7 +140,7 @@ def latents(rng: np.random.Generator) -> Latents:
     """A random policy, far from balance, and what it draws."""
     features = jax.eval_shape(lambda: features_of(GRID, GRID.initial())).size
     shapes = eqx.filter_eval_shape(
-        lambda key: StochasticPolicy(features, GRID.actions, SIZE, sigma=0.5, width=4, key=key),
+        lambda key: StochasticPolicy(features, GRID.actions, SIZE, sigma=0.5, hidden=(4,), key=key),
         jax.random.key(0),
     )
     policy = filled(shapes, lambda shape: rng.normal(size=shape))
@@ -244,7 +246,7 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "fast.stochastic.trajectories.policy": lambda w: w.latent.policy,
     "fast.stochastic.trajectories.trajectories": lambda w: w.latent.trajectories,
     "fast.stochastic.training.trajectories": lambda w: w.latent.trajectories,
-    "sampler": lambda w: StochasticSampler(w.latent.policy, w.uniform()),
+    "sampler": lambda w: Sampler(w.latent.policy, w.uniform()),
     "seen": lambda w: w.uniform(BATCH, w.features + 1),
     "size": lambda w: SIZE,
     "start": lambda w: 1,

@@ -9,8 +9,9 @@ import pytest
 from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
-from fast.measure.enumeration import exact_policy
-from fast.measure.laws import complete_histories, exact_law
+from fast.measure.exact_policy import exact_policy
+from fast.measure.histories import complete_histories
+from fast.measure.laws import exact_law
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.options import BACKWARD
 from fast.sampling.trajectories import Trajectories
@@ -46,7 +47,7 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
         )
 
 
-@pytest.mark.crosscheck("fast.measure.laws.complete_histories")
+@pytest.mark.crosscheck("fast.measure.histories.complete_histories")
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     instance = make_instance("synthetic, prepend-append")

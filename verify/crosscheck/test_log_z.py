@@ -15,8 +15,9 @@ from fast.policies.policy import Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
+from fast.training.method import FIRST_BATCH
 from fast.training.step import Batch, loss_and_gradient
-from fast.training.trainer import FIRST_BATCH, make_trainer
+from fast.training.trainer import make_trainer
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
 from verify.crosscheck.instances import make_instance, random_policy
 

@@ -12,28 +12,23 @@ import pytest
 from scipy.stats import binom, chi2
 
 from fast.dynamics.markov import Uniform
-from fast.measure import estimates, laws
+from fast.measure import estimates, laws, terminals
+from fast.measure import paths as of_paths
 from fast.measure import report as evaluation
-from fast.measure.enumeration import Ints, decode_all, exact_policy
-from fast.measure.estimates import (
+from fast.measure.enumeration import Ints, decode_all
+from fast.measure.estimates import curve_value, estimated_report, exact_terminals, random_terminals
+from fast.measure.exact_policy import exact_policy
+from fast.measure.laws import exact_law, sampled_law
+from fast.measure.paths import (
     backward_paths,
-    curve_value,
     estimated_fcs,
-    estimated_report,
-    exact_terminals,
     forward_paths,
-    random_terminals,
+    scaled,
     total_variation_of_paths,
 )
-from fast.measure.laws import drawn_terminals, exact_law, sample_terminals, sampled_law
-from fast.measure.report import (
-    enumerated_report,
-    has_exact_law,
-    law_of,
-    mean_best,
-    mean_of,
-    target_law,
-)
+from fast.measure.report import mean_best, mean_of
+from fast.measure.samples import drawn_terminals, sample_terminals
+from fast.measure.terminals import enumerated_report, has_exact_law, law_of, target_law
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
@@ -144,9 +139,9 @@ def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.estimates.forward_paths",
-    "fast.measure.estimates.backward_paths",
-    "fast.measure.estimates.total_variation_of_paths",
+    "fast.measure.paths.forward_paths",
+    "fast.measure.paths.backward_paths",
+    "fast.measure.paths.total_variation_of_paths",
     "fast.measure.estimates.curve_value",
 )
 def test_the_distance_of_trajectories_is_estimated_without_bias(
@@ -178,11 +173,11 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     assert curve_value(policy, environment, None, final, SEED) is None
 
 
-@pytest.mark.crosscheck("fast.measure.estimates.estimated_fcs")
+@pytest.mark.crosscheck("fast.measure.paths.estimated_fcs")
 def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "FCS_SIZE", 8)
+    monkeypatch.setattr(of_paths, "FCS_SIZE", 8)
     environment, pi = exact.instance.environment, np.array(exact.pi, float)
     final = random_terminals(environment, 32 * 8, SEED)
     drawn = numbers_of(exact.instance, final)
@@ -210,6 +205,7 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     count = 4_000
     for name, value in (("SAMPLES", count), ("BACKWARD", 64), ("FCS_BATCHES", 16), ("FCS_SIZE", 8)):
         monkeypatch.setattr(estimates, name, value)
+    monkeypatch.setattr(of_paths, "FCS_SIZE", 8)
     environment = exact.instance.environment
     form = closed_form(exact.instance.problem)
     # There are no more than SAMPLES.
@@ -259,24 +255,24 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.report.enumerated_report",
-    "fast.measure.report.target_law",
-    "fast.measure.report.uniform_law",
-    "fast.measure.laws.sample_terminals",
+    "fast.measure.terminals.enumerated_report",
+    "fast.measure.terminals.target_law",
+    "fast.measure.terminals.uniform_law",
+    "fast.measure.samples.sample_terminals",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("TOP_SAMPLES", 60), ("FCS_BATCHES", 400), ("FCS_SIZE", 3)):
-        monkeypatch.setattr(evaluation, name, value)
-    monkeypatch.setattr(evaluation, "TOP_SHARE", 0.2)
+        monkeypatch.setattr(terminals, name, value)
+    monkeypatch.setattr(terminals, "TOP_SHARE", 0.2)
     monkeypatch.setattr(evaluation, "MEAN_BEST", 3)
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     assert target_law(enumeration) == pytest.approx(np.array(exact.pi, float), rel=1e-15)
     law = exact_law(exact.policy, enumeration, float64=True)
     report = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
     walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
-    assert evaluation.uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
+    assert terminals.uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
     samplers = (
         (report.learned[0], exact.p_t, exact.policy, SEED + 1),
         (report.uniform, walk, uniform_policy(exact.policy), SEED),
@@ -317,7 +313,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
-@pytest.mark.crosscheck("fast.measure.laws.drawn_terminals")
+@pytest.mark.crosscheck("fast.measure.samples.drawn_terminals")
 def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     dag, count = enumeration.dag, 6_000
@@ -363,8 +359,8 @@ def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> Non
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.report.law_of",
-    "fast.measure.report.has_exact_law",
+    "fast.measure.terminals.law_of",
+    "fast.measure.terminals.has_exact_law",
     "fast.policies.policy.uniform_policy",
     "fast.dynamics.markov.Uniform",
 )
@@ -385,9 +381,9 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     uniform = law(uniform_policy(exact.policy), True).probabilities
     assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
     assert has_exact_law(exact.policy, enumeration)
-    for module in (evaluation, laws):
+    for module in (terminals, laws):
         monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count - 1)
-    monkeypatch.setattr(evaluation, "CURVE_SAMPLES", 4_096)
+    monkeypatch.setattr(terminals, "CURVE_SAMPLES", 4_096)
     assert has_exact_law(random_policy(environment, dynamics="markov"), enumeration)
     assert not has_exact_law(exact.policy, enumeration)
     assert law(exact.policy, False).samples == 4_096
@@ -399,11 +395,13 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
 @pytest.mark.crosscheck(
     "fast.measure.report.mean_of",
     "fast.measure.report.mean_best",
+    "fast.measure.paths.scaled",
     "fast.policies.policy.count_parameters",
 )
 def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:
     values = np.random.default_rng(0).normal(size=50)
     found = mean_of(values)
+    assert scaled(values) == pytest.approx(np.exp(values) / math.exp(max(values)), rel=1e-12)
     assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-12)
     error = statistics.stdev(values) / math.sqrt(50)
     assert found.standard_error == pytest.approx(error, rel=1e-12)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fast.environments import make_environment
-from fast.measure.enumeration import exact_policy
+from fast.measure.exact_policy import exact_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
 from pdai.experiments.probes import aliasing, best, memory

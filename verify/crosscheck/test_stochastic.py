@@ -17,30 +17,26 @@ from scipy.special import log_softmax, logsumexp
 from fast.balance.losses import tb_residuals
 from fast.environments import AbstractEnvironment, make_environment
 from fast.measure.enumeration import Enumeration, Floats, enumerate_environment
+from fast.measure.laws import sampled_law
+from fast.measure.samples import rollout
+from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
-from fast.stochastic.config import GradientKind, StochasticLines
 from fast.stochastic.densities import Mixture, Normal, log_normal
-from fast.stochastic.evaluation import floor_of, sampled_distance, sampled_marginal
 from fast.stochastic.moments import covariance_factor, mean_vector
-from fast.stochastic.policy import (
-    LOG_RANGE,
-    StochasticPolicy,
-    features_of,
-    make_stochastic_policy,
-)
-from fast.stochastic.training import (
-    StochasticSampler,
-    make_stochastic_trainer,
-    stochastic_loss,
-)
+from fast.stochastic.options import GradientKind
+from fast.stochastic.policy import LOG_RANGE, StochasticPolicy, count_features, features_of
+from fast.stochastic.training import stochastic_loss
 from fast.stochastic.trajectories import (
     LatentTrajectories,
     draw_noise,
     evaluate,
     log_choices,
+    rollout_latents,
     sample_latent_trajectories,
     trace,
 )
+from fast.training.compose import configure
+from fast.training.trainer import make_trainer
 from reference.problems import Lines
 from reference.stochastic.gaussian import (
     Component,
@@ -84,7 +80,7 @@ def random_policy(
             instance.seen.shape[1],
             instance.environment.actions,
             size,
-            **{"sigma": 0.7, "width": 8, "components": 2, "key": key, **options},
+            **{"sigma": 0.7, "hidden": (8,), "components": 2, "key": key, **options},
         ),
         jax.random.key(0),
     )
@@ -232,7 +228,7 @@ def test_densities_are_those_of_scipy() -> None:
 
 @pytest.mark.crosscheck("fast.stochastic.policy.StochasticPolicy")
 @pytest.mark.crosscheck(
-    "fast.stochastic.policy.features_of", "fast.stochastic.policy.make_stochastic_policy"
+    "fast.stochastic.policy.features_of", "fast.stochastic.policy.count_features"
 )
 def test_a_policy_is_the_one_written_by_hand() -> None:
     instance = lines(3, 2)
@@ -268,10 +264,15 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     ended = [label[0] == "q" for label in labels]
     assert np.array_equal(instance.seen[:, -1], ended)
     assert np.array_equal(instance.seen[:, :-1], instance.enumeration.observations)
-    config = StochasticLines(length=3, latent_size=3, width=8, components=2, sigma=0.7)
-    made = make_stochastic_policy(config, instance.environment, key=jax.random.key(0))
-    assert str(jax.tree.structure(made)) == str(jax.tree.structure(policy))
-    assert [x.shape for x in jax.tree.leaves(made)] == [x.shape for x in jax.tree.leaves(policy)]
+    assert count_features(instance.environment) == instance.seen.shape[1]
+    # Of 419 numbers are networks with a hidden layer of 8.
+    config = configure("lines", length=3, dynamics="gaussian", latent_size=3, components=2,
+                       sigma=0.7, parameters=405)  # fmt: skip
+    made = make_trainer(config, instance.environment).init().sampler.policy
+    assert [x.shape[1:] for x in jax.tree.leaves(made)] == [
+        x.shape for x in jax.tree.leaves(policy)
+    ]
+    assert (made.sigma, made.memory) == (policy.sigma, policy.memory)
 
 
 @pytest.mark.crosscheck("fast.stochastic.trajectories")
@@ -283,11 +284,11 @@ def test_latents_and_residuals_are_those_of_the_reference() -> None:
         policy = in_float64(random_policy(instance, 1))
         wide_target = in_float64(target)
         drawn = sample(policy, instance, seed=0, batch=64, epsilon=0.5)
-        sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
+        sampler = Sampler(policy, jnp.float64(LOG_Z))
         kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
 
         @eqx.filter_jit
-        def everything(sampler: StochasticSampler, target: Normal, drawn: Any) -> Any:
+        def everything(sampler: Sampler, target: Normal, drawn: Any) -> Any:
             policy, environment = sampler.policy, instance.environment
             steps = evaluate(policy, environment, target, drawn, drawn.latents)
             return (
@@ -358,29 +359,35 @@ def chi_square(counts: Any, expected: Floats) -> float:
 
 
 @pytest.mark.crosscheck("fast.stochastic.trajectories.sample_latent_trajectories")
-@pytest.mark.crosscheck("fast.stochastic.trajectories.draw_noise", "fast.stochastic.evaluation")
+@pytest.mark.crosscheck("fast.stochastic.trajectories.draw_noise")
 def test_the_sampled_marginal_is_that_of_quadrature() -> None:
     instance = lines(3, 2)
-    enumeration = instance.enumeration
-    target, _ = target_of(instance)
     policy = random_policy(instance, 1)
     expected = quadrature(policy, instance)
-    found = sampled_marginal(policy, instance.environment, enumeration, target, 2**15, seed=0)
-    assert found.counts.sum() == 2**15
-    assert chi_square(found.counts, expected) > 1e-5
+    law = sampled_law(policy, instance.environment, instance.enumeration, 2**15, seed=0)
+    counts = law.probabilities * law.samples
+    assert chi_square(counts, expected) > 1e-5
     # Control: other policies have other laws.
     for other in (random_policy(instance, 2), random_policy(instance, 1, spread=0.2)):
-        assert chi_square(found.counts, quadrature(other, instance)) < 1e-6
-    # The distance to the target, and its floor: by hand, and by samples of the target.
-    rewards = np.array([float(reward) for reward in enumeration.rewards])
-    share = rewards / rewards.sum()
-    by_hand = np.abs(found.counts / 2**15 - share).sum() / 2
-    assert abs(sampled_distance(found, enumeration) - by_hand) < 1e-12
-    mean, deviation = floor_of(enumeration, 1_000)
-    # E |binomial - mean| is close to sqrt(2 / pi) standard deviations.
-    normal = np.sqrt(share * (1 - share) / 1_000 * 2 / np.pi).sum() / 2
-    assert abs(mean - normal) < 5 * deviation / np.sqrt(200)
-    assert 0 < deviation < mean
+        assert chi_square(counts, quadrature(other, instance)) < 1e-6
+
+
+@pytest.mark.crosscheck("fast.measure.samples.rollout")
+@pytest.mark.crosscheck("fast.stochastic.trajectories.rollout_latents")
+def test_a_rollout_has_the_residuals_of_its_pairs_and_the_reward_of_its_states() -> None:
+    instance, key = lines(3, 2), jax.random.key(0)
+    policy = random_policy(instance, 1, mu=(MEAN,), covariance=(VARIANCE,))
+    drawn, steps = rollout(policy, instance.environment, key, 64)
+    again = sample(policy, instance, seed=0, batch=64)
+    assert np.array_equal(drawn.actions, again.base.actions)
+    assert np.array_equal(steps.log_reward, drawn.log_reward)
+    target, _ = target_of(instance)
+    pairs = evaluate(policy, instance.environment, target, again, again.latents)
+    residuals = [tb_residuals(terms, jnp.float32(0)) for terms in (steps, pairs)]
+    assert distance(*residuals) < TOLERANCE["float32"]
+    # Control: of a target with another law of the latent.
+    _, other = rollout_latents(random_policy(instance, 1), instance.environment, key, 64)
+    assert distance(tb_residuals(other, jnp.float32(0)), residuals[1]) > TOLERANCE["float32"]
 
 
 def without_kinks(policy: StochasticPolicy) -> StochasticPolicy:
@@ -458,7 +465,7 @@ def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
             drawn = sample_latent_trajectories(policy, instance.environment, noise)
 
             def loss(policy: StochasticPolicy) -> Any:
-                sampler = StochasticSampler(policy, jnp.float64(LOG_Z))
+                sampler = Sampler(policy, jnp.float64(LOG_Z))
                 return stochastic_loss(sampler, instance.environment, target, drawn, kind)[part]
 
             gradient = jax.grad(loss)(policy)
@@ -524,13 +531,11 @@ def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> N
     assert gaps[2] < 0.002
 
 
-@pytest.mark.crosscheck("fast.stochastic.training.make_stochastic_trainer")
 def test_training_brings_the_quadrature_of_the_law_to_the_target() -> None:
-    config = StochasticLines(
-        length=3, latent_size=1, width=16, steps=600, learning_rate=5e-3, batch=64
-    )
+    config = configure("lines", length=3, dynamics="gaussian", latent_size=1, parameters=700,
+                       steps=600, learning_rate=5e-3, batch=64)  # fmt: skip
     instance = lines(3, 2)
-    trainer = make_stochastic_trainer(config, instance.environment)
+    trainer = make_trainer(config, instance.environment)
     rewards = np.array([float(reward) for reward in instance.enumeration.rewards])
 
     def off_target(state: Any) -> float:
@@ -540,6 +545,6 @@ def test_training_brings_the_quadrature_of_the_law_to_the_target() -> None:
 
     start = trainer.init()
     before = off_target(start)
-    after = off_target(trainer.advance(start, config.steps)[0])
+    after = off_target(trainer.advance(start, config.optimiser.steps)[0])
     assert before > 0.1
     assert after < 0.02

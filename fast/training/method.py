@@ -1,0 +1,91 @@
+"""What ways of training differ in: how a run begins, and what a step learns from."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.actions import Exploration
+from fast.sampling.replay import Buffer
+from fast.training.config import TrainConfig
+from fast.training.state import FrozenSamplers, TrainState
+
+# Trajectories that the first `log Z` is estimated from.
+FIRST_BATCH = 256
+
+
+class Gradient(NamedTuple):
+    """What a batch gives.
+
+    Attributes:
+        loss: its value.
+        log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
+        by: the gradient by what is learned.
+    """
+
+    loss: Float[Array, ""]
+    log_z: Float[Array, ""]
+    by: Sampler
+
+
+def exploration(config: TrainConfig, step: Int[Array, ""]) -> Exploration:
+    """How actions are drawn at a step: the share of random ones falls linearly, to 0."""
+    sampling = config.sampling
+    decay = jnp.clip(1 - step / (sampling.epsilon_until * config.optimiser.steps), 0, 1)
+    return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)
+
+
+class Method(ABC):
+    """A way of training.
+
+    Attributes:
+        purposes: what random numbers are drawn for, in the order of their keys.
+        goes_alone: whether a single seed is trained without an axis of seeds, whose matrix products
+            need no batching; with one, its sums are rounded as among several.
+    """
+
+    goes_alone: ClassVar[bool] = True
+    purposes: ClassVar[tuple[str, ...]] = ("policy", "samples", "log_z")
+
+    def __init__(self, config: TrainConfig):
+        self.config = config
+
+    def key(self, seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
+        """The key of a purpose: one of `purposes`."""
+        return jax.random.fold_in(jax.random.key(seed), self.purposes.index(purpose))
+
+    @abstractmethod
+    def begin(
+        self,
+        environment: AbstractEnvironment[Any],
+        seed: Int[Array, ""],
+        policies: tuple[Policy, ...],
+    ) -> tuple[Sampler, Buffer | None]:
+        """What a run of a seed begins with.
+
+        Args:
+            environment: the state graph.
+            seed: of the run.
+            policies: those of frozen runs.
+        """
+
+    @abstractmethod
+    def learn(
+        self,
+        environment: AbstractEnvironment[Any],
+        frozen: FrozenSamplers,
+        state: TrainState,
+        key: PRNGKeyArray,
+    ) -> tuple[Gradient, Buffer | None]:
+        """The gradient of a step, and the buffer after it.
+
+        Args:
+            environment: the state graph.
+            frozen: samplers that stand for factors of the reward.
+            state: before the step.
+            key: of this step.
+        """

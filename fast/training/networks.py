@@ -1,0 +1,76 @@
+"""Training of policies whose latent is a function of the states so far: every loss, and replay."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from fast.balance.losses import log_ratio
+from fast.balance.steps import evaluate
+from fast.environments import AbstractEnvironment
+from fast.policies.build import make_policy
+from fast.policies.policy import Policy, Sampler, uniform_policy
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.replay import Buffer, empty_buffer
+from fast.sampling.trajectories import uniforms
+from fast.training.method import FIRST_BATCH, Gradient, Method
+from fast.training.state import FrozenSamplers, TrainState
+from fast.training.step import draw_batch, loss_and_gradient, loss_and_gradient_on_devices
+
+
+class Networks(Method):
+    """A network on known histories."""
+
+    def begin(
+        self,
+        environment: AbstractEnvironment[Any],
+        seed: Int[Array, ""],
+        policies: tuple[Policy, ...],
+    ) -> tuple[Sampler, Buffer | None]:
+        """A random policy, or that of a frozen run; `log Z` as it is best for a uniform one."""
+        config = self.config
+        if config.factors.warm:
+            (policy,) = policies
+        else:
+            policy = make_policy(config, environment, key=self.key(seed, "policy"))
+        log_z = jnp.zeros(())
+        if config.loss.learns_log_z:
+            # The best constant: `log Z` may be far from 0.
+            draws = uniforms(self.key(seed, "log_z"), environment, FIRST_BATCH)
+            uniform = uniform_policy(policy)
+            # Without branches, as there is nothing to evaluate.
+            drawn, _ = sample_trajectories(uniform, environment, draws, skip_ended=False)
+            log_z = -jnp.mean(log_ratio(evaluate(uniform, environment, drawn)))
+        buffer = None
+        if config.replay.capacity:
+            buffer = empty_buffer(environment, config.replay.capacity)
+        return Sampler(policy, log_z), buffer
+
+    def learn(
+        self,
+        environment: AbstractEnvironment[Any],
+        frozen: FrozenSamplers,
+        state: TrainState,
+        key: PRNGKeyArray,
+    ) -> tuple[Gradient, Buffer | None]:
+        """That of the loss on a batch, on one device or several."""
+        config = self.config
+        draws = jax.random.uniform(key, (environment.horizon + 1, config.sampling.batch))
+        loss_key = jax.random.fold_in(key, 1)
+        if config.run.devices > 1:
+            return (
+                loss_and_gradient_on_devices(config, environment, state, draws, loss_key, frozen),
+                None,
+            )
+        batch, buffer = draw_batch(config, environment, state, draws)
+        found = loss_and_gradient(
+            config.loss,
+            environment,
+            state.sampler,
+            batch,
+            loss_key,
+            frozen=frozen,
+            skip_ended=config.run.seeds == 1,
+        )
+        return found, buffer
