@@ -41,12 +41,13 @@ class SRWMOptions(CellOptions):
     def cell(self, environment: "AbstractEnvironment[Any]", *, key: Any) -> "AbstractDynamics[Any]":
         """The matrix."""
         from fast.dynamics.srwm import SRWM
-        from fast.environments.features import feature_count
+        from fast.environments.features import feature_count, feature_norm
 
         return SRWM(
             feature_count(environment),
             self.latent_size,
             1 if self.reset else environment.horizon,
+            norm=feature_norm(environment),
             heads=self.heads,
             rotation=self.rotation,
             link=self.link,
