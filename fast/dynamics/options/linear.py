@@ -28,9 +28,10 @@ class LinearOptions(DynamicsOptions):
         import jax
 
         from fast.dynamics.linear import Linear
-        from fast.environments.features import feature_count
+        from fast.environments.features import feature_count, feature_norm
 
-        return Linear(feature_count(environment), outputs, key=jax.random.split(key)[0])
+        features, norm = feature_count(environment), feature_norm(environment)
+        return Linear(features, outputs, norm=norm, key=jax.random.split(key)[0])
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class LinearMarkovOptions(LinearOptions):
         import jax
 
         from fast.dynamics.linear import LinearMarkov
-        from fast.environments.features import feature_count
+        from fast.environments.features import feature_count, feature_norm
 
-        return LinearMarkov(feature_count(environment), outputs, key=jax.random.split(key)[0])
+        features, norm = feature_count(environment), feature_norm(environment)
+        return LinearMarkov(features, outputs, norm=norm, key=jax.random.split(key)[0])
