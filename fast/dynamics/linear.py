@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import AbstractMarkovian
@@ -43,15 +43,26 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
     output: int = eqx.field(static=True)
 
     def __init__(
-        self, features: int, size: int, *, b: Sequence[float] | None = None, key: PRNGKeyArray
+        self,
+        features: int,
+        size: int,
+        *,
+        norm: Float[ArrayLike, ""] = 1.0,
+        b: Sequence[float] | None = None,
+        key: PRNGKeyArray,
     ):
-        """Draws the parameters, and b with a fixed seed unless it is given."""
+        """Draws the parameters, and b with a fixed seed unless it is given.
+
+        Where features are as long as `norm`, their typical length, the products with w are of order
+        one, those with a and v a hundredth: an untrained policy is nearly uniform.
+        """
         check_size("Linear", size)
         if b is None:
             b = np.random.default_rng(0).normal(size=size).tolist()
         if len(b) != size:
             raise InputError(f"Linear has size {size}, but b has {len(b)} entries: one per action")
-        self.a, self.w, self.v = jax.random.normal(key, (3, features)) / features**0.5
+        a, w, v = jax.random.normal(key, (3, features)) / norm
+        self.a, self.w, self.v = 0.01 * a, w, 0.01 * v
         self.b = tuple(map(float, b))
         self.output = size
 
@@ -118,8 +129,15 @@ class LinearMarkov(AbstractMarkovian):
     b: tuple[float, ...] = eqx.field(static=True)
     output: int = eqx.field(static=True)
 
-    def __init__(self, features: int, size: int, *, key: PRNGKeyArray):
-        twin = Linear(features, size, key=key)
+    def __init__(
+        self,
+        features: int,
+        size: int,
+        *,
+        norm: Float[ArrayLike, ""] = 1.0,
+        key: PRNGKeyArray,
+    ):
+        twin = Linear(features, size, norm=norm, key=key)
         self.a, self.b, self.output = twin.a, twin.b, size
 
     def read(

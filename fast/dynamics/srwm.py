@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.fast_weights import delta_rule
@@ -132,6 +132,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
         size: int,
         horizon: int,
         *,
+        norm: Float[ArrayLike, ""] = 1.0,
         heads: int = 1,
         rotation: Rotation = "planes",
         link: Link = "elu",
@@ -144,7 +145,9 @@ class SRWM(AbstractDynamics[SRWMLatent]):
     ):
         """Draws the weights.
 
-        The entries of `W_o` have standard deviation `latent_scale / sqrt(d / h)`, those of the slow
+        The entries of `psi` are of order one where the features are as long as `norm`, their
+        typical length: whether one feature is active, or many, or they are large integers. The
+        entries of `W_o` have standard deviation `latent_scale / sqrt(d / h)`, those of the slow
         weights `slow_scale / sqrt(d)`; the biases are zero, so that `sigmoid(beta)` is about 1/2.
         """
         check_choice("SRWM", "rotation", rotation, Rotation)
@@ -163,8 +166,7 @@ class SRWM(AbstractDynamics[SRWMLatent]):
             if not 0 < scale < float("inf"):
                 raise InputError(f"SRWM has {name} = {scale}, but it must be positive and finite")
         keys = jax.random.split(key, 4)
-        # A one-hot observation selects columns of the embedding: unit scale, whatever the width.
-        self.embedding = jax.random.normal(keys[0], (size, features))
+        self.embedding = jax.random.normal(keys[0], (size, features)) / norm
         self.slow = jax.random.normal(keys[1], (3 * size + heads, size)) * slow_scale / size**0.5
         self.bias = jnp.zeros(3 * size + heads)
         factor = (size // heads) ** -0.25 * latent_scale**0.5

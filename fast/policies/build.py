@@ -7,8 +7,8 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.options import features_of
 from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 from fast.policies.policy import AnyPolicy, Policy
 from fast.training.config import TrainConfig
 from reference.errors import InputError
@@ -72,7 +72,7 @@ def build_policy(
         )
     return Policy(
         network,
-        p_b.build(features_of(environment), parents, hidden, key=backward_key),
+        p_b.build(feature_count(environment), parents, hidden, key=backward_key),
         environment.actions,
         has_flow,
     )
