@@ -52,7 +52,8 @@ let text_of_head problem (h : Spec.head) =
 (* Reading.                                                                                        *)
 
 let number text =
-  if String.length text > max_digits + 1 then malformed "a number has more than %d digits" max_digits;
+  let sign = if text <> "" && text.[0] = '-' then 1 else 0 in
+  if String.length text - sign > max_digits then malformed "more than %d digits" max_digits;
   try Z.of_string text with Invalid_argument _ -> malformed "%S is no integer" text
 
 let printable text = String.for_all (fun character -> ' ' <= character && character <= '~') text
