@@ -1,0 +1,179 @@
+(* pdai-check: reads a certificate row by row, runs the extracted Check on it, prints the verdict and
+   what was claimed.  Exit status: 0 accepted, 1 refused, 2 not a certificate.
+
+   Each line is written again from the numbers that were read, and must come out as it is in the
+   file: the reading below is not trusted, only the writing (text_of_...) and [verdict].          *)
+
+exception Malformed of string
+
+let malformed format = Printf.ksprintf (fun text -> raise (Malformed text)) format
+
+(* As in reference.certificates.format, where they are explained.                                  *)
+let max_digits = 4_000
+let max_label = 10_000
+let max_line = 100_000_000
+
+(* Writing.                                                                                        *)
+
+let text_of_row row label =
+  let text = Buffer.create 256 in
+  (match row with
+  | Spec.Terminal reward ->
+      Buffer.add_string text "t ";
+      Buffer.add_string text (Z.to_string reward)
+  | Spec.Inner (denominator, steps) ->
+      Buffer.add_string text "i ";
+      Buffer.add_string text (Z.to_string denominator);
+      List.iter
+        (fun (child, numerator) ->
+          Buffer.add_char text ' ';
+          Buffer.add_string text (Z.to_string child);
+          Buffer.add_char text ' ';
+          Buffer.add_string text (Z.to_string numerator))
+        steps);
+  Buffer.add_string text " | ";
+  Buffer.add_string text label;
+  Buffer.contents text
+
+let relations = [ ("=", Spec.Equal); ("<=", Spec.AtMost); (">=", Spec.AtLeast) ]
+let text_of_relation relation = fst (List.find (fun (_, r) -> r = relation) relations)
+
+let text_of_head problem (h : Spec.head) =
+  [
+    "pdai-certificate 1";
+    "problem " ^ problem;
+    "nodes " ^ Z.to_string h.size;
+    ("arithmetic "
+    ^ match h.arith with Spec.Exact -> "exact" | Spec.Rounded scale -> "rounded " ^ Z.to_string scale);
+    "Z " ^ Z.to_string h.reward_sum ^ " " ^ Z.to_string h.reward_den;
+    "TV " ^ text_of_relation h.claim ^ " " ^ Z.to_string h.tv_num ^ " " ^ Z.to_string h.tv_den;
+  ]
+
+(* Reading.                                                                                        *)
+
+let number text =
+  let sign = if text <> "" && text.[0] = '-' then 1 else 0 in
+  if String.length text - sign > max_digits then malformed "more than %d digits" max_digits;
+  try Z.of_string text with Invalid_argument _ -> malformed "%S is no integer" text
+
+let printable text = String.for_all (fun character -> ' ' <= character && character <= '~') text
+
+let label text =
+  if text = "" || String.length text > max_label || not (printable text) then
+    malformed "a label must be 1 to %d printable ASCII characters" max_label;
+  text
+
+let rec steps read = function
+  | [] -> List.rev read
+  | child :: numerator :: rest -> steps ((number child, number numerator) :: read) rest
+  | [ _ ] -> malformed "a child has no numerator"
+
+let row line =
+  match String.index_opt line '|' with
+  | Some bar when bar > 1 && bar + 2 <= String.length line -> (
+      let name = label (String.sub line (bar + 2) (String.length line - bar - 2)) in
+      match String.split_on_char ' ' (String.sub line 0 (bar - 1)) with
+      | [ "t"; reward ] -> (Spec.Terminal (number reward), name)
+      | "i" :: denominator :: rest -> (Spec.Inner (number denominator, steps [] rest), name)
+      | _ -> malformed "expected 't REWARD | LABEL' or 'i DENOMINATOR CHILD NUMERATOR ... | LABEL'")
+  | _ -> malformed "expected ' | LABEL' at the end of a row"
+
+let head lines =
+  match List.map (String.split_on_char ' ') lines with
+  | [ [ "pdai-certificate"; "1" ]; "problem" :: problem; [ "nodes"; size ]; "arithmetic" :: arith;
+      [ "Z"; reward_sum; reward_den ]; [ "TV"; claim; tv_num; tv_den ] ] ->
+      let arith =
+        match arith with
+        | [ "exact" ] -> Spec.Exact
+        | [ "rounded"; scale ] -> Spec.Rounded (number scale)
+        | _ -> malformed "expected 'arithmetic exact' or 'arithmetic rounded SCALE'"
+      in
+      let claim =
+        try List.assoc claim relations with Not_found -> malformed "expected one of = <= >= in 'TV'"
+      in
+      ( label (String.concat " " problem),
+        Spec.
+          {
+            size = number size;
+            arith;
+            reward_sum = number reward_sum;
+            reward_den = number reward_den;
+            claim;
+            tv_num = number tv_num;
+            tv_den = number tv_den;
+          } )
+  | _ -> malformed "expected the six lines pdai-certificate 1, problem, nodes, arithmetic, Z, TV"
+
+let same written line =
+  if written <> line then
+    malformed "numbers must be decimal without leading zeros, with one space between"
+
+(* The verdict.  [verdict] is [Check.check] on the rows in the order in which they are read.       *)
+
+type outcome = Accepted | Refused of string
+
+let verdict h next_row =
+  let rec from state =
+    match next_row () with
+    | None -> if Check.finish h state then Accepted else Refused "number of rows, Z or TV"
+    | Some row -> (
+        match Check.step h state row with
+        | None -> Refused ("row of node " ^ Z.to_string state.Check.next)
+        | Some state -> from state)
+  in
+  match Check.start h with None -> Refused "header" | Some state -> from state
+
+(* a / b, rounded down to 12 places; in what was accepted, a >= 0 and b > 0.                       *)
+let decimal a b =
+  let one = Z.pow (Z.of_int 10) 12 in
+  let whole, part = Z.div_rem (Z.div (Z.mul a one) b) one in
+  Z.to_string whole ^ "." ^ Z.format "%012d" part
+
+let report problem (h : Spec.head) =
+  let claim name relation a b =
+    Printf.printf "%s %s %s/%s = %s...\n" name relation (Z.to_string a) (Z.to_string b) (decimal a b)
+  in
+  Printf.printf "accepted\nproblem (as the file says): %s\nnodes = %s\n" problem (Z.to_string h.size);
+  claim "Z" "=" h.reward_sum h.reward_den;
+  claim "TV(p_T, R / Z)" (text_of_relation h.claim) h.tv_num h.tv_den
+
+let main channel =
+  let place = ref 0 in
+  let next_line () =
+    incr place;
+    match input_line channel with
+    | line when String.length line > max_line -> malformed "more than %d characters" max_line
+    | line -> line
+    | exception End_of_file -> malformed "the file ends here"
+  in
+  let next_row () =
+    match next_line () with
+    | "end" -> (
+        match input_char channel with
+        | _ -> malformed "something follows 'end'"
+        | exception End_of_file -> None)
+    | line ->
+        let row, name = row line in
+        same (text_of_row row name) line;
+        Some row
+  in
+  try
+    let lines = List.init 6 (fun _ -> next_line ()) in
+    let problem, h = head lines in
+    List.iter2 same (text_of_head problem h) lines;
+    match verdict h next_row with
+    | Accepted -> report problem h; 0
+    | Refused what -> Printf.printf "refused: %s\n" what; 1
+  with Malformed text -> malformed "line %d: %s" !place text
+
+let () =
+  exit
+    (match Sys.argv with
+    | [| _; path |] -> (
+        try main (if path = "-" then stdin else open_in_bin path)
+        with Malformed text | Sys_error text ->
+          prerr_endline ("not a certificate: " ^ text);
+          2)
+    | _ ->
+        prerr_endline "usage: pdai-check CERTIFICATE  (- for standard input)";
+        2)

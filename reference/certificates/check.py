@@ -1,0 +1,178 @@
+"""The check of a certificate in plain Python: the same pass as the verified program, not proved."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from reference.certificates.arithmetic import Arithmetic, Exact, Number, Rounded
+from reference.certificates.format import Header, Inner, MalformedError, Row, open_certificate
+
+Status = Literal["accepted", "refused", "malformed"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of checking a file.
+
+    Attributes:
+        status: `refused` if the file is a certificate of something false, `malformed` if it is no
+            certificate.
+        reason: why it was not accepted.
+        verified: whether the program that is proved right (`pdai-check`) said so.
+    """
+
+    status: Status
+    reason: str
+    verified: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the claim is established."""
+        return self.status == "accepted"
+
+    def __str__(self) -> str:
+        by = "the verified program" if self.verified else "Python (not verified)"
+        return f"{self.status} by {by}" + (f": {self.reason}" if self.reason else "")
+
+
+class RefusedError(Exception):
+    """What a certificate says is not so."""
+
+
+def check_certificate(path: Path | str) -> Verdict:
+    """Checks a certificate in exact arithmetic, in Python: what it finds is not verified.
+
+    Its verdict is that of `pdai-check` (`reference.certificates.run_checker`), which is proved to
+    accept nothing false. Memory follows the width of the graph.
+
+    Raises:
+        InputError: if there is no such file.
+    """
+    try:
+        with open_certificate(path) as (header, rows):
+            check_rows(header, rows)
+    except MalformedError as error:
+        return Verdict("malformed", str(error))
+    except RefusedError as error:
+        return Verdict("refused", str(error))
+    return Verdict("accepted", "")
+
+
+def check_rows(header: Header, rows: Iterable[Row]) -> None:
+    """Takes all rows, and compares the claims of the header with what they give.
+
+    Raises:
+        RefusedError: if a row or a claim is wrong.
+    """
+    for name, number in (
+        ("the sum of the rewards", header.reward_sum),
+        ("the denominator of the rewards", header.reward_denominator),
+        ("the denominator of TV", header.tv_denominator),
+        ("the scale", 1 if header.scale is None else header.scale),
+    ):
+        if number <= 0:
+            raise RefusedError(f"{name} is {number}, but must be positive")
+    walk = Walk(header.nodes, header.reward_sum, header.scale)
+    for row in rows:
+        walk.step(row)
+    low, high = walk.total_variation()
+    if not header.claim.holds(low, high):
+        found = float(low) if low == high else f"between {float(low)} and {float(high)}"
+        raise RefusedError(f"{header.claim} is claimed, and TV is {found}")
+
+
+class Walk:
+    """One pass over the rows, in the order of the nodes, that forgets the nodes behind it.
+
+    The probability to visit a node is complete when its row comes; it is then passed on to the
+    children. Accepted are rows of non-negative numbers that sum to one, children in increasing
+    order and later than the node, and nodes that an earlier one leads to.
+
+    Args:
+        nodes: the number of rows.
+        reward_sum: the sum of the numerators of the rewards.
+        scale: as in `Header`.
+    """
+
+    def __init__(self, nodes: int, reward_sum: int, scale: int | None) -> None:
+        self._arithmetic: Arithmetic = Exact() if scale is None else Rounded(scale)
+        self._nodes, self._reward_sum = nodes, reward_sum
+        self._next = self._collected = 0
+        self._masses = {0: self._arithmetic.one}
+        self._gaps = self._arithmetic.zero
+
+    def step(self, row: Row) -> None:
+        """Takes the row of the next node.
+
+        Raises:
+            RefusedError: if it is wrong.
+        """
+        mass = self._masses.pop(self._next, None)
+        if mass is None:
+            raise self._refused("no earlier node leads to it")
+        if isinstance(row, Inner):
+            self._pass_on(mass, row)
+        elif row.reward < 0:
+            raise self._refused("its reward is negative")
+        else:
+            gap = self._arithmetic.gap(mass, self._reward_sum, row.reward)
+            self._gaps = self._arithmetic.plus(self._gaps, gap)
+            self._collected += row.reward
+        self._next += 1
+
+    def _pass_on(self, mass: Number, row: Inner) -> None:
+        if row.denominator <= 0:
+            raise self._refused("the denominator of its row is not positive")
+        before = self._next
+        for child, numerator in row.steps:
+            if not before < child < self._nodes:
+                raise self._refused(
+                    f"its child {child} is not larger than {before} and less than {self._nodes}"
+                )
+            if numerator < 0:
+                raise self._refused(f"the probability of its child {child} is negative")
+            before = child
+            new = self._arithmetic.times(mass, numerator, row.denominator)
+            old = self._masses.get(child)
+            self._masses[child] = new if old is None else self._arithmetic.plus(old, new)
+        if sum(numerator for _, numerator in row.steps) != row.denominator:
+            raise self._refused("its row does not sum to one")
+
+    def total_variation(self) -> tuple[Fraction, Fraction]:
+        """Between what numbers `TV(p_T, R / Z)` lies, once all rows were taken.
+
+        Raises:
+            RefusedError: if there are not as many as there should be, or the sum of the rewards
+                is another.
+        """
+        if self._next != self._nodes:
+            raise RefusedError(f"there are {self._next} rows, not {self._nodes}")
+        if self._collected != self._reward_sum:
+            raise RefusedError(
+                f"the rewards sum to {self._collected}, not to {self._reward_sum} (Z is wrong)"
+            )
+        low, high, common = self._arithmetic.bounds(self._gaps)
+        whole = 2 * self._reward_sum * common
+        return Fraction(low, whole), Fraction(high, whole)
+
+    def _refused(self, reason: str) -> RefusedError:
+        return RefusedError(f"the row of node {self._next}: {reason}")
+
+
+def rows_checked(header: Header, rows: Iterator[Row]) -> list[Row]:
+    """The rows of a certificate, once all of it has been checked.
+
+    Raises:
+        RefusedError: if a row or a claim is wrong.
+    """
+    kept: list[Row] = []
+
+    def keep() -> Iterator[Row]:
+        for row in rows:
+            kept.append(row)
+            yield row
+
+    check_rows(header, keep())
+    return kept

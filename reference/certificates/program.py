@@ -1,0 +1,61 @@
+"""The verified checker as a program of its own: found, and run."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from reference.certificates.check import Status, Verdict
+from reference.errors import InputError
+
+CHECKER = "pdai-check"
+# In a checkout; `build` leaves the program beside itself.
+BUILD_COMMAND = (
+    "sudo apt-get install ocaml-findlib libzarith-ocaml-dev && proofs_notes/checker/build"
+)
+_FOLDER = Path(__file__).parents[2] / "proofs_notes" / "checker"
+_STATUS: dict[int, Status] = {0: "accepted", 1: "refused", 2: "malformed"}
+
+
+def find_checker() -> Path | None:
+    """Where `pdai-check` is: on the PATH, or where a checkout of the repository builds it."""
+    found = shutil.which(CHECKER)
+    if found:
+        return Path(found)
+    built = _FOLDER / CHECKER
+    return built if built.is_file() and os.access(built, os.X_OK) else None
+
+
+def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
+    """What the verified checker says of a certificate.
+
+    Args:
+        path: of the certificate.
+        program: the checker, by default the one that `find_checker` finds.
+
+    Raises:
+        InputError: if there is no such file, there is no checker, or it fails.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}: give the path of a certificate")
+    program = program or find_checker()
+    if program is None:
+        raise InputError(
+            f"the program {CHECKER} is not on the PATH: build it with `{BUILD_COMMAND}` in a "
+            "checkout of the repository; until then the check in Python, which is not verified, "
+            "has to do"
+        )
+    # Absolute, so that no name is read as an option or as standard input.
+    run = subprocess.run(
+        [program, path.absolute()], capture_output=True, text=True, check=False, errors="replace"
+    )
+    if run.returncode not in _STATUS:
+        raise InputError(
+            f"{program} ended with status {run.returncode} ({run.stderr.strip()[-200:]}): "
+            f"build it again with `{BUILD_COMMAND}`"
+        )
+    status = _STATUS[run.returncode]
+    said = run.stderr if status == "malformed" else run.stdout
+    reason = "" if status == "accepted" else said.strip().partition(": ")[2]
+    return Verdict(status, reason, verified=True)

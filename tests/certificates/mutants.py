@@ -1,0 +1,69 @@
+"""Mutants of the extracted program: in each, one test or operation is another."""
+
+import subprocess
+from pathlib import Path
+
+CHECKER = Path(__file__).parents[2] / "proofs_notes" / "checker"
+TWO = "((fun p -> p) ((fun p -> Z.shift_left p 1) Z.one))"
+CEILING = "(Z.add (Z.mul q w) (Z.sub d ((fun p -> p) Z.one)))"
+
+# What is replaced must be in the file once: then a mutant is what it says.
+MUTANTS: dict[str, tuple[str, str, str]] = {
+    "row sum": ("check", "if Z.equal total d", "if true"),
+    "negative numerator": ("check", "then if Z.leq Z.zero w", "then if true"),
+    "child in range": ("check", "then if Z.lt v h.size", "then if true"),
+    "children increase": ("check", "if Z.lt before v", "if true"),
+    "absolute value": ("check", "(Z.abs (Z.sub (Z.mul p s) (Z.mul r q)))",
+                       "(Z.sub (Z.mul p s) (Z.mul r q))"),
+    "Z": ("check", "if Z.equal s.collected h.reward_sum", "if true"),
+    "number of nodes": ("check", "if Z.equal s.next h.size", "if true"),
+    "positive Z": ("check", "if Z.lt Z.zero h.reward_sum", "if true"),
+    "reward denominator": ("check", "if Z.lt Z.zero h.reward_den", "if true"),
+    "TV denominator": ("check", "if Z.lt Z.zero h.tv_den", "if true"),
+    "scale": ("check", "Rounded scale -> Z.lt Z.zero scale", "Rounded scale -> true"),
+    "negative reward": ("check", "if Z.leq Z.zero r0", "if true"),
+    "row denominator": ("check", "if Z.lt Z.zero d", "if true"),
+    "one half": ("check", TWO, "Z.one"),
+    "other parents": ("check", "| Some x -> plus a x new0", "| Some x -> new0"),
+    "denominator of a row": ("check", "((Z.mul p w), (Z.mul q d))", "((Z.mul p w), q)"),
+    "common denominator": ("check", "(Z.mul r q')), (Z.mul q' s))", "(Z.mul r q')), (Z.mul q s))"),
+    "sum of gaps": ("check", "(plus h.arith s.gaps (gap h.arith x h.reward_sum r0))",
+                    "(gap h.arith x h.reward_sum r0)"),
+    "at most, by the lower end": ("check", "AtMost -> Z.leq (Z.mul hi h.tv_den)",
+                                  "AtMost -> Z.leq (Z.mul lo h.tv_den)"),
+    "at least, by the upper end": ("check", "AtLeast -> Z.leq claimed (Z.mul lo h.tv_den)",
+                                   "AtLeast -> Z.leq claimed (Z.mul hi h.tv_den)"),
+    "at most for at least": ("check", "AtLeast -> Z.leq claimed (Z.mul lo h.tv_den)",
+                             "AtLeast -> Z.leq (Z.mul lo h.tv_den) claimed"),
+    "equal, by the lower end": ("check", "then Z.equal (Z.mul hi h.tv_den) claimed", "then true"),
+    "equal, by the upper end": ("check", "if Z.equal (Z.mul lo h.tv_den) claimed", "if true"),
+    "upper end rounded down": ("check", CEILING, "(Z.mul q w)"),
+    "upper end not rounded up enough": ("check", "(Z.sub d ((fun p -> p) Z.one))", "(Z.sub d d)"),
+    "upper end of a sum": ("check", "| Rounded _ -> ((Z.add p r), (Z.add q s))",
+                           "| Rounded _ -> ((Z.add p r), q)"),
+    "lower end of a sum": ("check", "| Rounded _ -> ((Z.add p r), (Z.add q s))",
+                           "| Rounded _ -> (p, (Z.add q s))"),
+    "largest gap": ("check", "(if Z.leq (Z.abs lo) (Z.abs hi) then Z.abs hi else Z.abs lo)",
+                    "(Z.abs hi)"),
+    "smallest gap": ("check", "else if Z.leq hi Z.zero then Z.abs hi else Z.zero",
+                     "else Z.abs lo"),
+    "binary keys": ("trie", "(fun p0 -> Odd (key_of p0))", "(fun p0 -> Even (key_of p0))"),
+    "update of the other branch": ("trie", "Node (l, o, r) -> Node (l, o, (update k0 f r))",
+                                   "Node (l, o, r) -> Node (l, o, (update k0 f l))"),
+}  # fmt: skip
+
+
+def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
+    """Compiles the program in a folder, with a text of one of its modules replaced."""
+    files = [*(CHECKER / "extracted" / f"{name}.ml" for name in ("spec", "trie", "check"))]
+    for file in (*files, CHECKER / "main.ml"):
+        source = file.read_text()
+        if file.stem == module:
+            flat = " ".join(source.split())
+            assert flat.count(old) == 1, (old, flat.count(old))
+            source = flat.replace(old, new)
+        (folder / file.name).write_text(source)
+    names = [*(file.name for file in files), "main.ml"]
+    compiler = ["ocamlfind", "ocamlopt", "-w", "-a", "-package", "zarith", "-linkpkg"]
+    subprocess.run([*compiler, "-o", "program", *names], cwd=folder, check=True)
+    return folder / "program"
