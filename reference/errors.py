@@ -1,21 +1,7 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
-import zipfile
-import zlib
 from collections.abc import Iterable
 from typing import Any, get_args
-
-# What NumPy raises when a file is no .npz archive, is damaged, or lacks an array.
-DAMAGED_ARCHIVE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 class InputError(ValueError):
@@ -36,8 +22,7 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(k.__name__ for k in kinds)
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a "
-            f"{expected}"
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a {expected}"
         )
 
 
@@ -49,10 +34,10 @@ def check_integer(owner: str, name: str, value: object, least: int, most: int = 
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, but must be an integer of at least {least}"
+            f"{owner}: {name} is {shown(value)}, but must be an integer of at least {least}"
         )
     if value > most:
-        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be at most {most:,}")
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be at most {most:,}")
 
 
 def check_seed(owner: str, seed: object) -> None:
@@ -73,7 +58,7 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
     allowed = get_args(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be one of {listed}")
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}")
 
 
 def check_list(owner: str, name: str, value: object) -> list[Any]:
@@ -84,7 +69,7 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
     """
     if not isinstance(value, Iterable) or isinstance(value, str | bytes):
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a sequence"
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence"
         )
     return list(value)
 
@@ -99,13 +84,17 @@ def check_hashable(what: str, value: object) -> None:
         hash(value)
     except TypeError:
         raise InputError(
-            f"{what} is {_shown(value)}, a {type(value).__name__} that is not hashable, so equal "
+            f"{what} is {shown(value)}, a {type(value).__name__} that is not hashable, so equal "
             "ones could not be recognised: use a tuple or a frozen dataclass"
         ) from None
 
 
-def _shown(value: object) -> str:
+def shown(value: object, most: int = 60) -> str:
+    """A value in a message: its `repr`, cut where it is long."""
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    try:
+        text = repr(value)
+    except Exception as error:  # of a class of the user's own
+        return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
+    return text if len(text) <= most else text[: most - 3] + "..."

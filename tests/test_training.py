@@ -26,6 +26,7 @@ from fast.tasks import TASKS, Pho4Task
 from fast.training.compose import (
     CHOICES,
     FIXED,
+    FORMAT,
     configure,
     from_json,
     option_names,
@@ -130,7 +131,7 @@ def test_configurations_survive_json(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 99}, "format 99, but this version of pdai reads format 3"),
+        ({"format": 99}, "format 99, but this version of pdai reads format 4"),
         ({"task": "chess"}, "the task is 'chess', but known are"),
         ({"colour": "red"}, r"unknown \['colour'\]"),
         ({"heads": 2}, r"unknown \['heads'\]"),
@@ -150,7 +151,7 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
     with pytest.raises(InputError, match=message):
         from_json({**to_json(configure("lines")), **change}, "config.json")
     with pytest.raises(InputError, match="missing"):
-        from_json({"format": 3, "task": "lines"}, "config.json")
+        from_json({"format": FORMAT, "task": "lines"}, "config.json")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fast.runs.files import alone_in
 from fast.runs.folder import make_folder
 from fast.runs.loop import CHUNK, Schedule, advance_to_end
 from fast.runs.memory import compiled_bytes, out_of_memory
-from fast.runs.records import read_json, write_json
+from fast.runs.records import read_json, read_report, write_report
 from fast.stochastic.config import StochasticConfig, from_json, to_json
 from fast.stochastic.densities import Normal
 from fast.stochastic.evaluation import (
@@ -124,7 +124,7 @@ def complete_stochastic(
             "folder with --out"
         )
     if (folder / "report.json").is_file():
-        return folder, StochasticReport.from_json(read_json(folder / "report.json"))
+        return folder, StochasticReport.from_json(read_report(folder))
     return resume_stochastic(folder, display)
 
 
@@ -158,7 +158,7 @@ def _continue(
     )
     report = final_report(setup, state)
     # Last: its presence is what says that the run is finished.
-    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    write_report(folder, {**report.to_json(), "seconds": seconds})
     return report
 
 

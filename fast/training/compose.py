@@ -27,7 +27,7 @@ from reference.loading import load_object, name_of
 
 Config = TypeVar("Config", bound=TrainConfig)
 
-FORMAT = 3
+FORMAT = 4
 
 # The parts that are chosen by name, their classes by name, and the name chosen by default.
 CHOICES: dict[str, tuple[Mapping[str, type], type, str]] = {
