@@ -1,11 +1,27 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
+
+import numpy as np
 
 
 class InputError(ValueError):
-    """Input that breaks a rule; the message names the object, the value, the rule and the fix."""
+    """Input that breaks a rule; the message names the object, the value, the rule and the fix.
+
+    A message is cut in its middle where it shows something very long, such as a state.
+    """
+
+    # Characters.
+    most = 2_000
+
+    def __init__(self, message: str):
+        if len(message) > self.most:
+            half = self.most // 2
+            left_out = f" [... {len(message) - 2 * half:,} characters ...] "
+            message = message[:half] + left_out + message[-half:]
+        super().__init__(message)
 
 
 class TooLargeError(InputError):
@@ -67,11 +83,47 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
     Raises:
         InputError: if it cannot be iterated over, or is a string.
     """
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+    try:
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise TypeError
+        return list(value)
+    except TypeError:  # also of an array without axes
         raise InputError(
             f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence"
+        ) from None
+
+
+def check_sequence(owner: str, name: str, value: object) -> None:
+    """Checks that an argument has a length and can be read more than once, by number.
+
+    Raises:
+        InputError: if it is no sequence or row of an array: a string, a set, a generator.
+    """
+    fits = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    if not fits and not (isinstance(value, np.ndarray) and value.ndim):
+        raise InputError(
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence, "
+            "such as a list or a tuple"
         )
-    return list(value)
+
+
+def check_takes(what: str, function: object, count: int) -> None:
+    """Checks that something can be called with so many arguments.
+
+    Raises:
+        InputError: if it cannot.
+    """
+    try:
+        if not callable(function):
+            raise TypeError("it cannot be called")
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError as error:
+        raise InputError(
+            f"{what} is {shown(function)}, but must be a function of {count} argument"
+            f"{'' if count == 1 else 's'} ({error})"
+        ) from None
+    except ValueError:
+        pass  # of what is written in C, nobody knows
 
 
 def check_hashable(what: str, value: object) -> None:
@@ -89,12 +141,21 @@ def check_hashable(what: str, value: object) -> None:
         ) from None
 
 
-def shown(value: object, most: int = 60) -> str:
+def shown(value: object) -> str:
     """A value in a message: its `repr`, cut where it is long."""
+    return _written(repr, value)
+
+
+def plain(value: object) -> str:
+    """A number in a message as it is printed, cut where it is long."""
+    return _written(str, value)
+
+
+def _written(write: Callable[[object], str], value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     try:
-        text = repr(value)
+        text = write(value)
     except Exception as error:  # of a class of the user's own
-        return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
-    return text if len(text) <= most else text[: most - 3] + "..."
+        return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -17,7 +17,7 @@ import pytest
 import fast.runs.files
 import fast.stochastic.job
 from fast.environments import make_environment
-from fast.runs.records import read_metrics
+from fast.runs.records import read_metrics, read_report
 from fast.stochastic.config import (
     TASKS,
     StochasticGrid,
@@ -71,9 +71,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     # Killed too late, there is nothing to resume: that the run was cut is part of the test.
     assert not (tmp_path / "cut" / "report.json").exists()
     pdai("--resume", "cut", cwd=tmp_path)
-    first, second = (
-        json.loads((tmp_path / name / "report.json").read_text()) for name in ("whole", "cut")
-    )
+    first, second = (read_report(tmp_path / name) for name in ("whole", "cut"))
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     assert {path.name for path in (tmp_path / "whole").iterdir()} == {
         "checkpoint.eqx", "config.json", "meta.json", "metrics.jsonl", "report.json",

@@ -39,6 +39,8 @@ INTERVAL = 20.0
 class RunsFailedError(InputError):
     """Some runs could not be brought to their end; the message names each, with its reason."""
 
+    most = 100_000
+
 
 class LocalProcesses(ThreadPoolExecutor):
     """An executor that starts a new process for each task: one that dies takes no other along.

@@ -10,7 +10,7 @@ from typing import Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer
+from reference.errors import InputError, check_integer, check_type, shown
 from reference.files import load_arrays
 from reference.problems.closed_form import Enclosure, FiniteLaw
 from reference.problems.sequences import Build, Sequences
@@ -45,6 +45,7 @@ class TableSequences(Sequences):
         Raises:
             InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
         """
+        check_type("TableSequences", "the path", path, (str, Path))
         try:
             letters, number, scores = load_arrays(
                 Path(path), "alphabet", "length", "score", follow=True
@@ -163,7 +164,8 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
     if scores.shape != (rows,):
         raise InputError(
             f"the table's scores have shape {scores.shape}, but {length} letters of the alphabet "
-            f"{alphabet!r} need ({rows},): give one score per string, in the order of its digits"
+            f"{shown(alphabet)} need ({rows},): give one score per string, in the order of its "
+            "digits"
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
