@@ -1,5 +1,7 @@
 """Plots of runs: learned against target probabilities, and the curves of training."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,8 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
-from fast.runs.records import load_law, read_metrics
+from fast.runs.records import load_law
+from reference.drawing import save_figure
 from reference.errors import InputError
 
 # Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.
@@ -23,14 +27,23 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
     Raises:
         InputError: if a folder is not a finished run, or `output` cannot be written.
     """
-    figure = figure_of(folders)
+    save_figure(figure_of(folders), output, dpi=120)
+
+
+def plot_or_say(folders: Sequence[Path], output: Path) -> None:
+    """Draws finished runs into one file; says to stderr how to do so later if it cannot be written.
+
+    The runs are complete without it: a disk that is full by now keeps nobody from their report.
+    """
     try:
-        figure.savefig(output, dpi=120)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"the plot {str(output)!r} cannot be written ({error}): choose another with --out, "
-            "ending in .png, .pdf or .svg"
-        ) from None
+        plot_runs(folders, output)
+    except InputError as error:
+        again = shlex.join(["pdai", "plot", *map(str, folders), "--out", "plot.png"])
+        print(
+            f"training is complete, but not drawn: {error}; draw it later with `{again}`",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def figure_of(folders: Sequence[Path]) -> Figure:
@@ -54,7 +67,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
             "label": folder.name if several else name,
         }
-        records = read_metrics(folder)
+        records = finished_records(folder)
         _draw_curve(axes[-2], records, "tv", style)
         _draw_curve(axes[-1], records, "loss", style)
     axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", ylim=(0, None))

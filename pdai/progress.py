@@ -9,7 +9,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
-from pdai.plotting import plot_runs
+from pdai.plotting import plot_or_say
 
 
 class Bar:
@@ -54,5 +54,5 @@ def progress(title: str, steps: int) -> Progress:
     return Bar(title, steps, console) if console.is_terminal else Lines(title, steps)
 
 
-DISPLAY = Display(progress, plot_runs)
-QUIET = Display(silent, plot_runs)
+DISPLAY = Display(progress, plot_or_say)
+QUIET = Display(silent, plot_or_say)

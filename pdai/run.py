@@ -18,7 +18,7 @@ from fast.runs.display import Display
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import arithmetic, tables_digest
 from fast.runs.job import load_run, resume
-from fast.runs.records import load_law, read_json
+from fast.runs.records import load_law, read_json, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
 from reference.errors import InputError
@@ -70,7 +70,7 @@ class Run:
         Raises:
             InputError: if the run is not finished.
         """
-        return Report.from_json(read_json(self.folder / "report.json"))
+        return Report.from_json(read_report(self.folder))
 
     @cached_property
     def _loaded(self) -> Any:

@@ -6,12 +6,14 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from reference.arguments import checked
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError, check_list, check_type
+from reference.errors import InputError, TooLargeError, plain
 from reference.fields.field import FLOAT64, T
-from reference.policies import BackwardKernel, ForwardPolicy
+from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
 
+@checked
 def fm_residuals(
     forward: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]
 ) -> Iterator[tuple[int, T]]:
@@ -37,6 +39,7 @@ def fm_residuals(
         yield node, inflow[node] - state_flow[node]
 
 
+@checked
 def db_residuals(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -65,6 +68,7 @@ def db_residuals(
         )
 
 
+@checked
 def subtb_residuals(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -108,6 +112,7 @@ def subtb_residuals(
                 )
 
 
+@checked
 def tb_residuals(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
 ) -> Iterator[tuple[Trajectory, T]]:
@@ -129,6 +134,7 @@ def tb_residuals(
         yield tau, z * forward.along(tau) - reward[forward.dag.end(tau)] * backward.along(tau)
 
 
+@checked
 def log_tb_residuals(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], log_z: float
 ) -> Iterator[tuple[Trajectory, float]]:
@@ -155,6 +161,7 @@ def log_tb_residuals(
         yield tau, log_z + log_float(p_f) - log_float(reward[x]) - log_float(p_b)
 
 
+@checked
 def cb_residuals(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -186,14 +193,15 @@ def cb_residuals(
             yield tau, tau2, p * w2 - p2 * w
 
 
-def rewards_by_node(policy: BackwardKernel[T], rewards: Sequence[T]) -> dict[int, T]:
+@checked
+def rewards_by_node(policy: EdgeWeights[T], rewards: Sequence[T]) -> dict[int, T]:
     """`R(x)` by terminal node of the policy's DAG.
 
     Raises:
         InputError: if there is not one number of the policy's field per terminal.
     """
     dag = policy.dag
-    policy.field.check(check_list("rewards", "the list", rewards), "reward")
+    policy.field.check(rewards, "reward")
     if len(rewards) != len(dag.terminals):
         raise InputError(
             f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
@@ -209,7 +217,8 @@ def log_float(value: Any) -> float:
     if isinstance(value, float):
         return math.log(value)
     raise InputError(
-        f"{value} is not a rational or float64 number, so its logarithm is not taken as a float: "
+        f"{plain(value)} is not a rational or float64 number, so its logarithm is not taken as a "
+        "float: "
         "use the field's own (reference.objectives does)"
     )
 
@@ -217,7 +226,7 @@ def log_float(value: Any) -> float:
 def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
     """`F` with `F(x) = R(x)`, as def:flows has it."""
     dag = policy.dag
-    policy.field.check(check_list("flow", "the list", flow), "flow")
+    policy.field.check(flow, "flow")
     if len(flow) != len(dag.labels):
         raise InputError(
             f"{len(flow)} flows for a DAG of {len(dag.labels)} nodes: give one per node, in the "
@@ -242,10 +251,23 @@ def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
 
 
 def _same_dag(forward: ForwardPolicy[T], backward: BackwardKernel[T]) -> None:
-    check_type("balance", "forward", forward, ForwardPolicy)
-    check_type("balance", "backward", backward, BackwardKernel)
     if forward.dag is not backward.dag:
         raise InputError(
             "the forward and the backward policy live on different DAGs: put both on the same one "
             "(a base policy is moved to a lift by `on(lifted)`)"
+        )
+    same_field(forward, backward)
+
+
+def same_field(*policies: EdgeWeights[Any]) -> None:
+    """Checks that policies have one arithmetic: a fraction times a float is silently a float.
+
+    Raises:
+        InputError: if they have several.
+    """
+    names = {policy.field.name for policy in policies}
+    if len(names) > 1:
+        raise InputError(
+            f"the policies compute in different fields, {' and '.join(sorted(names))}: put all in "
+            "one, by converting their values"
         )

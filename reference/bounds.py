@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reference.arguments import checked
 from reference.balance import log_float, rewards_by_node
 from reference.dag import PointedDAG
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.fields.field import FLOAT64, T, gamma
 from reference.marginals import longest_path
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -33,6 +34,7 @@ class Spread(NamedTuple):
         return math.nextafter(self.largest - self.least, math.inf)
 
 
+@checked
 def residual_spread(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], log_z: float = 0.0
 ) -> Spread:
@@ -75,6 +77,7 @@ def residual_spread(
     return Spread(least - error, largest + error)
 
 
+@checked
 def tv_bound(oscillation: float) -> float:
     """N5: `TV(p_T, R/Z) <= TV(p_F, mu) <= tanh(Delta / 4)`, `Delta` the residuals' oscillation.
 
@@ -84,11 +87,13 @@ def tv_bound(oscillation: float) -> float:
     return min(_up(math.tanh(_nonnegative(oscillation) / 4)), 1.0)
 
 
+@checked
 def tv_within(tv: Fraction, rho: Fraction) -> bool:
     """N5 decided exactly, for a rational `rho = exp(Delta)`: `((1 + TV) / (1 - TV))^2 <= rho`."""
     return (1 + tv) ** 2 <= rho * (1 - tv) ** 2
 
 
+@checked
 def combined_tv_bound(oscillations: Sequence[float]) -> float:
     """N6: residuals of clients, or of steps of a stream, add: `TV <= tanh(sum of Delta / 4)`.
 
@@ -97,11 +102,13 @@ def combined_tv_bound(oscillations: Sequence[float]) -> float:
     return tv_bound(_up(math.fsum(map(_nonnegative, oscillations))))
 
 
+@checked
 def kl_bound(oscillation: float) -> float:
     """N5: `KL(p_F || mu) <= Delta^2 / 8`, in nats (Hoeffding's lemma)."""
     return _up(_nonnegative(oscillation) ** 2 / 8)
 
 
+@checked
 def one_sided_tv_bound(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
 ) -> T:
@@ -125,6 +132,7 @@ def one_sided_tv_bound(
     return below if field.positive(below - above) else above
 
 
+@checked
 def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
     """N5'': `TV <= sqrt(L_CB / (2 c)) / 2` if `p_E >= c (p_F + mu) / 2` on every trajectory.
 
@@ -140,6 +148,7 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
     return min(_up(math.sqrt(_nonnegative(cb_loss) / (2 * coverage)) / 2), 1.0)
 
 
+@checked
 def roundings(dag: PointedDAG[Any]) -> int:
     """How many float64 roundings a path sum undergoes: a marginal is exact within `gamma` of it.
 
@@ -155,7 +164,7 @@ def roundings(dag: PointedDAG[Any]) -> int:
 
 def _nonnegative(value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise InputError(f"the bound needs a number >= 0, but was given {value!r}")
+        raise InputError(f"the bound needs a number >= 0, but was given {shown(value)}")
     return value
 
 

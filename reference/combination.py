@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Generic
 
-from reference.balance import rewards_by_node
+from reference.arguments import checked
+from reference.balance import rewards_by_node, same_field
 from reference.dag import Trajectory
 from reference.errors import InputError, check_type
 from reference.fields.field import Field, T
@@ -35,6 +36,7 @@ class Sampler(Generic[T]):
         check_type("Sampler", "lifted", self.lifted, LiftedDAG)
         check_type("Sampler", "forward", self.forward, ForwardPolicy)
         check_type("Sampler", "backward", self.backward, BackwardKernel)
+        same_field(self.forward, self.backward)
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
                 raise InputError(
@@ -47,6 +49,7 @@ class Sampler(Generic[T]):
         return self.forward.along(above), self.backward.along(above)
 
 
+@checked
 def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
     """`prod R_t(x)`, one per terminal: what the combined sampler is to be proportional to.
 
@@ -58,10 +61,12 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
         InputError: if no factor is given, the factors have different terminals, or their product is
             zero at every one, so that there is no target.
     """
-    if not factors:
+    if not len(factors):
         raise InputError("product_rewards: no factor given, so there is no target")
     for number, factor in enumerate(factors):
         field.check(factor, f"factor {number}")
+        if not all(map(field.nonnegative, factor)):
+            raise InputError(f"product_rewards: factor {number} has a number that is not >= 0")
         if len(factor) != len(factors[0]):
             raise InputError(
                 f"product_rewards: factor {number} has {len(factor)} terminals, and factor 0 "
@@ -77,6 +82,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
     return products
 
 
+@checked
 def check_clients(clients: Sequence[Sampler[T]]) -> None:
     """Checks what both conditions need of the samplers that they combine.
 
@@ -87,7 +93,7 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
         InputError: if there is none, they do not share the base DAG, or one has a zero of `p_B`
             on a complete trajectory.
     """
-    if not clients:
+    if not len(clients):
         raise InputError("check_clients: no client given, so there is nothing to combine")
     _same_base(clients)
     field, base = clients[0].forward.field, clients[0].lifted.base
@@ -102,6 +108,7 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
                 )
 
 
+@checked
 def aggregated_residuals(
     combined: Sampler[T], clients: Sequence[Sampler[T]]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
@@ -116,7 +123,7 @@ def aggregated_residuals(
         InputError: if there is no client, or the samplers do not share the base DAG.
     """
     _same_base([combined, *clients])
-    if not clients:
+    if not len(clients):
         raise InputError("aggregated_residuals: no client given, so there is nothing to combine")
     field = combined.forward.field
     sides = []
@@ -134,6 +141,7 @@ def aggregated_residuals(
         yield tau, tau2, left * right2 - left2 * right
 
 
+@checked
 def streaming_residuals(
     current: Sampler[T], previous: Sampler[T], rewards: Sequence[T]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
@@ -174,6 +182,7 @@ def _product(field: Field[T], values: Iterator[T]) -> T:
 
 
 def _same_base(samplers: Sequence[Sampler[T]]) -> None:
+    same_field(*(sampler.forward for sampler in samplers))
     for number, sampler in enumerate(samplers):
         if sampler.lifted.base is not samplers[0].lifted.base:
             raise InputError(

@@ -6,7 +6,16 @@ from functools import cached_property
 from itertools import chain
 from typing import Generic, TypeVar
 
-from reference.errors import InputError, TooLargeError, check_hashable, check_list, check_type
+from reference.arguments import checked
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_hashable,
+    check_integer,
+    check_list,
+    check_type,
+    shown,
+)
 from reference.representations import Shown, figures, short
 
 S = TypeVar("S", bound=Hashable)
@@ -120,6 +129,7 @@ class PointedDAG(Shown, Generic[S]):
         Raises:
             TooLargeError: if there are more than `limit`.
         """
+        check_integer("trajectories", "limit", limit, 0, most=10**12)
         if self.trajectory_count > limit:
             raise TooLargeError(
                 f"the DAG has {self.trajectory_count:,} complete trajectories, and at most "
@@ -136,11 +146,17 @@ class PointedDAG(Shown, Generic[S]):
 
     def end(self, trajectory: Trajectory) -> int:
         """The terminal node of a complete trajectory."""
-        return self.edges[trajectory[-1]][1]
+        try:
+            return self.edges[trajectory[-1]][1]
+        except (TypeError, LookupError):
+            raise _no_trajectory(trajectory) from None
 
     def states(self, trajectory: Trajectory) -> tuple[S, ...]:
         """The states `(s_0, ..., s_T)` of a trajectory."""
-        return (self.labels[0], *(self.labels[self.edges[edge][1]] for edge in trajectory))
+        try:
+            return (self.labels[0], *(self.labels[self.edges[edge][1]] for edge in trajectory))
+        except (TypeError, IndexError):
+            raise _no_trajectory(trajectory) from None
 
     def _short(self) -> str:
         return short(self)
@@ -149,6 +165,14 @@ class PointedDAG(Shown, Generic[S]):
         return [figures(self)]
 
 
+def _no_trajectory(found: object) -> InputError:
+    return InputError(
+        f"{shown(found)} is no trajectory of this DAG: give the numbers of its edges, from the "
+        "initial state to a terminal one"
+    )
+
+
+@checked
 def pointed_dag(
     children: Mapping[S, Sequence[S]],
     initial: S | None = None,
@@ -170,12 +194,13 @@ def pointed_dag(
     # Listed once: what is given may be a set, or an iterator that runs only once.
     lists: dict[S, list[S]] = {}
     for state, row in children.items():
-        lists[state] = check_list("pointed_dag", f"the children of {state!r}", row)
+        lists[state] = check_list("pointed_dag", f"the children of {shown(state)}", row)
         for child in lists[state]:
-            check_hashable(f"a child of {state!r}", child)
+            check_hashable(f"a child of {shown(state)}", child)
             if child not in number:
                 raise InputError(
-                    f"state {state!r} has the child {child!r}, which is not a state of the DAG: "
+                    f"state {shown(state)} has the child {shown(child)}, which is not a state of "
+                    "the DAG: "
                     "give every child an entry of its own, () if it is terminal"
                 )
     if terminals is not None:
@@ -204,7 +229,8 @@ def numbered_dag(
         if len(set(row)) != len(row):
             twice = states[next(v for v in row if row.count(v) > 1)]
             raise InputError(
-                f"state {state!r} lists the child {twice!r} twice, but between two states of a "
+                f"state {shown(state)} lists the child {shown(twice)} twice, but between two "
+                "states of a "
                 "pointed DAG there is at most one edge: list it once"
             )
     order = _topological_order(states, rows)
@@ -225,16 +251,18 @@ def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) 
     for state in declared:
         check_hashable("a terminal", state)
         if state not in children:
-            raise InputError(f"terminal {state!r} is not a state of the DAG: add it, with ()")
+            raise InputError(f"terminal {shown(state)} is not a state of the DAG: add it, with ()")
         if children[state]:
             raise InputError(
-                f"terminal {state!r} has the child {children[state][0]!r}, but terminal states "
+                f"terminal {shown(state)} has the child {shown(children[state][0])}, but terminal "
+                "states "
                 "have no children: remove the edge, or the state from the terminals"
             )
     for state, row in children.items():
         if not row and state not in declared:
             raise InputError(
-                f"state {state!r} is not terminal but has no children, so probability that enters "
+                f"state {shown(state)} is not terminal but has no children, so probability that "
+                "enters "
                 "it is lost: give it a child, or declare it terminal"
             )
 
@@ -284,13 +312,14 @@ def _check_source(states: Sequence[S], rows: Sequence[tuple[int, ...]], initial:
     sources = [states[v] for v in numbers]
     if initial is not None and initial not in sources:
         raise InputError(
-            f"the initial state {initial!r} is not a state without incoming edges: remove the "
+            f"the initial state {shown(initial)} is not a state without incoming edges: remove the "
             "edges into it, or name the right initial state"
         )
     if initial is not None and len(sources) > 1:
         others = ", ".join(repr(s) for s in sources if s != initial)
         raise InputError(
-            f"not reachable from the initial state {initial!r}: {others}, which have no incoming "
+            f"not reachable from the initial state {shown(initial)}: {others}, which have no "
+            "incoming "
             "edges; connect them or remove them"
         )
     if len(sources) != 1:
@@ -301,6 +330,6 @@ def _check_source(states: Sequence[S], rows: Sequence[tuple[int, ...]], initial:
         )
     if not rows[numbers[0]]:
         raise InputError(
-            f"the initial state {sources[0]!r} has no children, so there is no trajectory: "
+            f"the initial state {shown(sources[0])} has no children, so there is no trajectory: "
             "give it at least one"
         )

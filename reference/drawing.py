@@ -1,7 +1,7 @@
 """Pictures of pointed DAGs, lifts and policies, as files or as SVG: layers from left to right."""
 
 from collections.abc import Sequence
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from reference.errors import InputError
+from reference.files import replace_file
 from reference.pictures import MAX_DRAWN, Colouring, Drawable, Picture, Point, layout, picture_of
 from reference.representations import Shown
 
@@ -49,14 +50,24 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
     """
     path = Path(path)
     check_picture(path)
-    figure = render(picture_of(drawable, colour))
-    try:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"the picture cannot be written to {str(path)!r} ({error}): name a file ending in "
-            ".png, .svg or .pdf in a folder that exists"
-        ) from None
+    save_figure(render(picture_of(drawable, colour)), path, dpi=150, bbox_inches="tight")
+
+
+def save_figure(figure: Figure, path: Path, **options: Any) -> None:
+    """Writes a figure to a file, all or nothing; its ending is the format.
+
+    Args:
+        figure: of matplotlib.
+        path: where; a link there is replaced, not followed.
+        options: of `savefig`.
+
+    Raises:
+        InputError: if the ending names no format, or the file cannot be written.
+    """
+    check_picture(path)
+    buffer = BytesIO()
+    figure.savefig(buffer, format=path.suffix.lower()[1:], **options)
+    replace_file(path, buffer.getvalue())
 
 
 def svg(drawable: Drawable | Shown) -> str | None:

@@ -1,25 +1,27 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
-import zipfile
-import zlib
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
-# What NumPy raises when a file is no .npz archive, is damaged, or lacks an array.
-DAMAGED_ARCHIVE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+import numpy as np
 
 
 class InputError(ValueError):
-    """Input that breaks a rule; the message names the object, the value, the rule and the fix."""
+    """Input that breaks a rule; the message names the object, the value, the rule and the fix.
+
+    A message is cut in its middle where it shows something very long, such as a state.
+    """
+
+    # Characters.
+    most = 2_000
+
+    def __init__(self, message: str):
+        if len(message) > self.most:
+            half = self.most // 2
+            left_out = f" [... {len(message) - 2 * half:,} characters ...] "
+            message = message[:half] + left_out + message[-half:]
+        super().__init__(message)
 
 
 class TooLargeError(InputError):
@@ -36,8 +38,7 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(k.__name__ for k in kinds)
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a "
-            f"{expected}"
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a {expected}"
         )
 
 
@@ -49,10 +50,10 @@ def check_integer(owner: str, name: str, value: object, least: int, most: int = 
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, but must be an integer of at least {least}"
+            f"{owner}: {name} is {shown(value)}, but must be an integer of at least {least}"
         )
     if value > most:
-        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be at most {most:,}")
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be at most {most:,}")
 
 
 def check_seed(owner: str, seed: object) -> None:
@@ -73,7 +74,7 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
     allowed = get_args(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise InputError(f"{owner}: {name} is {_shown(value)}, but must be one of {listed}")
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}")
 
 
 def check_list(owner: str, name: str, value: object) -> list[Any]:
@@ -82,11 +83,47 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
     Raises:
         InputError: if it cannot be iterated over, or is a string.
     """
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+    try:
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise TypeError
+        return list(value)
+    except TypeError:  # also of an array without axes
         raise InputError(
-            f"{owner}: {name} is {_shown(value)}, a {type(value).__name__}, but must be a sequence"
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence"
+        ) from None
+
+
+def check_sequence(owner: str, name: str, value: object) -> None:
+    """Checks that an argument has a length and can be read more than once, by number.
+
+    Raises:
+        InputError: if it is no sequence or row of an array: a string, a set, a generator.
+    """
+    fits = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+    if not fits and not (isinstance(value, np.ndarray) and value.ndim):
+        raise InputError(
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence, "
+            "such as a list or a tuple"
         )
-    return list(value)
+
+
+def check_takes(what: str, function: object, count: int) -> None:
+    """Checks that something can be called with so many arguments.
+
+    Raises:
+        InputError: if it cannot.
+    """
+    try:
+        if not callable(function):
+            raise TypeError("it cannot be called")
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError as error:
+        raise InputError(
+            f"{what} is {shown(function)}, but must be a function of {count} argument"
+            f"{'' if count == 1 else 's'} ({error})"
+        ) from None
+    except ValueError:
+        pass  # of what is written in C, nobody knows
 
 
 def check_hashable(what: str, value: object) -> None:
@@ -99,13 +136,26 @@ def check_hashable(what: str, value: object) -> None:
         hash(value)
     except TypeError:
         raise InputError(
-            f"{what} is {_shown(value)}, a {type(value).__name__} that is not hashable, so equal "
+            f"{what} is {shown(value)}, a {type(value).__name__} that is not hashable, so equal "
             "ones could not be recognised: use a tuple or a frozen dataclass"
         ) from None
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value in a message: its `repr`, cut where it is long."""
+    return _written(repr, value)
+
+
+def plain(value: object) -> str:
+    """A number in a message as it is printed, cut where it is long."""
+    return _written(str, value)
+
+
+def _written(write: Callable[[object], str], value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
-    text = repr(value)
+    try:
+        text = write(value)
+    except Exception as error:  # of a class of the user's own
+        return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
+from reference.arguments import checked
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import (
     InputError,
@@ -12,7 +13,9 @@ from reference.errors import (
     check_hashable,
     check_integer,
     check_list,
+    check_takes,
     check_type,
+    shown,
 )
 from reference.representations import Shown, figures, short
 
@@ -56,7 +59,8 @@ class Additive(Generic[S]):
             return latent + step
         except (TypeError, ValueError, ArithmeticError) as error:
             raise InputError(
-                f"Additive: phi({state!r}, {latent!r}) is {step!r}, which cannot be added to the "
+                f"Additive: phi({shown(state)}, {shown(latent)}) is {shown(step)}, which cannot "
+                "be added to the "
                 f"latent ({error}): return a value of the latent's type"
             ) from None
 
@@ -103,8 +107,9 @@ class Table(Generic[S, W]):
         """
         if (state, latent) not in self.transitions:
             raise InputError(
-                f"Table: no latent is given on arrival in {state!r} with {latent!r}: add the entry "
-                f"({state!r}, {latent!r})"
+                f"Table: no latent is given on arrival in {shown(state)} with {shown(latent)}: "
+                "add the entry "
+                f"({shown(state)}, {shown(latent)})"
             )
         return self.transitions[state, latent]
 
@@ -164,12 +169,12 @@ class LiftedDAG(Shown, Generic[S]):
             InputError: if it is not a trajectory of the base DAG.
         """
         node, path = 0, []
-        for edge in trajectory:
+        for edge in check_list("above", "the trajectory", trajectory):
             row = self.base.out_edges[self.projection[node]]
             if edge not in row:
                 raise InputError(
                     f"{trajectory} is not a trajectory of the base DAG: its edge {edge} does not "
-                    f"leave the state {self.base.labels[self.projection[node]]!r}"
+                    f"leave the state {shown(self.base.labels[self.projection[node]])}"
                 )
             path.append(self.dag.out_edges[node][edge - row.start])
             node = self.dag.edges[path[-1]][1]
@@ -182,6 +187,7 @@ class LiftedDAG(Shown, Generic[S]):
         return [figures(self.dag)]
 
 
+@checked
 def lift(
     base: PointedDAG[S], dynamics: Dynamics[S, Any], max_nodes: int = 2_000_000
 ) -> LiftedDAG[S]:
@@ -196,9 +202,11 @@ def lift(
     for member in ("initial", "advance"):
         if not hasattr(dynamics, member):
             raise InputError(
-                f"lift: the dynamics {dynamics!r} lacks {member!r}: give an object with `initial` "
+                f"lift: the dynamics {shown(dynamics)} lacks {member!r}: give an object with "
+                "`initial` "
                 "and `advance(state, latent)`, such as History()"
             )
+    check_takes("lift: advance of the dynamics", dynamics.advance, 2)
     latents: list[dict[Any, None]] = [{} for _ in base.labels]
     _add(latents[0], dynamics.initial, base.labels[0])
     out: dict[tuple[int, Any], tuple[tuple[int, Any], ...]] = {}
@@ -209,7 +217,8 @@ def lift(
         if count > max_nodes:
             raise TooLargeError(
                 f"the lift has more than {max_nodes:,} states (stopped at state "
-                f"{base.labels[u]!r}, {u + 1:,} of {len(base.labels):,}): use a smaller instance, "
+                f"{shown(base.labels[u])}, {u + 1:,} of {len(base.labels):,}): use a smaller "
+                "instance, "
                 "a latent that merges more histories, or raise `max_nodes`"
             )
         for latent in latents[u]:
@@ -244,12 +253,13 @@ def lift(
 
 def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
     """Adds a latent to those of a state, unless an equal one is there."""
-    check_hashable(f"the latent on arrival in state {state!r}", latent)
+    check_hashable(f"the latent on arrival in state {shown(state)}", latent)
     if latent in latents:
         return
     if _has_nan(latent):
         raise InputError(
-            f"the latent on arrival in state {state!r} is {latent!r}: a NaN equals nothing, itself "
+            f"the latent on arrival in state {shown(state)} is {shown(latent)}: a NaN equals "
+            "nothing, itself "
             "included, so equal latents could not be merged; check phi for overflow or 0/0"
         )
     latents[latent] = None

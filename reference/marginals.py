@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reference.arguments import checked
 from reference.dag import PointedDAG
+from reference.errors import InputError
 from reference.fields.field import T
-from reference.policies import BackwardKernel, ForwardPolicy
+from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
 
-def path_sums(weights: BackwardKernel[T]) -> list[T]:
+@checked
+def path_sums(weights: EdgeWeights[T]) -> list[T]:
     """For each node, the sum over the paths from `s_o` to it of the product of edge values.
 
     One pass over the edges in topological order. For a forward policy this is the probability
@@ -24,12 +27,14 @@ def path_sums(weights: BackwardKernel[T]) -> list[T]:
     return sums
 
 
+@checked
 def marginal(policy: ForwardPolicy[T]) -> tuple[T, ...]:
     """`p_T(x)` of eq:marginal, one number per `dag.terminals`, by dynamic programming."""
     sums = path_sums(policy)
     return tuple(sums[x] for x in policy.dag.terminals)
 
 
+@checked
 def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) -> tuple[T, ...]:
     """`p_T(x)` of eq:marginal read literally: the sum over every trajectory that ends in `x`.
 
@@ -44,6 +49,7 @@ def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) 
     return tuple(total.values())
 
 
+@checked
 def mass(kernel: BackwardKernel[T]) -> tuple[T, ...]:
     """`b(x)`, the sum of `p_B(tau|x)` over the trajectories ending in `x`, per terminal.
 
@@ -53,6 +59,7 @@ def mass(kernel: BackwardKernel[T]) -> tuple[T, ...]:
     return tuple(sums[x] for x in kernel.dag.terminals)
 
 
+@checked
 def longest_path(dag: PointedDAG[Any], values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """For each node, the largest sum of `values` (one per edge) over the paths from `s_o` to it.
 
@@ -61,7 +68,16 @@ def longest_path(dag: PointedDAG[Any], values: npt.ArrayLike) -> npt.NDArray[np.
     """
     best = np.full(len(dag.labels), -np.inf)
     best[0] = 0.0
-    edge_values = np.asarray(values, dtype=np.float64)
+    try:
+        with np.errstate(over="ignore"):
+            edge_values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"longest_path: the values are no numbers ({error})") from None
+    if edge_values.shape != (len(dag.edges),) or np.isnan(edge_values).any():
+        raise InputError(
+            f"longest_path: the values have shape {edge_values.shape}, or a NaN, but must be one "
+            f"number for each of the {len(dag.edges)} edges"
+        )
     for (u, v), value in zip(dag.edges, edge_values.tolist(), strict=True):
         best[v] = max(best[v], best[u] + value)
     return best

@@ -10,13 +10,18 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer, check_list, check_type
+from reference.arguments import checked
+from reference.errors import InputError, check_integer, check_list, check_seed, plain, shown
 
 # Distances need an order, which rationals and floats have.
 T = TypeVar("T", Fraction, float)
 Floats = npt.NDArray[np.float64]
 
+# How far from 1 a law of floats may sum: one that is computed in float32 along long trajectories.
+ROUNDED = 1e-3
 
+
+@checked
 def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
     """The target law `pi(x) = R(x) / sum of R`.
 
@@ -30,13 +35,14 @@ def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
     return tuple(reward / total for reward in rewards)
 
 
+@checked
 def total_variation(p: Sequence[T], q: Sequence[T]) -> T:
     """`TV(p, q) = (1/2) sum |p(x) - q(x)|`, exact on exact numbers."""
     _check_pair(p, q)
-    differences = [abs(a - b) for a, b in zip(p, q, strict=True)]
-    return sum(differences[1:], start=differences[0]) / 2
+    return _distance(p, q)
 
 
+@checked
 def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
     """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks.
 
@@ -54,6 +60,7 @@ def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
     return math.fsum([*terms, float(gap)])
 
 
+@checked
 def jensen_shannon(p: Sequence[T], q: Sequence[T]) -> float:
     """`(KL(p || m) + KL(q || m)) / 2` with `m = (p + q) / 2`, in nats; at most log 2."""
     _check_pair(p, q)
@@ -61,6 +68,7 @@ def jensen_shannon(p: Sequence[T], q: Sequence[T]) -> float:
     return (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2
 
 
+@checked
 def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
     """FCS (eq:fcsa) with uniform batches, exact: the mean over every batch of distinct `x`.
 
@@ -79,6 +87,7 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
     return sum(values[1:], start=values[0]) / len(values)
 
 
+@checked
 def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
     """FCS (eq:fcsa) under any law of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
@@ -92,12 +101,11 @@ def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], 
             probabilities of the batches do not sum to one.
     """
     _check_pair(p, q)
-    check_type("fcs_under", "batches", batches, Mapping)
     weights = list(batches.values())
     _check_law("the law of batches", weights)
     total = sum(weights[1:], start=weights[0])
     if total != 1 and not abs(total - 1) <= len(weights) * 2.0**-53:
-        raise InputError(f"the law of batches sums to {total}, not to 1: normalise it")
+        raise InputError(f"the law of batches sums to {plain(total)}, not to 1: normalise it")
     values = []
     for batch, weight in batches.items():
         members = check_list("fcs_under", "a batch", batch)
@@ -119,10 +127,15 @@ class Estimate:
     standard_error: float
 
 
+@checked
 def uniform_batches(
     terminals: int, batch_size: int, batches: int, seed: int
 ) -> npt.NDArray[np.int64]:
     """`batches` sets of distinct terminals, drawn uniformly; shape (batches, batch_size)."""
+    check_integer("uniform_batches", "terminals", terminals, 1, most=10**9)
+    check_integer("uniform_batches", "batch_size", batch_size, 1)
+    check_integer("uniform_batches", "batches", batches, 1)
+    check_seed("uniform_batches", seed)
     rng = np.random.default_rng(seed)
     size = min(batch_size, terminals)
     return np.stack([rng.choice(terminals, size, replace=False) for _ in range(batches)])
@@ -139,7 +152,16 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
         q: probabilities, shape (terminals,).
         batches: terminal numbers, shape (batches, batch_size), at least two batches.
     """
-    parts_p, parts_q = p[batches], q[batches]
+    p, q = _weights("p", p), _weights("q", q)
+    chosen = _array("batches", batches)
+    fits = chosen.ndim == 2 and len(chosen) >= 2 and chosen.shape[1] and chosen.dtype.kind in "iu"
+    if len(p) != len(q) or not fits or chosen.min() < 0 or chosen.max() >= len(p):
+        raise InputError(
+            f"fcs_estimate: batches have shape {chosen.shape} and type {chosen.dtype}, and p and q "
+            f"{len(p)} and {len(q)} numbers: give at least two rows of numbers of terminals, and "
+            "two laws of the same terminals"
+        )
+    parts_p, parts_q = p[chosen], q[chosen]
     sums_p, sums_q = parts_p.sum(1, keepdims=True), parts_q.sum(1, keepdims=True)
     conditional_p = np.divide(parts_p, sums_p, out=np.zeros_like(parts_p), where=sums_p > 0)
     conditional_q = np.divide(parts_q, sums_q, out=np.zeros_like(parts_q), where=sums_q > 0)
@@ -147,6 +169,27 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     values = np.where((sums_p > 0)[:, 0] == (sums_q > 0)[:, 0], values, 1.0)
     error = values.std(ddof=1) / math.sqrt(len(values))
     return Estimate(float(values.mean()), float(error))
+
+
+def _array(name: str, values: object) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"fcs_estimate: {name} is no array ({error})") from None
+
+
+def _weights(name: str, values: object) -> Floats:
+    """Numbers in proportion to a law.
+
+    Raises:
+        InputError: if they are none.
+    """
+    found = _array(name, values)
+    if found.ndim != 1 or found.dtype.kind not in "fiu" or not (found >= 0).all():
+        raise InputError(f"fcs_estimate: {name} must be a row of numbers >= 0")
+    if not np.isfinite(found).all():
+        raise InputError(f"fcs_estimate: {name} has an entry that is not finite")
+    return found.astype(np.float64)
 
 
 def _divergence(a: T, b: T) -> float:
@@ -167,13 +210,18 @@ def _log(value: Fraction | float) -> float:
     return math.log(value)
 
 
+def _distance(p: Sequence[T], q: Sequence[T]) -> T:
+    differences = [abs(a - b) for a, b in zip(p, q, strict=True)]
+    return sum(differences[1:], start=differences[0]) / 2
+
+
 def _on_batch(p: Sequence[T], q: Sequence[T], batch: tuple[int, ...]) -> T:
     part_p, part_q = [p[i] for i in batch], [q[i] for i in batch]
     if not (sum(part_p) > 0 and sum(part_q) > 0):
         raise InputError(
             f"the batch {batch} has probability zero, so FCS is undefined: use larger batches"
         )
-    return total_variation(normalize(part_p), normalize(part_q))
+    return _distance(normalize(part_p), normalize(part_q))
 
 
 def _check_pair(p: Sequence[Any], q: Sequence[Any]) -> None:
@@ -184,6 +232,12 @@ def _check_pair(p: Sequence[Any], q: Sequence[Any]) -> None:
             f"laws on {len(p)} and {len(q)} states cannot be compared: give both on the same, "
             "non-empty list of states"
         )
+    for name, law in (("p", p), ("q", q)):
+        total = sum(law[1:], start=law[0])
+        if total != 1 and (isinstance(total, Fraction) or not abs(total - 1) <= ROUNDED):
+            raise InputError(
+                f"{name} sums to {plain(total)}, not to 1, so it is no law: normalize it"
+            )
 
 
 def _check_law(name: str, law: Sequence[Any]) -> None:
@@ -195,8 +249,9 @@ def _check_law(name: str, law: Sequence[Any]) -> None:
     for x, value in enumerate(values):
         if not isinstance(value, kind):
             raise InputError(
-                f"{name}[{x}] is {value!r}, a {type(value).__name__}, but a law is all Fractions "
+                f"{name}[{x}] is {shown(value)}, a {type(value).__name__}, but a law is all "
+                "Fractions "
                 "or all floats: convert it"
             )
         if not 0 <= value < math.inf:
-            raise InputError(f"{name}[{x}] is {value}, but must be a finite number >= 0")
+            raise InputError(f"{name}[{x}] is {plain(value)}, but must be a finite number >= 0")

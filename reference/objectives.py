@@ -9,8 +9,9 @@ increments simply add up, and near an optimum all of them are small, so that not
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
-from reference.balance import rewards_by_node
-from reference.errors import InputError
+from reference.arguments import checked
+from reference.balance import rewards_by_node, same_field
+from reference.errors import InputError, shown
 from reference.fields.field import T
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -31,6 +32,7 @@ class Objective(NamedTuple, Generic[T]):
     log_z_gradient: T
 
 
+@checked
 def tb_objective(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -56,6 +58,7 @@ def tb_objective(
     return _Increments(forward, backward, rewards, exploratory).objective(log_z)
 
 
+@checked
 def cb_objective(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -74,6 +77,7 @@ def cb_objective(
     return Objective(two * half.loss, [two * g for g in half.logits_gradient], forward.field.zero)
 
 
+@checked
 def optimal_log_z(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
@@ -102,6 +106,7 @@ class _Increments(Generic[T]):
                 "the forward, backward and exploratory policies live on different DAGs: put all "
                 "on the same one (a base policy is moved to a lift by `on(lifted)`)"
             )
+        same_field(forward, backward, exploratory)
         field, dag = forward.field, forward.dag
         self.forward, self.exploratory = forward, exploratory
         reward = rewards_by_node(forward, rewards)
@@ -155,8 +160,10 @@ def _gain(
     if not all(field.positive(factor) for factor in factors):
         names = ", ".join(str(factor) for factor in factors)
         raise InputError(
-            f"p_F, p_B and, at terminals, R are {names} on the edge {forward.dag.labels[u]!r} -> "
-            f"{forward.dag.labels[v]!r}, which the exploratory policy takes: the loss needs their "
+            f"p_F, p_B and, at terminals, R are {names} on the edge "
+            f"{shown(forward.dag.labels[u])} -> "
+            f"{shown(forward.dag.labels[v])}, which the exploratory policy takes: the loss needs "
+            "their "
             "logarithms, so all must be positive"
         )
     p_f, *others = map(field.log, factors)

@@ -10,11 +10,11 @@ from reference.errors import TooLargeError, check_choice, check_type
 from reference.inspection import Inspection
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
-from reference.policies import BackwardKernel, ForwardPolicy
+from reference.policies import EdgeWeights, ForwardPolicy
 from reference.representations import clipped, number_text
 
 Colouring = Literal["reward", "flow"]
-Drawable = Inspection[Any] | PointedDAG[Any] | LiftedDAG[Any] | BackwardKernel[Any]
+Drawable = Inspection[Any] | PointedDAG[Any] | LiftedDAG[Any] | EdgeWeights[Any]
 
 MAX_DRAWN = 400
 # Beyond, names lie on each other.
@@ -61,9 +61,7 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
         TooLargeError: if there are more than 400 states.
         InputError: if it is none of these.
     """
-    check_type(
-        "draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, BackwardKernel)
-    )
+    check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
     check_choice("draw", "the colour", colour, Colouring)
     dag = drawable if isinstance(drawable, PointedDAG) else drawable.dag
     name = drawable.name if isinstance(drawable, Inspection) else type(drawable).__name__
@@ -77,7 +75,7 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     names = [clipped(label) for label in dag.labels] if few else []
     if isinstance(drawable, Inspection):
         return _of_problem(drawable, title, names, colour)
-    if isinstance(drawable, BackwardKernel):
+    if isinstance(drawable, EdgeWeights):
         return _of_policy(drawable, title, names)
     if isinstance(drawable, LiftedDAG):
         return Picture(title, dag, _lifted_names(drawable) if few else ())
@@ -124,7 +122,7 @@ def _of_problem(
     return Picture(title, inspection.dag, names, values=values, legend=legend)
 
 
-def _of_policy(policy: BackwardKernel[Any], title: str, names: Sequence[str]) -> Picture:
+def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Picture:
     forward = isinstance(policy, ForwardPolicy)
     numbers = all(isinstance(value, Fraction | float) for value in policy.values)
     return Picture(

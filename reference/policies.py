@@ -7,21 +7,15 @@ from itertools import islice
 from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_list, check_type
+from reference.errors import InputError, check_list, check_sequence, check_type, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.representations import MAX_ROWS, Shown, clipped, figures, number_text, short
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BackwardKernel(Shown, Generic[T]):
-    """Weights `B(tau) = prod of values over the edges of tau`, not necessarily normalised.
-
-    This is what implementations use for `p_B(tau|x)`: an unlifted backward policy evaluated along
-    the trajectory. On a lifted DAG its rows need not sum to one, but what the balance conditions
-    need is only that its mass `b(x) = sum over tau ending in x of B(tau)` is constant in `x`
-    (`reference.marginals.mass`); with trajectory balance, `p_T(x)` is proportional to
-    `R(x) b(x)`.
+class EdgeWeights(Shown, Generic[T]):
+    """A non-negative number on each edge of a DAG; that of a path is the product over its edges.
 
     Attributes:
         dag: the DAG, lifted or not.
@@ -37,7 +31,7 @@ class BackwardKernel(Shown, Generic[T]):
         name = type(self).__name__
         check_type(name, "dag", self.dag, PointedDAG)
         check_type(name, "field", self.field, Field)
-        check_list(name, "values", self.values)
+        check_sequence(name, "values", self.values)
         if len(self.values) != len(self.dag.edges):
             raise InputError(
                 f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; "
@@ -47,8 +41,8 @@ class BackwardKernel(Shown, Generic[T]):
         for (u, v), value in zip(self.dag.edges, self.values, strict=True):
             if not self.field.nonnegative(value):
                 raise InputError(
-                    f"{name}: the value on the edge {self.dag.labels[u]!r} -> "
-                    f"{self.dag.labels[v]!r} is {value}, but must be a number >= 0"
+                    f"{name}: the value on the edge {shown(self.dag.labels[u])} -> "
+                    f"{shown(self.dag.labels[v])} is {plain(value)}, but must be a number >= 0"
                 )
 
     @classmethod
@@ -72,7 +66,8 @@ class BackwardKernel(Shown, Generic[T]):
             total = field.sum(given[edge] for edge in row)
             if not field.positive(total):
                 raise InputError(
-                    f"{cls.__name__}: the weights at state {dag.labels[node]!r} sum to {total}, "
+                    f"{cls.__name__}: the weights at state {shown(dag.labels[node])} sum to "
+                    f"{plain(total)}, "
                     "so they cannot be normalised: give at least one a positive weight"
                 )
             for edge in row:
@@ -88,17 +83,20 @@ class BackwardKernel(Shown, Generic[T]):
     @classmethod
     def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
         """The groups of edges that belong to one choice, with the node that makes it."""
+        check_type(cls.__name__, "dag", dag, PointedDAG)
         return ((v, row) for v, row in enumerate(dag.in_edges) if row)
-
-    def on(self, lifted: LiftedDAG[Any]) -> "BackwardKernel[T]":
-        """This one, evaluated on the base edges below the edges of a lift of its DAG."""
-        return BackwardKernel(lifted.dag, self.field, [self.values[e] for e in lifted.base_edge])
 
     def along(self, trajectory: Trajectory) -> T:
         """The product of the values along a trajectory."""
         product = self.field.one
-        for edge in trajectory:
-            product = product * self.values[edge]
+        try:
+            for edge in trajectory:
+                product = product * self.values[edge]
+        except (TypeError, IndexError):
+            raise InputError(
+                f"{shown(trajectory)} is no trajectory of the DAG of this policy: give the numbers "
+                "of its edges"
+            ) from None
         return product
 
     def _short(self) -> str:
@@ -117,7 +115,23 @@ class BackwardKernel(Shown, Generic[T]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Policy(BackwardKernel[T]):
+class BackwardKernel(EdgeWeights[T]):
+    """Weights `B(tau) = prod of values over the edges of tau`, not necessarily normalised.
+
+    This is what implementations use for `p_B(tau|x)`: an unlifted backward policy evaluated along
+    the trajectory. On a lifted DAG its rows need not sum to one, but what the balance conditions
+    need is only that its mass `b(x) = sum over tau ending in x of B(tau)` is constant in `x`
+    (`reference.marginals.mass`); with trajectory balance, `p_T(x)` is proportional to
+    `R(x) b(x)`.
+    """
+
+    def on(self, lifted: LiftedDAG[Any]) -> "BackwardKernel[T]":
+        """This one, evaluated on the base edges below the edges of a lift of its DAG."""
+        return BackwardKernel(lifted.dag, self.field, [self.values[e] for e in lifted.base_edge])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Policy(EdgeWeights[T]):
     """Values whose rows sum to one: exactly in an exact field, else up to rounding."""
 
     def __post_init__(self) -> None:
@@ -127,13 +141,15 @@ class _Policy(BackwardKernel[T]):
             # n roundings to normalise and n to sum: a correctly rounded soft-max passes.
             if not self.field.agree(total, self.field.one, 2 * len(row) + 2):
                 raise InputError(
-                    f"{type(self).__name__}: the row of state {self.dag.labels[node]!r} sums to "
-                    f"{total}, not to 1: normalise it (in float64 or better), or use from_weights"
+                    f"{type(self).__name__}: the row of state {shown(self.dag.labels[node])} sums "
+                    "to "
+                    f"{plain(total)}, not to 1: normalise it (in float64 or better), or use "
+                    "from_weights"
                 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BackwardPolicy(_Policy[T]):
+class BackwardPolicy(_Policy[T], BackwardKernel[T]):
     """A backward policy `p_B(s|s')`: a distribution over the parents of each node of `dag`."""
 
 
@@ -147,6 +163,7 @@ class ForwardPolicy(_Policy[T]):
     @classmethod
     def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
         """The out-edges of each non-terminal node."""
+        check_type(cls.__name__, "dag", dag, PointedDAG)
         return ((u, row) for u, row in enumerate(dag.out_edges) if row)
 
     @classmethod
@@ -168,13 +185,14 @@ class ForwardPolicy(_Policy[T]):
         for u, row in cls.rows(dag):
             state: Hashable = dag.labels[u]
             if state not in rows:
-                raise InputError(f"ForwardPolicy: no row for the state {state!r}: add one")
-            check_type(cls.__name__, f"the row of {state!r}", rows[state], Mapping)
+                raise InputError(f"ForwardPolicy: no row for the state {shown(state)}: add one")
+            check_type(cls.__name__, f"the row of {shown(state)}", rows[state], Mapping)
             edge_to = {dag.labels[dag.edges[edge][1]]: edge for edge in row}
             for child, value in rows[state].items():
                 if child not in edge_to:
                     raise InputError(
-                        f"ForwardPolicy: the row of {state!r} has {child!r}, which is not one of "
+                        f"ForwardPolicy: the row of {shown(state)} has {shown(child)}, which is "
+                        "not one of "
                         f"its children {list(edge_to)}"
                     )
                 values[edge_to[child]] = field.convert(value)

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from reference.arguments import checked
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_list, check_type
+from reference.errors import InputError, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 
 
+@checked
 def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     """The state flow `F` (def:flows) of a backward policy, per node.
 
@@ -21,9 +23,7 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     Raises:
         InputError: if the rewards do not fit the terminals, or one is not a number >= 0.
     """
-    check_type("flows", "backward", backward, BackwardKernel)
     dag, field = backward.dag, backward.field
-    check_list("flows", "rewards", rewards)
     field.check(rewards, "reward")
     if len(rewards) != len(dag.terminals):
         raise InputError(
@@ -34,7 +34,8 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     for x, reward in zip(dag.terminals, rewards, strict=True):
         if not field.nonnegative(reward):
             raise InputError(
-                f"the reward of {dag.labels[x]!r} is {reward}, but must be a number >= 0: shift or "
+                f"the reward of {shown(dag.labels[x])} is {reward}, but must be a number >= 0: "
+                "shift or "
                 "exponentiate it"
             )
         flow[x] = reward
@@ -44,6 +45,7 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     return flow
 
 
+@checked
 def forward_from_backward(
     backward: BackwardKernel[T], rewards: Sequence[T]
 ) -> tuple[ForwardPolicy[T], T]:
@@ -65,6 +67,7 @@ def forward_from_backward(
     return _normalized(dag, field, through), flow[0]
 
 
+@checked
 def forward_from_law(
     policy_space: ForwardPolicy[T], law: Callable[[Trajectory], T]
 ) -> ForwardPolicy[T]:
@@ -82,11 +85,19 @@ def forward_from_law(
     through = [field.zero] * len(dag.edges)
     for tau in dag.trajectories():
         weight = law(tau)
+        field.check([weight], "the probability of trajectory")
+        if not field.nonnegative(weight):
+            raise InputError(
+                f"the law gives the trajectory {tau} the probability {plain(weight)}, but must "
+                "give a "
+                "number >= 0"
+            )
         for edge in tau:
             through[edge] = through[edge] + weight
     return _normalized(dag, field, through, policy_space.values)
 
 
+@checked
 def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> ForwardPolicy[T]:
     """The Markovian policy on the base DAG with the same edge flows, hence the same marginals.
 
@@ -108,6 +119,7 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
     return _normalized(base, field, through)
 
 
+@checked
 def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> BackwardPolicy[T]:
     """The normalised lifted backward policy with the trajectory law of an unlifted one.
 

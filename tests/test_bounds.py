@@ -60,7 +60,7 @@ def test_floats_stay_within_the_roundings_of_the_graph() -> None:
     [
         (lambda: tv_bound(-0.1), "number >= 0"),
         (lambda: tv_bound(math.nan), "number >= 0"),
-        (lambda: kl_bound("1"), "number >= 0"),  # type: ignore[arg-type]
+        (lambda: kl_bound("1"), "must be a number"),  # type: ignore[arg-type]
         (lambda: tv_bound_from_loss(1.0, 0.0), r"coverage c is 0.0"),
         (lambda: tv_bound_from_loss(1.0, 1.5), r"coverage c is 1.5, but must lie in \(0, 1\]"),
         (

@@ -28,7 +28,7 @@ from fast.measure.report import Report
 from fast.runs.folder import load_config
 from fast.runs.frozen import factors_left
 from fast.runs.job import complete, train
-from fast.runs.records import read_metrics
+from fast.runs.records import read_json, read_metrics
 from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.state import FrozenSamplers
@@ -170,7 +170,7 @@ def test_a_plan_is_there_before_its_folder_is(
             with ThreadPoolExecutor(1) as executor, pytest.raises(SystemExit):
                 begin(plan, executor)
         assert [path.name for path in tmp_path.iterdir()] == left
-    data = json.loads((tmp_path / "stream" / "plan.json").read_text())
+    data = read_json(tmp_path / "stream" / "plan.json")
     assert plan_from_json(data, tmp_path / "stream") == plan
 
 

@@ -1,7 +1,6 @@
 """The paper's tables and figures: what is compared is comparable, and what is told is stored."""
 
 import dataclasses
-import json
 import math
 import os
 import re
@@ -16,6 +15,7 @@ import scipy.stats
 
 from fast.dynamics.options import DYNAMICS
 from fast.runs.folder import load_config
+from fast.runs.records import read_json, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.compose import configure
@@ -287,8 +287,8 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     (tmp_path / "whole/tab_tiny.json").unlink()
     (again,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     assert again.learned == whole.learned
-    config = json.loads((there / "config.json").read_text())
-    (there / "config.json").write_text(json.dumps({**config, "batch": 17}))
+    config = read_json(there / "config.json")
+    write_json(there / "config.json", {**config, "batch": 17})
     (tmp_path / "whole/tab_tiny.json").unlink()
     made = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     assert made.runs == []

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import fast.runs.files
-from fast.runs.files import alone_in, new_folder, replace_file
+from fast.runs.files import alone_in, new_folder
 from reference import InputError
+from reference.files import replace_file
 
 ROOT = Path(__file__).parent.parent
 

@@ -97,7 +97,7 @@ def within(value: Fraction, power: float) -> bool:
         ("-3", "the log_reward of 'y' is '-3', a str, but must be a number"),
         (True, "the log_reward of 'y' is True, a bool"),
         (None, "the log_reward of 'y' is None, a NoneType"),
-        (-2.0e6, "is -2e.06 nats, but must be at most 1,000,000 in size: add the same number"),
+        (-2.0e6, "is -2000000.0 nats, but must be at most 1,000,000 in size: add the same number"),
     ],
 )
 def test_logarithms_that_are_none_are_refused_by_name(value: Any, message: str) -> None:

@@ -1,6 +1,5 @@
 """What comes in from outside trains as ours does: losses, networks, environments, p_B, problems."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from fast.policies.build import make_policy
 from fast.policies.policy import count_parameters
 from fast.runs.display import SILENT
 from fast.runs.job import resume
-from fast.runs.records import read_json, read_metrics
+from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError
 
@@ -138,7 +137,7 @@ def test_a_run_of_ones_own_goes_on_bit_for_bit_and_not_with_another_source(tmp_p
     assert meta["own"]["loss"]["name"] == "examples.renyi:Renyi"
     meta["own"]["loss"]["sha256"] = "0" * 64
     (part.folder / "report.json").unlink()
-    (part.folder / "meta.json").write_text(json.dumps(meta))
+    write_json(part.folder / "meta.json", meta)
     with pytest.raises(InputError, match="another source of loss"):
         resume(part.folder, display=SILENT)
 

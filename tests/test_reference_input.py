@@ -128,7 +128,7 @@ def test_mismatched_arguments_are_refused() -> None:
     forward = ForwardPolicy.uniform(FORK, RATIONAL)
     backward = BackwardPolicy.uniform(FORK, RATIONAL)
     other = BackwardPolicy.uniform(enumerate_dag(Grid(2)), RATIONAL)
-    one, two = (HALF,), (HALF, Fraction(0))
+    one, two, sure = (HALF,), (HALF, Fraction(0)), (Fraction(1), Fraction(0))
     with pytest.raises(InputError, match="different DAGs"):
         list(tb_residuals(forward, other, two, HALF))
     with pytest.raises(InputError, match="1 rewards for 2 terminal states"):
@@ -144,9 +144,9 @@ def test_mismatched_arguments_are_refused() -> None:
     with pytest.raises(InputError, match="laws on 1 and 2 states"):
         total_variation(one, two)
     with pytest.raises(InputError, match="batch_size is 3"):
-        fcs(two, two, 3)
+        fcs(sure, sure, 3)
     with pytest.raises(InputError, match=r"batch \(1,\) has probability zero"):
-        fcs(two, two, 1)
+        fcs(sure, sure, 1)
 
 
 def test_a_latent_that_cannot_be_compared_is_refused() -> None:
@@ -286,3 +286,106 @@ def test_a_lift_may_have_exactly_as_many_states_as_allowed() -> None:
     assert len(lift(base, History(), states).dag.labels) == states
     with pytest.raises(TooLargeError, match=f"more than {states - 1} states"):
         lift(base, History(), states - 1)
+
+
+class Counting:
+    """A problem of which one member is as a test wants it."""
+
+    initial: Any = "o"
+
+    def children(self, state: Any) -> Any:
+        return ("x", "y") if state == "o" else ()
+
+    def reward(self, terminal: Any) -> Any:
+        return 1
+
+
+class Billions(Counting):
+    def children(self, state: Any) -> Any:
+        return range(1, 10**30) if state == "o" else ()
+
+
+class Repeated(Counting):
+    def children(self, state: Any) -> Any:
+        return ["x"] * 10_000 if state == "o" else ()
+
+
+class Mutable:
+    """A state whose hash moves."""
+
+    def __init__(self, at: int):
+        self.at = at
+
+    def __hash__(self) -> int:
+        return hash(self.at)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mutable) and other.at == self.at
+
+    def __repr__(self) -> str:
+        return f"Mutable({self.at})"
+
+
+class Moving(Counting):
+    initial = Mutable(0)
+
+    def children(self, state: Any) -> Any:
+        if state.at > 3:
+            return ()
+        state.at += 10
+        return [Mutable(state.at - 9), Mutable(99)]
+
+
+class OwnInitial(Counting):
+    def initial(self) -> Any:
+        return "o"
+
+
+class TwoArguments(Counting):
+    def reward(self, terminal: Any, scale: Any) -> Any:
+        return 1
+
+
+class NoMethod(Counting):
+    children: Any = ("x", "y")
+
+
+class Raising(Counting):
+    def reward(self, terminal: Any) -> Any:
+        return {"x": 1}[terminal]
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Billions(), r"Billions has more than 1,000 states \(stopped at depth 1\)"),
+        (Repeated(), r"Repeated has more than 1,000 states"),
+        (Moving(), r"the state Mutable\(10\) was changed after it was listed: .* copy"),
+        (Counting, r"Counting is a class, but must be a problem: make one, Counting\(\)"),
+        (OwnInitial(), "initial is a method, but must be the initial state itself"),
+        (TwoArguments(), r"TwoArguments: reward is .* function of 1 argument .*'scale'"),
+        (NoMethod(), r"NoMethod: children is \('x', 'y'\), but must be a function of 1 argument"),
+        (Raising(), r"reward\('y'\) raises KeyError, 'y' \(.*test_reference_input.py, line \d+\)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_problem_that_misbehaves_is_refused_by_name(problem: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        enumerate_rewards(problem, enumerate_dag(problem, max_nodes=1_000))
+
+
+def test_messages_have_an_end() -> None:
+    states = 100_000
+    ring = {number: [(number + 1) % states] for number in range(states)}
+    with pytest.raises(
+        InputError, match=r"has the cycle .* 0 -> 1 .* \[\.\.\. [0-9,]+ characters"
+    ) as told:
+        pointed_dag(ring)
+    assert len(str(told.value)) < 2_100
+
+
+def test_a_reward_beyond_float64_is_exact() -> None:
+    value = np.longdouble("1e4000")
+    if not np.isfinite(value):
+        pytest.skip("long doubles are doubles here")
+    assert positive_reward(value, "x") == Fraction(*value.as_integer_ratio())

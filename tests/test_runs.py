@@ -26,7 +26,7 @@ from fast.runs.files import alone_in
 from fast.runs.job import complete, draw_samples, resume, train
 from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
-from fast.runs.records import load_law, read_json, read_metrics, save_law
+from fast.runs.records import load_law, read_json, read_metrics, save_law, write_json
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.cli import main
@@ -121,14 +121,23 @@ def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
 
 
 def test_looking_at_an_unfinished_run_says_where_it_stands(
-    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     whole, cut = finished / "runs" / "lines-gru-0", tmp_path / "cut"
-    shutil.copytree(whole, cut)
-    config = json.loads((cut / "config.json").read_text())
-    (cut / "config.json").write_text(json.dumps({**config, "steps": 4000}))
-    (cut / "report.json").unlink()
-    for run, said in ((whole, ""), (cut, "step 400 of 4,000, unfinished")):
+    measured = Meter.now
+
+    def until(meter: Meter, state: Any, step: int) -> Any:
+        return killed() if step == 200 else measured(meter, state, step)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Meter, "now", until)
+        with pytest.raises(SystemExit):
+            train(tiny(cut).changed(steps=200, checkpoint_every=100))
+    capsys.readouterr()
+    for run, said in ((whole, ""), (cut, "step 100 of 200, unfinished")):
         found = audit(run)
         assert found.unfinished == said
         assert str(audit_table(found).title).endswith(said or "exact rationals")
@@ -233,15 +242,28 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
 
     checkpoint = (original / "checkpoint.eqx").read_bytes()
     header, _, payload = checkpoint.partition(b"\n")
-    config = json.loads((original / "config.json").read_text())
-    future = header.replace(b'"format": 3', b'"format": 9') + b"\n" + payload
+    config = read_json(original / "config.json")
+    future = header.replace(b'"format": 4', b'"format": 9') + b"\n" + payload
+
+    def sealed(**changes: Any) -> bytes:
+        """The configuration with a right checksum, as if nobody had changed it."""
+        write_json(tmp_path / "sealed.json", {**config, **changes})
+        return (tmp_path / "sealed.json").read_bytes()
+
     cases = [
         (str(tmp_path), "is not a run folder"),
         (broken("config.json", None), "has no config.json"),
         (broken("config.json", b'{"format": 1'), "cannot be read"),
         (broken("config.json", b"[]"), "not a JSON object"),
-        (broken("config.json", json.dumps({**config, "format": 0}).encode()), "has format 0"),
-        (broken("config.json", json.dumps({**config, "latent_size": 8}).encode()), "does not fit"),
+        (
+            broken("config.json", json.dumps({**config, "seed": 1}).encode()),
+            "has no checksum",
+        ),
+        (broken("config.json", sealed().replace(b'"seed": 0', b'"seed": 1')), "match its checksum"),
+        (broken("config.json", b"[" * 100_000), r"cannot be read \(it is nested too deep"),
+        (broken("config.json", sealed(format=0)), "has format 0"),
+        (broken("config.json", sealed(seed=1)), r"config.json was changed since checkpoint.eqx"),
+        (broken("meta.json", sealed()), r"meta.json was changed since checkpoint.eqx"),
         (broken("checkpoint.eqx", None), "has no checkpoint.eqx"),
         (broken("checkpoint.eqx", checkpoint[:-100]), "is damaged"),
         (broken("checkpoint.eqx", b"\x80\x04pickle"), "is not a checkpoint of pdai"),
@@ -333,6 +355,7 @@ class Counted(NamedTuple):
     """A state of training that only counts."""
 
     step: Any
+    sampler: Any = np.zeros((1, 1))
 
 
 class Nothing(NamedTuple):
@@ -373,11 +396,21 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
 def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: Path) -> None:
     original = finished / "runs" / "lines-gru-0"
     law = (original / "law.npz").read_bytes()
-    middle = law[: len(law) // 4] + bytes(8) + law[len(law) // 4 + 8 :]
-    for content in (b"", law[:100], law[:-1], middle, b"\x80\x04pickle"):
+    whole = load_law(original)
+    for content in (b"", law[:100], law[:-1], b"\x80\x04pickle"):
         (tmp_path / "law.npz").write_bytes(content)
         with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
             load_law(tmp_path)
+    refused = 0
+    for place in range(0, len(law), 32):
+        (tmp_path / "law.npz").write_bytes(law[:place] + bytes(8) + law[place + 8 :])
+        try:
+            # A date may be damaged, and no number.
+            assert all(map(np.array_equal, load_law(tmp_path), whole))
+        except InputError as error:
+            assert "no readable law.npz" in str(error)  # noqa: PT017
+            refused += 1
+    assert refused > len(law) // 64
     right = np.full((1, 3), 1 / 3)
     for learned, target in (
         (right[0], right[0]),
@@ -391,6 +424,8 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
         (right * np.nan, right[0]),
         (right * np.inf, right[0]),
         (right.astype(str), right[0]),
+        (right.astype(complex), right[0].astype(complex)),
+        (right * 1e9, right[0]),
     ):
         save_law(tmp_path, learned, target)
         with pytest.raises(InputError, match=r"no readable law.npz \(.+\): finish the run"):
@@ -399,7 +434,9 @@ def test_damaged_laws_and_metrics_end_in_no_traceback(finished: Path, tmp_path: 
     assert np.array_equal(load_law(tmp_path)[0], right)
     metrics = (original / "metrics.jsonl").read_bytes().splitlines(keepends=True)
     lines = (b"5", b"[]", b'{"foo": 5}', b'{"step": "1"}', b'{"step": 1, "tv": "a"}')
-    lines += (b'{"step": 1, "tv": ["a"]}', b'{"step": 1, "loss": 0.5}')
+    lines += (b'{"step": 1, "tv": ["a"]}', b'{"step": 1, "loss": 0.5}', b'{"step": 1, "tv": []}')
+    lines += (b'{"step": 1, "tv": [1, 2]}', b'{"step": 1, "tv": [NaN]}', b"[" * 100_000)
+    lines += (b'{"step": 1, "tv": [1%s]}' % (b"0" * 400), b'{"step": 1%s}' % (b"0" * 400))
     for damaged in (metrics[3].replace(b'"', b"\xff"), *(line + b"\n" for line in lines)):
         (tmp_path / "metrics.jsonl").write_bytes(b"".join([*metrics[:3], damaged, *metrics[4:]]))
         assert read_metrics(tmp_path) == read_metrics(original)[:3]
@@ -509,11 +546,13 @@ def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(
 def test_looking_at_a_run_imports_no_module_that_it_names(finished: Path, tmp_path: Path) -> None:
     run = tmp_path / "foreign"
     shutil.copytree(finished / "runs" / "lines-gru-0", run)
-    config = json.loads((run / "config.json").read_text())
+    config = read_json(run / "config.json")
     own = ("length", "step", "target", "target_seed", "peaks", "encoding")
     config = {name: value for name, value in config.items() if name not in own}
     config |= {"task": "custom", "problem": "evil:P", "environment": ""}
-    (run / "config.json").write_text(json.dumps(config))
+    write_json(run / "config.json", config)
+    # Without the checkpoint, nothing says that this is another run.
+    (run / "checkpoint.eqx").unlink()
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nP = 1\n")
     pdai("plot", str(run), cwd=tmp_path)
     assert not (tmp_path / "ran").exists()

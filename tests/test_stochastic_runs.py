@@ -19,6 +19,7 @@ from fast.environments import make_environment
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.job import draw_samples, train
+from fast.runs.records import read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
 from fast.stochastic.policy import StochasticPolicy
@@ -65,9 +66,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
         command("--resume", "cut"), cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False
     )
     assert again.returncode == 0, again.stderr
-    first, second = (
-        json.loads((tmp_path / name / "report.json").read_text()) for name in ("whole", "cut")
-    )
+    first, second = (read_report(tmp_path / name) for name in ("whole", "cut"))
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     for name in ("law.npz", "config.json"):
         assert (whole / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()

@@ -23,7 +23,7 @@ from fast.runs.frozen import arithmetic
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.tasks import TASKS, Pho4Task
-from fast.training.compose import configure, from_json, to_json
+from fast.training.compose import FORMAT, configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from fast.training.state import TrainState
@@ -123,7 +123,7 @@ def test_configurations_survive_json(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 99}, "format 99, but this version of pdai reads format 3"),
+        ({"format": 99}, "format 99, but this version of pdai reads format 4"),
         ({"task": "chess"}, "the task is 'chess', but known are"),
         ({"colour": "red"}, r"unknown \['colour'\]"),
         ({"heads": 2}, r"unknown \['heads'\]"),
@@ -143,7 +143,7 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
     with pytest.raises(InputError, match=message):
         from_json({**to_json(configure("lines")), **change}, "config.json")
     with pytest.raises(InputError, match="missing"):
-        from_json({"format": 3, "task": "lines"}, "config.json")
+        from_json({"format": FORMAT, "task": "lines"}, "config.json")
 
 
 @pytest.mark.parametrize(

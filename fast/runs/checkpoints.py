@@ -3,29 +3,38 @@
 import hashlib
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import equinox as eqx
+import jax
+import numpy as np
 
-from fast.runs.files import replace_file
-from fast.runs.records import rewind_metrics
+from fast.runs.folder import check_folder
+from fast.runs.records import metrics_bytes, parsed_records, read_json, read_metrics
 from fast.training.compose import FORMAT
-from reference.errors import InputError
+from reference.errors import InputError, shown
+from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file
+
+# What a run is, beside how far it got.
+TIED = ("config.json", "meta.json")
 
 
 class Stepped(Protocol):
-    """A state of training, of which one leaf counts the steps of each seed."""
+    """A state of training: a sampler, and a leaf that counts the steps of each seed."""
 
     @property
     def step(self) -> Any: ...  # noqa: D102
+    @property
+    def sampler(self) -> Any: ...  # noqa: D102
 
 
 State = TypeVar("State", bound=Stepped)
 
 
 def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
-    """Saves the state of training, all or nothing.
+    """Saves the state of training, all or nothing, and which configuration and records it is of.
 
     Args:
         folder: the run folder.
@@ -35,13 +44,33 @@ def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
     buffer = io.BytesIO()
     eqx.tree_serialise_leaves(buffer, state)
     payload = buffer.getvalue()
+    # On disk before the checkpoint that counts on it.
+    append_to_file(folder / "metrics.jsonl", "", last=True)
+    records = metrics_bytes(folder)
     header = {
         "format": FORMAT,
         "step": int(state.step[0]),
         "seconds": seconds,
-        "sha256": hashlib.sha256(payload).hexdigest(),
+        **_tied(folder),
+        "recorded": len(records),
+        "metrics.jsonl": _sha256(records),
     }
-    replace_file(folder / "checkpoint.eqx", json.dumps(header).encode() + b"\n" + payload)
+    sealed = {**header, "sha256": _seal(header, payload)}
+    replace_file(folder / "checkpoint.eqx", json.dumps(sealed).encode() + b"\n" + payload)
+
+
+def _tied(folder: Path) -> dict[str, str]:
+    """Digests of the files that say what is trained."""
+    paths = (folder / name for name in TIED)
+    return {path.name: _sha256(read_file(path)) if kind_of(path) else "" for path in paths}
+
+
+def _seal(header: dict[str, Any], payload: bytes) -> str:
+    return _sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + payload)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
@@ -52,39 +81,135 @@ def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
         template: a state of the same configuration, for its shapes.
 
     Raises:
-        InputError: if there is none, or it is damaged or of another version or configuration.
+        InputError: if there is none, or it is damaged, or of another version or configuration, or
+            its parameters are no finite numbers.
     """
     path = folder / "checkpoint.eqx"
-    if not path.is_file():
+    if not kind_of(path):
         raise InputError(
             f"{str(folder)!r} has no checkpoint.eqx: if the run ended before its first, begin it "
             f"with `pdai train --resume {folder}`; if the file was lost, train again"
         )
-    first, _, payload = path.read_bytes().partition(b"\n")
+    header, payload = _read(path)
+    _check_tied(folder, header)
+    # What is said of its arrays is not believed before their sizes are known to fit.
+    held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(template))
     try:
-        header = json.loads(first)
-        found, digest = header["format"], header["sha256"]
-        seconds = float(header["seconds"])
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is not a checkpoint of pdai: train again") from None
-    if found != FORMAT:
-        raise InputError(
-            f"{path} has format {found!r}, but this version of pdai reads format {FORMAT}: use "
-            "the version that wrote it, or train again"
-        )
-    if digest != hashlib.sha256(payload).hexdigest():
-        raise InputError(
-            f"{path} is damaged: its contents do not match the checksum in its first line; train "
-            "again"
-        )
-    try:
+        if len(payload) < held:
+            raise ValueError(f"it has {len(payload):,} bytes, and needs {held:,}")
         state: State = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
-    except (RuntimeError, ValueError, EOFError) as error:
+    except (RuntimeError, ValueError, TypeError, EOFError) as error:
         raise InputError(
             f"{path} does not fit its config.json ({error}): it was changed by hand, or written "
             "by another version; train again"
         ) from None
-    return state, seconds
+    step = int(state.step[0])
+    if seeds_gone_bad(state.sampler):
+        raise InputError(
+            f"the sampler in {str(folder)!r} has, at step {step:,}, parameters that are no finite "
+            "numbers, and there is no other checkpoint: train it again, with a smaller "
+            "--learning-rate"
+        )
+    return state, header["seconds"]
+
+
+def seeds_gone_bad(sampler: Any) -> list[int]:
+    """The rows, one per seed, in which a parameter of a sampler is no finite number."""
+    leaves = jax.tree.leaves(eqx.filter(sampler, eqx.is_inexact_array))
+    rows = [np.isfinite(np.asarray(leaf)).reshape(len(leaf), -1).all(1) for leaf in leaves]
+    return [int(row) for row in np.flatnonzero(~np.all(rows, 0))]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    """The first line of a checkpoint, and its arrays.
+
+    Raises:
+        InputError: if it is damaged, or of another version.
+    """
+    first, _, payload = read_file(path).partition(b"\n")
+    try:
+        header = parsed_json(first)
+        found, digest = header.pop("format"), header.pop("sha256")
+        seconds = float(header["seconds"])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        raise InputError(f"{path} is not a checkpoint of pdai: train again") from None
+    if found != FORMAT:
+        raise InputError(
+            f"{path} has format {shown(found)}, but this version of pdai reads format {FORMAT}: "
+            "use the version that wrote it, or train again"
+        )
+    if digest != _seal({"format": found, **header}, payload):
+        raise InputError(
+            f"{path} is damaged: its contents do not match the checksum in its first line; train "
+            "again"
+        )
+    return {**header, "seconds": seconds}, payload
+
+
+def _check_tied(folder: Path, header: dict[str, Any]) -> None:
+    """Checks that a run is trained on as it began.
+
+    Raises:
+        InputError: if a file that says so is not the one that the checkpoint was written beside.
+    """
+    copies = read_json(folder / "meta.json").get("copies", {})
+    changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
+    if len(changed) == len(TIED):
+        raise InputError(
+            f"{folder / 'checkpoint.eqx'} is of another run than {' and '.join(TIED)} beside it: "
+            "bring back what was there, or train again"
+        )
+    if changed:
+        raise InputError(
+            f"{folder / changed[0]} was changed since checkpoint.eqx was written beside it: bring "
+            "back what it was, or train again"
+        )
+    # What meta.json says holds: it is the one that the checkpoint was written beside.
+    for name, digest in copies.items():
+        # Of a sampler that is itself a copy, what it asked is not kept.
+        if kind_of(folder / name) and _sha256(read_file(folder / name)) != digest:
+            raise InputError(
+                f"{folder / name} was changed since the run began: bring back what it was, or "
+                "train again"
+            )
+
+
+def checked_records(folder: Path) -> bytes:
+    """The records that a checkpoint was written after, as they were then.
+
+    Says to stderr if there are none any more, without which a run can go on.
+
+    Raises:
+        InputError: if they were changed, or some are missing; or if the checkpoint is damaged.
+    """
+    path = folder / "metrics.jsonl"
+    header, _ = _read(folder / "checkpoint.eqx")
+    size, found = header["recorded"], metrics_bytes(folder)
+    if size and not found:
+        print(
+            f"{path} is missing or empty: the records until step {header['step']:,} are lost",
+            file=sys.stderr,
+        )
+        return b""
+    kept = found[:size]
+    if len(kept) != size or _sha256(kept) != header["metrics.jsonl"]:
+        raise InputError(
+            f"{path} was changed since checkpoint.eqx was written, or has lost some of its "
+            f"{size:,} bytes: bring back what it was, or remove it, to go on without the records "
+            f"until step {header['step']:,}"
+        )
+    return kept
+
+
+def finished_records(folder: Path) -> list[dict[str, Any]]:
+    """The records of a finished run, as they were when it ended.
+
+    Raises:
+        InputError: as `checked_records`.
+    """
+    if not kind_of(folder / "checkpoint.eqx"):
+        return read_metrics(folder)
+    return parsed_records(checked_records(folder))
 
 
 def last_state(folder: Path, initial: State) -> tuple[State, float]:
@@ -96,10 +221,13 @@ def last_state(folder: Path, initial: State) -> tuple[State, float]:
     Raises:
         InputError: if the checkpoint is damaged or of another version or configuration.
     """
-    state, seconds = initial, 0.0
-    if (folder / "checkpoint.eqx").is_file():
+    check_folder(folder)
+    state, seconds, kept = initial, 0.0, b""
+    if kind_of(folder / "checkpoint.eqx"):
         state, seconds = load_checkpoint(folder, initial)
-    else:
+        kept = checked_records(folder)
+    replace_file(folder / "metrics.jsonl", kept)
+    if not kept:
+        # Also where there is one, if the records before it are lost: from now on it has none.
         save_checkpoint(folder, state, seconds)
-    rewind_metrics(folder, int(state.step[0]))
     return state, seconds

@@ -1,4 +1,4 @@
-"""Files and folders that a kill leaves whole, and run folders that one process at a time trains.
+"""Folders that a kill leaves whole or does not make, and that one process at a time trains in.
 
 Imports no JAX.
 """
@@ -6,11 +6,12 @@ Imports no JAX.
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from reference.errors import InputError
+from reference.files import kind_of, partial_of, refusal, sync_folder
 
 try:
     import fcntl
@@ -22,14 +23,22 @@ except ImportError:
 PATIENCE = 2.0
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file so that a kill leaves either the old or the new one."""
-    partial = _partial(path)
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+def check_kinds(folder: Path, files: Iterable[str], folders: Iterable[str] = ()) -> None:
+    """Checks that what has the name of a file of ours is a file, and of a folder of ours a folder.
+
+    A link in a folder that somebody gave may lead out of it, and a pipe may never end.
+
+    Raises:
+        InputError: if one is a link, a pipe, a device, or the other of the two.
+    """
+    for names, expected in ((files, "a file"), (folders, "a folder")):
+        for name in names:
+            found = kind_of(folder / name)
+            if found not in ("", expected):
+                raise InputError(
+                    f"{str(folder / name)!r} is {found}, but must be {expected}, if it is there: "
+                    "links are not followed in such a folder; remove it, or put back what it was"
+                )
 
 
 @contextmanager
@@ -46,21 +55,19 @@ def new_folder(folder: Path, command: str) -> Iterator[Path]:
     Raises:
         InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
     """
-    if folder.exists():
+    if kind_of(folder):
         raise InputError(
             f"the folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
             f"`pdai {command} --resume {folder}`, or choose another with --out"
         )
-    partial = _partial(folder)
+    partial = partial_of(folder)
     try:
         partial.mkdir(parents=True, exist_ok=True)
         yield partial
         partial.rename(folder)
+        sync_folder(folder.parent)
     except OSError as error:
-        raise InputError(
-            f"the folder {str(folder)!r} cannot be made ({error.strerror}): choose another with "
-            "--out"
-        ) from None
+        raise refusal(error, folder, "made") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -80,8 +87,9 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
         return
     try:
-        for left in folder.glob("*.partial"):
-            left.unlink(missing_ok=True)
+        for left in folder.iterdir():
+            if left.suffix == ".partial" and kind_of(left) != "a folder":
+                left.unlink(missing_ok=True)
         yield
     finally:
         # Closed alone, it would be held on by a process that was forked meanwhile.
@@ -113,8 +121,3 @@ def _lock(folder: Path) -> int | None:
         except OSError:
             os.close(descriptor)
             return None
-
-
-def _partial(path: Path) -> Path:
-    """Where this process, and no other, writes what is to be renamed."""
-    return path.with_name(f"{path.name}.{os.getpid()}.partial")

@@ -1,13 +1,18 @@
 """Run folders: what is in them, and how one begins.
 
 config.json      what was asked for
-meta.json        versions, device, commit, seeds, parameter count, checksums of tables and own parts
+meta.json        versions, device, commit, seeds, parameter count, checksums of tables, own parts
+                 and copied samplers
 metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
 plot.png         both, and the curves of training
 frozen/          copies of the samplers that the run asks: a folder depends on no other
+
+Each JSON object has a checksum of itself; the first line of checkpoint.eqx has those of
+config.json, meta.json and the records before it; law.npz and report.json have that of the
+checkpoint. So a file that was changed, or is of another run, is refused by name.
 """
 
 import hashlib
@@ -23,16 +28,18 @@ from typing import Any
 import jax
 
 from fast.dynamics.options import DYNAMICS
-from fast.runs.files import new_folder, replace_file
+from fast.runs.files import check_kinds, new_folder
 from fast.runs.records import read_json, write_json
 from fast.tasks.options import build
 from fast.training.compose import from_json, to_flat, to_json
 from fast.training.config import TrainConfig
 from fast.training.parts import CHOICES, option_names, own_parts, source_of
 from reference.errors import InputError
+from reference.files import kind_of, read_file, replace_file
 
 # What of a run makes its sampler.
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
+FILES = (*SAMPLER, "metrics.jsonl", "report.json", "law.npz", "plot.png")
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 
@@ -55,7 +62,7 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
                 f"the frozen run {str(path)!r} is not finished: continue it with `pdai train "
                 f"--resume {path}`"
             )
-    copies = tuple(Path("frozen", str(number)) for number in range(len(config.factors.frozen)))
+    copies = _copies(len(config.factors.frozen))
     copied = {
         copy / name: path / name
         for path, copy in zip(config.factors.frozen, copies, strict=True)
@@ -97,6 +104,7 @@ def make_folder(
     Raises:
         InputError: if it exists already: nothing is overwritten.
     """
+    contents = {target: read_file(source) for target, source in copied.items()}
     meta = {
         "versions": {"python": platform.python_version(), **_versions()},
         "device": str(jax.devices()[0].device_kind),
@@ -104,12 +112,16 @@ def make_folder(
         "commit": _commit(),
         "parameters": parameters,
         "seeds": list(seeds),
+        "copies": {
+            target.as_posix(): hashlib.sha256(content).hexdigest()
+            for target, content in contents.items()
+        },
         **more,
     }
     with new_folder(folder, command) as partial:
-        for target, source in copied.items():
+        for target, content in contents.items():
             (partial / target).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(partial / target, source.read_bytes())
+            replace_file(partial / target, content)
         write_json(partial / "meta.json", meta)
         write_json(partial / "config.json", config)
     return folder
@@ -121,9 +133,34 @@ def load_config(folder: Path) -> TrainConfig:
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
+    check_folder(folder)
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
     placed = replace(config, run=replace(config.run, out=folder))
-    return _with_frozen(placed, tuple(folder / path for path in config.factors.frozen))
+    frozen = config.factors.frozen
+    if frozen != _copies(len(frozen)):
+        raise InputError(
+            f"{folder / 'config.json'} asks samplers in {[str(path) for path in frozen]}, but "
+            "those that a run asks are in its own folder, frozen/0 and so on: train again"
+        )
+    return _with_frozen(placed, tuple(folder / path for path in frozen))
+
+
+def check_folder(folder: Path) -> None:
+    """Checks that what a run folder has of ours are files and folders, and no links out of it.
+
+    Raises:
+        InputError: if one is a link, a pipe or a device.
+    """
+    check_kinds(folder, FILES, ["frozen"])
+    frozen = folder / "frozen"
+    for copy in sorted(path.name for path in frozen.iterdir()) if kind_of(frozen) else ():
+        check_kinds(frozen, [], [copy])
+        check_kinds(frozen / copy, SAMPLER)
+
+
+def _copies(count: int) -> tuple[Path, ...]:
+    """Where the samplers are that a run asks, within its folder."""
+    return tuple(Path("frozen", str(number)) for number in range(count))
 
 
 def is_markovian(folder: Path) -> bool:
@@ -135,6 +172,7 @@ def is_markovian(folder: Path) -> bool:
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
+    check_folder(folder)
     data = read_json(folder / "config.json")
     if not any(":" in str(data.get(part, "")) for part in CHOICES):
         return load_config(folder).dynamics.is_markovian
@@ -165,9 +203,7 @@ def check_same_run(folder: Path, config: TrainConfig) -> None:
             )
     pairs = list(zip(config.factors.frozen, found.factors.frozen, strict=False))
     same = len(config.factors.frozen) == len(found.factors.frozen) and all(
-        (path / name).read_bytes() == (copy / name).read_bytes()
-        for path, copy in pairs
-        for name in SAMPLER
+        read_file(path / name) == read_file(copy / name) for path, copy in pairs for name in SAMPLER
     )
     if not same:
         raise InputError(

@@ -118,11 +118,6 @@ def load_policy(folder: Path, config: TrainConfig) -> Policy:
         state, _ = load_checkpoint(folder, template)
         leaves, structure = jax.tree.flatten(state.sampler.policy)
         numbers = [np.asarray(leaf) for leaf in leaves]
-    if not all(np.isfinite(leaf).all() for leaf in numbers if leaf.dtype.kind == "f"):
-        raise InputError(
-            f"the sampler in {str(folder)!r} has parameters that are no finite numbers: train it "
-            "again, with a smaller --learning-rate"
-        )
     kind = jnp.zeros(()).dtype
     cast = [jnp.asarray(x, kind if x.dtype.kind == "f" else x.dtype) for x in numbers]
     policy: Policy = jax.tree.unflatten(structure, cast)

@@ -18,7 +18,7 @@ from fast.runs.frozen import arithmetic, check_tables, tables_digest
 from fast.runs.loop import CHUNK, Schedule, advance_to_end
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.meter import Meter, Probe
-from fast.runs.records import read_json, save_law, write_json
+from fast.runs.records import read_report, save_law, write_report
 from fast.runs.setup import Setup, set_up
 from fast.tasks.options import check_seeds
 from fast.training.config import TrainConfig
@@ -115,7 +115,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
         return train(config, probe, display)[1]
     check_same_run(folder, config)
     if (folder / "report.json").is_file():
-        return Report.from_json(read_json(folder / "report.json"))
+        return Report.from_json(read_report(folder))
     return resume(folder, probe, display)[1]
 
 
@@ -171,7 +171,7 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     save_law(folder, learned, target)
     display.plot([folder], folder / "plot.png")
     # Last: its presence is what says that the run is finished.
-    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    write_report(folder, {**report.to_json(), "seconds": seconds})
     return report
 
 

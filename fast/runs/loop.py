@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from fast.measure.enumeration import Floats
-from fast.runs.checkpoints import Stepped, save_checkpoint
+from fast.runs.checkpoints import Stepped, save_checkpoint, seeds_gone_bad
 from fast.runs.display import PLAIN, Display
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
@@ -24,7 +24,7 @@ Explain = Callable[[jax.errors.JaxRuntimeError], str | None]
 
 
 class DivergedError(InputError):
-    """The loss stopped being a number."""
+    """The loss, or a parameter, stopped being a number."""
 
 
 class Schedule(NamedTuple):
@@ -83,8 +83,13 @@ class _Course(Generic[State]):
         return float(loss.mean()), float(log_z.mean())
 
     def save(self, *, at_once: bool) -> None:
-        """Saves a checkpoint if it is time for one, or at once."""
+        """Saves a checkpoint if it is time for one, or at once.
+
+        Raises:
+            DivergedError: if a parameter is no finite number.
+        """
         if self._is_time(self.schedule.checkpoint_every) or at_once:
+            check_parameters(self.state, self.schedule.seed, self.step, self.folder)
             save_checkpoint(self.folder, self.state, self.seconds)
 
     def _do(self, steps: int) -> tuple[Floats, Any]:
@@ -143,7 +148,7 @@ def advance_to_end(
         the last state, and the training time in seconds.
 
     Raises:
-        DivergedError: if the loss is no finite number.
+        DivergedError: if the loss or a parameter is no finite number.
         InputError: if `explain` has an explanation.
         KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
     """
@@ -182,6 +187,20 @@ def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> No
             f"the loss of seed {first_seed + int(seed[first])} became "
             f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
             f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
+        )
+
+
+def check_parameters(state: Stepped, first_seed: int, step: int, folder: Path) -> None:
+    """Checks the parameters of each seed, as a finite loss may have a gradient that is not.
+
+    Raises:
+        DivergedError: if one is no finite number.
+    """
+    if bad := seeds_gone_bad(state.sampler):
+        raise DivergedError(
+            f"parameters of seed {first_seed + bad[0]} became no finite numbers by step {step:,}; "
+            f"the last good checkpoint is in {str(folder)!r}: train again with a smaller "
+            "--learning-rate"
         )
 
 

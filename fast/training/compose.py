@@ -29,7 +29,7 @@ from reference.errors import InputError
 
 Config = TypeVar("Config", bound=TrainConfig)
 
-FORMAT = 3
+FORMAT = 4
 
 
 def configure(task: str | type[Task], source: str = "", **options: Any) -> TrainConfig:

@@ -10,13 +10,13 @@ import sys
 from concurrent.futures import Executor
 from pathlib import Path
 
-from fast.runs.files import new_folder
+from fast.runs.files import check_kinds, new_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.records import read_json, write_json
 from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
 from pdai.distributed.runs import RunsFailedError, run_all
-from pdai.plotting import plot_runs
+from pdai.plotting import plot_or_say
 
 
 def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
@@ -41,7 +41,11 @@ def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
         InputError: if the folder is no experiment.
         RunsFailedError: if some runs failed.
     """
-    return folder, _do(plan_from_json(read_json(folder / "plan.json"), folder), executor)
+    check_kinds(folder, ["plan.json", "report.json", "plot.png"])
+    plan = plan_from_json(read_json(folder / "plan.json"), folder)
+    # A run that is a link would be trained where it leads.
+    check_kinds(folder, [], plan.runs())
+    return folder, _do(plan, executor)
 
 
 def _do(plan: Plan, executor: Executor) -> Comparison:
@@ -61,6 +65,6 @@ def _do(plan: Plan, executor: Executor) -> Comparison:
     say("comparing all runs over every trajectory ...")
     with arithmetic(plan.config):
         comparison = compare(plan, reports)
-    plot_runs([folder / plan.combined, folder / DIRECT], folder / "plot.png")
+    plot_or_say([folder / plan.combined, folder / DIRECT], folder / "plot.png")
     write_json(folder / "report.json", comparison.to_json())
     return comparison

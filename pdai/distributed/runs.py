@@ -14,6 +14,8 @@ from reference.errors import InputError
 class RunsFailedError(InputError):
     """Some runs could not be brought to their end; the message names each, with its reason."""
 
+    most = 100_000
+
 
 def run_task(config: TrainConfig) -> Report:
     """Brings a run to its end in a worker; what it would print is in its metrics."""

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from fast.runs.checkpoints import finished_records
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
-from fast.runs.records import load_law, read_json, read_metrics
+from fast.runs.records import load_law, read_json, read_report
 from pdai.distributed.comparison import allowed
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
@@ -30,8 +31,8 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
 
 
 def _of_run(folder: Path) -> dict[str, Any]:
-    report = read_json(folder / "report.json")
-    records = read_metrics(folder)
+    report = read_report(folder)
+    records = finished_records(folder)
     learned, target = load_law(folder)
     return {
         "parameters": read_json(folder / "meta.json")["parameters"],
@@ -54,7 +55,7 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
     pieces = plan.pieces()
     for config in pieces.values():
         complete(config, display=DISPLAY)
-    seconds = [read_json(config.folder() / "report.json")["seconds"] for config in pieces.values()]
+    seconds = [read_report(config.folder())["seconds"] for config in pieces.values()]
     with arithmetic(plan.config):
         bound = allowed(plan.config, pieces)
     return {
@@ -65,4 +66,6 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
 
 
 def _curve(folder: Path) -> list[list[float]]:
-    return [[record["step"], record["tv"][0]] for record in read_metrics(folder) if "tv" in record]
+    return [
+        [record["step"], record["tv"][0]] for record in finished_records(folder) if "tv" in record
+    ]

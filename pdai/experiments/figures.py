@@ -12,6 +12,7 @@ from pdai.experiments.base import Experiment
 from pdai.experiments.results import Run, summary
 from pdai.experiments.tables import at, floor, metric_name, untrained
 from pdai.plotting import MARKOVIAN, PATH_DEPENDENT, TARGET
+from reference.drawing import save_figure
 
 # Okabe and Ito's colours; the two families have theirs everywhere.
 OTHERS = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -29,7 +30,7 @@ def draw(experiment: Experiment, runs: Sequence[Run], files: Sequence[Path]) -> 
         panels = {"curves": _curves, "laws": _laws, "probe": _probe}[kind]
         figure = _panels(experiment, runs, panels)
     for file in files:
-        figure.savefig(file, dpi=110)
+        save_figure(figure, file, dpi=110)
 
 
 def colours(experiment: Experiment) -> dict[str, str]:

@@ -17,6 +17,7 @@ from pdai.experiments.tables import (
     rows,
     verdict,
 )
+from reference.files import replace_file
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -83,9 +84,9 @@ def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:
     """Writes table and figure of an experiment into a folder, and returns the table."""
     runs = wanted(experiment, list(runs))
     text = section(experiment, runs)
-    (out / f"{experiment.slug}.md").write_text(text + "\n")
+    replace_file(out / f"{experiment.slug}.md", f"{text}\n".encode())
     table = comma_separated(header(experiment), rows(experiment, runs))
-    (out / f"{experiment.slug}.csv").write_text(table)
+    replace_file(out / f"{experiment.slug}.csv", table.encode())
     draw(experiment, runs, [out / f"{experiment.slug}.{kind}" for kind in ("png", "pdf")])
     return text
 
@@ -152,5 +153,5 @@ def write_report(experiments: Sequence[Experiment]) -> Path:
         runs = wanted(experiment, load(RESULTS / f"{experiment.slug}.json"))
         draw(experiment, runs, [RESULTS / f"{experiment.slug}.png"])
     path = RESULTS.parent / "README.md"
-    path.write_text(report(experiments))
+    replace_file(path, report(experiments).encode())
     return path

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from fast.runs.files import replace_file
 from pdai.experiments.base import APART, MEASURES, Experiment, Metric
 from pdai.experiments.trainings import Training, defaults, description, of_chosen_parts
 from reference.errors import InputError
+from reference.files import kind_of, parsed_json, read_file, replace_file
 
 FORMAT = 1
 TOP = 20
@@ -104,14 +104,15 @@ def load(path: Path) -> list[Run]:
     Raises:
         InputError: if it is damaged, or of another format.
     """
-    if not path.is_file():
+    if not kind_of(path):
         return []
+    content = read_file(path)
     try:
-        data = json.loads(path.read_text())
+        data = parsed_json(content)
         if data["format"] != FORMAT:
             raise ValueError(f"its format is {data['format']!r}, not {FORMAT}")
         return [Run(**run) for run in data["runs"]]
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"the results {str(path)!r} cannot be read ({error}): move the file away, and "
             "reproduce again"

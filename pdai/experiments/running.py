@@ -16,6 +16,7 @@ from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.results import Run, load, save, wanted
 from pdai.experiments.trainings import Training, description, placed, short_name
 from reference.errors import InputError
+from reference.files import appending
 
 
 def default_jobs() -> int:
@@ -137,7 +138,7 @@ def run_one(job: Job) -> dict[str, Any]:
 
     job.folder.parent.mkdir(parents=True, exist_ok=True)
     with (
-        job.folder.with_name(job.folder.name + ".log").open("a") as log,
+        appending(job.folder.with_name(job.folder.name + ".log")) as log,
         contextlib.redirect_stderr(log),
     ):
         return facts(placed(job.training, job.seed, job.folder), job.cell.probe)

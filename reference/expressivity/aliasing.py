@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError, check_integer, check_list, check_type
+from reference.errors import InputError, TooLargeError, check_integer, check_list, check_type, shown
 from reference.fields.field import RATIONAL
 from reference.policies import ForwardPolicy
 
@@ -113,7 +113,7 @@ class TiedPolicies:
             TooLargeError: more than `max_beliefs` beliefs.
         """
         if terminal not in {self.dag.labels[x] for x in self.dag.terminals}:
-            raise InputError(f"the state {terminal!r} is not a terminal of the DAG: name one")
+            raise InputError(f"the state {shown(terminal)} is not a terminal of the DAG: name one")
         target = self.dag.index[terminal]
         moves = self._moves(max_beliefs)
         return Interval(-self._supremum(moves, target, -1), self._supremum(moves, target, 1))
@@ -176,7 +176,8 @@ class TiedPolicies:
         rivals = [(best[b], set(moves[b]) - best[b]) for b in order if b in reached]
         if not _rankable(rivals):
             raise InputError(
-                f"TiedPolicies: the range of p_T({self.dag.labels[target]!r}) is not determined, "
+                f"TiedPolicies: the range of p_T({shown(self.dag.labels[target])}) is not "
+                "determined, "
                 "because no ranking of the classes makes optimal choices everywhere, as when one "
                 "would have to win at a state and lose at another: compute p_T of single policies"
             )

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
 from reference.problems.base import enumerate_dag
@@ -100,7 +100,8 @@ def _value(gate: Gate, state: Graph) -> Fraction:
     value = gate(state)
     if isinstance(value, bool) or not isinstance(value, int | Fraction) or not 0 < value <= 1:
         raise InputError(
-            f"the gate at [{state}] is {value!r}, but must be a Fraction in (0, 1], so that equal "
+            f"the gate at [{state}] is {shown(value)}, but must be a Fraction in (0, 1], so that "
+            "equal "
             "path features are equal exactly"
         )
     return Fraction(value)

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from flint import fmpq, fmpq_mat, nmod_mat
 
-from reference.errors import InputError, check_integer, check_list
+from reference.errors import InputError, check_integer, check_list, shown
 
 # Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
 PRIME = 10**18 + 9
@@ -79,9 +79,11 @@ class LinearLines:
                     f"{len(rows[0])}: give vectors of one length, at least 1"
                 )
             if not all(isinstance(entry, Fraction) for entry in entries):
-                raise InputError(f"LinearLines: psi(p_{i}) is {row!r}, but must hold Fractions")
+                raise InputError(
+                    f"LinearLines: psi(p_{i}) is {shown(row)}, but must hold Fractions"
+                )
         if not isinstance(self.delta, Fraction):
-            raise InputError(f"LinearLines: delta is {self.delta!r}, but must be a Fraction")
+            raise InputError(f"LinearLines: delta is {shown(self.delta)}, but must be a Fraction")
 
     @classmethod
     def natural(cls, length: int, offset: int = 0) -> "LinearLines":

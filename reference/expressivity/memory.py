@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
 from reference.metrics import kl_divergence
@@ -57,19 +57,22 @@ def aliasing_kl(
     laws: dict[Hashable, list[dict[Hashable, T]]] = {}
     for state in (first, second):
         if state not in rows:
-            raise InputError(f"aliasing_kl: {state!r} is not a non-terminal state that p_F visits")
+            raise InputError(
+                f"aliasing_kl: {shown(state)} is not a non-terminal state that p_F visits"
+            )
         base = lifted.base
         children = [base.labels[v] for v in base.children[base.index[state]]]
         missing = [child for child in children if (state, child) not in actions]
         if missing:
             raise InputError(
-                f"aliasing_kl: the edge {state!r} -> {missing[0]!r} has no action: name it"
+                f"aliasing_kl: the edge {shown(state)} -> {shown(missing[0])} has no action: name "
+                "it"
             )
         names = [actions[state, child] for child in children]
         laws[state] = [dict(zip(names, row, strict=True)) for row in rows[state]]
     if {*laws[first][0]} != {*laws[second][0]}:
         raise InputError(
-            f"aliasing_kl: {first!r} allows {[*laws[first][0]]} and {second!r} allows "
+            f"aliasing_kl: {shown(first)} allows {[*laws[first][0]]} and {shown(second)} allows "
             f"{[*laws[second][0]]}: compare states with the same actions"
         )
     order = [*laws[first][0]]

@@ -19,7 +19,7 @@ from math import ceil, inf, log2
 
 from flint import arb, ctx, fmpq
 
-from reference.errors import InputError
+from reference.errors import InputError, plain, shown
 from reference.fields.field import Field
 
 
@@ -34,7 +34,9 @@ def precision(bits: int) -> AbstractContextManager[object]:
         InputError: if `bits` is not a positive integer.
     """
     if not isinstance(bits, int) or bits < 2:
-        raise InputError(f"the precision is {bits!r} bits, but must be an integer of at least 2")
+        raise InputError(
+            f"the precision is {shown(bits)} bits, but must be an integer of at least 2"
+        )
     context: AbstractContextManager[object] = ctx.workprec(bits)
     return context
 
@@ -59,7 +61,7 @@ class _Ball(Field[arb]):
             return arb(fmpq(value.numerator, value.denominator))
         if isinstance(value, arb | int | float):
             return arb(value)
-        raise InputError(f"{value!r} is not a real number: give an int, a Fraction or a float")
+        raise InputError(f"{shown(value)} is not a real number: give an int, a Fraction or a float")
 
     def contains(self, value: object) -> bool:
         return isinstance(value, arb)
@@ -84,7 +86,9 @@ class _Ball(Field[arb]):
 
     def log(self, value: arb) -> arb:
         if not self.positive(value):
-            raise InputError(f"the logarithm of {value} does not exist: give a positive number")
+            raise InputError(
+                f"the logarithm of {plain(value)} does not exist: give a positive number"
+            )
         return value.log()
 
     def exp(self, value: arb) -> arb:
@@ -96,7 +100,8 @@ BALL: Field[arb] = _Ball()
 
 def _undecided(what: str, value: arb) -> PrecisionError:
     return PrecisionError(
-        f"{what} is not decided at {ctx.prec} bits: the ball is {value}; recompute it inside "
+        f"{what} is not decided at {ctx.prec} bits: the ball is {plain(value)}; recompute it "
+        "inside "
         f"`with precision({_bits_that_decide(value)})`, which suffices if the number is not much "
         "closer to zero than the ball's centre"
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Generic, Protocol, Self, TypeVar
 
-from reference.errors import InputError
+from reference.arguments import checked
+from reference.errors import InputError, plain, shown
 
 
 class Scalar(Protocol):
@@ -23,12 +24,17 @@ T = TypeVar("T", bound=Scalar)
 UNIT_ROUNDOFF = 2.0**-53
 
 
+@checked
 def gamma(roundings: int) -> float:
     """Higham's bound `k u / (1 - k u)` on the relative error of `k` float64 roundings.
 
     A sum of products of non-negative numbers has no cancellation, so it is within this factor of
     its exact value. (Higham, Accuracy and Stability of Numerical Algorithms, 2002, lemma 3.1.)
     """
+    if not 0 <= roundings < 2**53:
+        raise InputError(
+            f"gamma: roundings is {shown(roundings)}, but must be at least 0 and below 2^53"
+        )
     return roundings * UNIT_ROUNDOFF / (1 - roundings * UNIT_ROUNDOFF)
 
 
@@ -105,7 +111,8 @@ class Field(ABC, Generic[T]):
         for position, value in enumerate(values):
             if not self.contains(value):
                 raise InputError(
-                    f"{what} number {position} is {value!r}, a {type(value).__name__}, which the "
+                    f"{what} number {position} is {shown(value)}, a {type(value).__name__}, which "
+                    "the "
                     f"field {self.name} does not compute with: pass it through `field.convert`"
                 )
 
@@ -141,7 +148,8 @@ class ExactField(Field[T]):
 
     def _missing(self, function: str, value: T) -> InputError:
         return InputError(
-            f"the {function} of {value} is not {self.element}: compute it at numbers, in FLOAT64, "
+            f"the {function} of {plain(value)} is not {self.element}: compute it at numbers, in "
+            "FLOAT64, "
             "or in BALL for a rigorous enclosure"
         )
 
@@ -171,7 +179,8 @@ class _Rational(ExactField[Fraction]):
             return value if isinstance(value, Fraction) else Fraction(value)
         except (ValueError, OverflowError, TypeError):
             raise InputError(
-                f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
+                f"{shown(value)} is not a rational number: give an int, a Fraction or a finite "
+                "float"
             ) from None
 
     def contains(self, value: object) -> bool:
@@ -193,7 +202,8 @@ class _Float64(Field[float]):
             return float(value)
         except (OverflowError, ValueError, TypeError):
             raise InputError(
-                f"{value!r} is not a float64 number: give a real number of magnitude below 1.8e308"
+                f"{shown(value)} is not a float64 number: give a real number of magnitude below "
+                "1.8e308"
             ) from None
 
     def contains(self, value: object) -> bool:
@@ -210,7 +220,9 @@ class _Float64(Field[float]):
 
     def log(self, value: float) -> float:
         if not value > 0:
-            raise InputError(f"the logarithm of {value} does not exist: give a positive number")
+            raise InputError(
+                f"the logarithm of {plain(value)} does not exist: give a positive number"
+            )
         return math.log(value)
 
     def exp(self, value: float) -> float:
@@ -218,7 +230,8 @@ class _Float64(Field[float]):
             return math.exp(value)
         except OverflowError:
             raise InputError(
-                f"exp({value}) is beyond the range of float64: subtract the largest logit first"
+                f"exp({plain(value)}) is beyond the range of float64: subtract the largest logit "
+                "first"
             ) from None
 
 

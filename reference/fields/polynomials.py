@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx
 
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.fields.field import FunctionField
 
 
@@ -38,7 +38,9 @@ class Polynomials(FunctionField[Any]):
         if self.contains(value):
             return value
         if Fraction(value).denominator != 1:
-            raise InputError(f"{value!r} is not an integer: use reference.Symbolic for fractions")
+            raise InputError(
+                f"{shown(value)} is not an integer: use reference.Symbolic for fractions"
+            )
         return self._ring.constant(int(value))
 
     def contains(self, value: object) -> bool:

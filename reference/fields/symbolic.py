@@ -20,7 +20,7 @@ from sympy.polys.fields import FracElement
 from sympy.polys.fields import field as fraction_field
 
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_type
+from reference.errors import InputError, TooLargeError, check_integer, check_type, plain, shown
 from reference.fields.field import FunctionField
 from reference.policies import BackwardPolicy
 
@@ -44,10 +44,11 @@ class Symbolic(FunctionField[Any]):
 
     def __init__(self, names: str, max_parameters: int = MAX_PARAMETERS) -> None:
         check_type("Symbolic", "names", names, str)
+        check_integer("Symbolic", "max_parameters", max_parameters, 1)
         listed = names.replace(",", " ").split()
         if not listed or len(set(listed)) != len(listed):
             raise InputError(
-                f"the parameters are {names!r}, but must be one or more distinct names"
+                f"the parameters are {shown(names)}, but must be one or more distinct names"
             )
         for name in listed:
             if not name.isidentifier():
@@ -67,13 +68,15 @@ class Symbolic(FunctionField[Any]):
             return value
         if isinstance(value, FracElement):
             raise InputError(
-                f"{value} belongs to another symbolic field: create all parameters in one Symbolic"
+                f"{plain(value)} belongs to another symbolic field: create all parameters in one "
+                "Symbolic"
             )
         try:
             fraction = Fraction(value)
         except (ValueError, OverflowError, TypeError):
             raise InputError(
-                f"{value!r} is not a rational number: give an int, a Fraction or a finite float"
+                f"{shown(value)} is not a rational number: give an int, a Fraction or a finite "
+                "float"
             ) from None
         return self._field(fraction.numerator) / self._field(fraction.denominator)
 

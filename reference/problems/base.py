@@ -1,15 +1,27 @@
 """What a sampling problem is, and how it becomes a pointed DAG with rewards."""
 
+import inspect
 import math
+import traceback
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from itertools import islice
 from numbers import Rational, Real
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from reference.arguments import checked
 from reference.dag import PointedDAG, numbered_dag
-from reference.errors import InputError, TooLargeError, check_hashable, check_integer
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_hashable,
+    check_integer,
+    check_takes,
+    plain,
+    shown,
+)
 
 S = TypeVar("S", bound=Hashable)
 
@@ -67,20 +79,32 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         InputError: if it lacks a member, or has both `reward` and `log_reward`.
     """
     kind = type(problem).__name__
+    if isinstance(problem, type):
+        raise InputError(
+            f"{problem.__name__} is a class, but must be a problem: make one, {problem.__name__}()"
+        )
     has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
     for member in ("initial", "children"):
         if not hasattr(problem, member):
-            raise InputError(f"{problem!r} is a {kind} without the member {member!r}: {has}")
+            raise InputError(f"{shown(problem)} is a {kind} without the member {member!r}: {has}")
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
     if with_reward and not rules:
-        raise InputError(f"{problem!r} is a {kind} without the member 'reward': {has}")
+        raise InputError(f"{shown(problem)} is a {kind} without the member 'reward': {has}")
     if len(rules) == 2:
         raise InputError(
-            f"{problem!r} is a {kind} with both reward and log_reward, which might disagree: "
+            f"{shown(problem)} is a {kind} with both reward and log_reward, which might disagree: "
             "keep one"
         )
+    if inspect.ismethod(problem.initial):  # type: ignore[attr-defined]
+        raise InputError(
+            f"{kind}: initial is a method, but must be the initial state itself: make it an "
+            "attribute or a property"
+        )
+    for member in ("children", *rules):
+        check_takes(f"{kind}: {member}", getattr(problem, member), 1)
 
 
+@checked
 def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG[S]:
     """Every state of a problem, as a validated pointed DAG.
 
@@ -101,30 +125,39 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
             children = problem.children(state)
             if not isinstance(children, Sequence) or isinstance(children, str | bytes):
                 raise InputError(
-                    f"{type(problem).__name__}: children({state!r}) is {children!r}, but must be a "
+                    f"{type(problem).__name__}: children({shown(state)}) is {shown(children)}, "
+                    "but must be a "
                     "tuple of states, () if and only if the state is terminal; a set has another "
                     "order in every process: sort it"
                 )
-            try:
-                for child in children:
+            # Cut while they are listed: a row may have a billion.
+            for child in islice(children, max_nodes + 1):
+                try:
                     v = number.setdefault(child, len(states))
-                    if v == len(states):
-                        states.append(child)
-                    row.append(v)
-            except TypeError:
-                for child in children:
-                    check_hashable(f"a child of {state!r}", child)
-                raise
+                except TypeError:
+                    check_hashable(f"a child of {shown(state)}", child)
+                    raise
+                if v == len(states):
+                    states.append(child)
+                row.append(v)
+                if max(len(states), len(row)) > max_nodes:
+                    raise TooLargeError(
+                        f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
+                        f"depth {depth}), too many to enumerate: use a smaller instance, or raise "
+                        "`max_nodes` (on the command line --max-states, of `pdai inspect` "
+                        "--max-nodes)"
+                    )
             rows.append(tuple(row))
-            if len(states) > max_nodes:
-                raise TooLargeError(
-                    f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
-                    f"depth {depth}), too many to enumerate: use a smaller instance, or raise "
-                    "`max_nodes` (on the command line --max-states, of `pdai inspect` --max-nodes)"
-                )
+    for node, state in enumerate(states):
+        if number.get(state) != node:
+            raise InputError(
+                f"{type(problem).__name__}: the state {shown(state)} was changed after it was "
+                "listed: children(state) must leave states as they are; copy, or use tuples"
+            )
     return numbered_dag(states, rows, initial=problem.initial)
 
 
+@checked
 def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction, ...]:
     """`R(x)`, one per `dag.terminals`: exact, or within 2^-51 of `exp(log R)` (`exponential`).
 
@@ -141,16 +174,26 @@ def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
     Raises:
         InputError: as `enumerate_rewards`.
     """
-    either: Any = problem
-    if hasattr(problem, "log_reward"):
-        value = _finite("log_reward", either.log_reward(terminal), terminal)
+    name = "log_reward" if hasattr(problem, "log_reward") else "reward"
+    try:
+        given = getattr(problem, name)(terminal)
+    except InputError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            f"{type(problem).__name__}: {name}({shown(terminal)}) raises {type(error).__name__}, "
+            f"{error} ({last.filename}, line {last.lineno}): is this a terminal state of it?"
+        ) from error
+    if name == "log_reward":
+        value = _finite("log_reward", given, terminal)
         if abs(value) > MAX_LOG_REWARD:
             raise InputError(
-                f"the log_reward of {terminal!r} is {float(value):.6g} nats, but must be at most "
+                f"the log_reward of {shown(terminal)} is {plain(given)} nats, but must be at most "
                 f"{MAX_LOG_REWARD:,} in size: add the same number to all, which only changes Z"
             )
         return exponential(value)
-    return positive_reward(either.reward(terminal), terminal)
+    return positive_reward(given, terminal)
 
 
 def positive_reward(value: Any, terminal: object) -> Fraction:
@@ -162,12 +205,14 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
     fraction = _finite("reward", value, terminal)
     if fraction < 0:
         raise InputError(
-            f"the reward of {terminal!r} is {value}, but rewards are unnormalised probabilities "
+            f"the reward of {shown(terminal)} is {plain(value)}, but rewards are unnormalised "
+            "probabilities "
             "and cannot be negative: shift or exponentiate it"
         )
     if fraction == 0:
         raise InputError(
-            f"the reward of {terminal!r} is 0, where the balance losses need log R: leave it out "
+            f"the reward of {shown(terminal)} is 0, where the balance losses need log R: leave it "
+            "out "
             "of all children, as no target state has probability 0; if a posterior has "
             "underflowed, give its logarithm as log_reward(terminal) instead of reward"
         )
@@ -177,14 +222,18 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
 def _finite(name: str, value: Any, terminal: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(
-            f"the {name} of {terminal!r} is {value!r}, a {type(value).__name__}, but must be a "
+            f"the {name} of {shown(terminal)} is {shown(value)}, a {type(value).__name__}, but "
+            "must be a "
             "number: return a Fraction, an int or a float"
         )
-    if isinstance(value, float | np.floating) and not math.isfinite(value):
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
         raise InputError(
-            f"the {name} of {terminal!r} is {value}, but must be a finite number: check the "
+            f"the {name} of {shown(terminal)} is {plain(value)}, but must be a finite number: "
+            "check the "
             "computation, or cap it; a terminal that cannot occur is left out of all children"
         )
+    if isinstance(value, np.floating):
+        return Fraction(*value.as_integer_ratio())
     return Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
 
 
@@ -200,5 +249,12 @@ def exponential(power: Fraction) -> Fraction:
 
 def dyadic(value: float, bits: int = 24) -> Fraction:
     """`value` rounded to `bits` significant bits: the number that float32 can hold too."""
-    mantissa, exponent = math.frexp(value)
-    return Fraction(round(mantissa * 2**bits)) * Fraction(2) ** (exponent - bits)
+    check_integer("dyadic", "bits", bits, 1, most=1000)
+    try:
+        mantissa, exponent = math.frexp(value)
+        return Fraction(round(mantissa * 2**bits)) * Fraction(2) ** (exponent - bits)
+    except (TypeError, ValueError, ArithmeticError):
+        raise InputError(
+            f"dyadic: value is {shown(value)} and bits {shown(bits)}, but must be a finite number "
+            "and an integer"
+        ) from None

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Self
 
-from reference.errors import InputError, check_choice, check_integer, check_list
+from reference.errors import InputError, check_choice, check_integer, check_list, shown
 from reference.problems.base import dyadic
 from reference.problems.closed_form import seeded
 from reference.problems.sequences import Build
@@ -42,11 +42,11 @@ class BitSequences:
         for mode in modes:
             if not isinstance(mode, str) or not mode or set(mode) - {"0", "1"}:
                 raise InputError(
-                    f"BitSequences: the mode {mode!r} must be a string of zeros and ones"
+                    f"BitSequences: the mode {shown(mode)} must be a string of zeros and ones"
                 )
             if len(mode) != len(modes[0]):
                 raise InputError(
-                    f"BitSequences: the mode {mode!r} has {len(mode)} bits, but the first has "
+                    f"BitSequences: the mode {shown(mode)} has {len(mode)} bits, but the first has "
                     f"{len(modes[0])}: give all the same length"
                 )
         check_integer("BitSequences", "the word length", self.word, 1)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from reference.errors import InputError, check_integer, check_list, check_type
+from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
 from reference.problems.base import positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
@@ -35,7 +35,7 @@ def graph(edges: Iterable[Edge]) -> Graph:
 def _pair(edge: object) -> Edge:
     if isinstance(edge, tuple | list) and len(edge) == 2 and all(type(i) is int for i in edge):
         return edge[0], edge[1]
-    raise InputError(f"the edge {edge!r} must be a pair of node numbers")
+    raise InputError(f"the edge {shown(edge)} must be a pair of node numbers")
 
 
 def added_edge(parent: Graph, child: Graph) -> Edge:
@@ -71,7 +71,9 @@ class EdgeAddition:
             check_type("EdgeAddition", name, getattr(self, name), tuple)
         for i, feature in enumerate(self.features):
             if type(feature) is not int:
-                raise InputError(f"the feature of node {i} is {feature!r}, but must be an integer")
+                raise InputError(
+                    f"the feature of node {i} is {shown(feature)}, but must be an integer"
+                )
         if not self.inner or not self.terminals:
             raise InputError("EdgeAddition needs at least one inner and one terminal state")
         states = (*self.inner, *self.terminals)
@@ -88,7 +90,8 @@ class EdgeAddition:
         for terminal, value in zip(self.terminals, self.rewards, strict=True):
             if isinstance(value, bool) or not isinstance(value, int | Fraction):
                 raise InputError(
-                    f"the reward of [{terminal}] is {value!r}, but must be a Fraction, so that "
+                    f"the reward of [{terminal}] is {shown(value)}, but must be a Fraction, so "
+                    "that "
                     "every law is exact"
                 )
             positive_reward(value, terminal)
@@ -138,7 +141,9 @@ class EdgeAddition:
         check_integer("EdgeAddition.fork", "nodes", nodes, 1)
         check_type("EdgeAddition.fork", "t", t, (Fraction, int))
         if not 0 < t < 1:
-            raise InputError(f"R(q1) is t = {t} and R(q2) is 1 - t, so t must lie between 0 and 1")
+            raise InputError(
+                f"R(q1) is t = {plain(t)} and R(q2) is 1 - t, so t must lie between 0 and 1"
+            )
         ends = tuple(graph((*states[-1].edges, edge)) for edge in (first, second))
         return cls((0,) * nodes, tuple(states), ends, (t, 1 - t))
 
@@ -245,14 +250,16 @@ def _graphs(*texts: str) -> tuple[Graph, ...]:
 def _check_graph(state: Graph, nodes: int) -> None:
     if not isinstance(state, Graph):
         raise InputError(
-            f"the state {state!r} is a {type(state).__name__}, but must be a Graph: build it with "
+            f"the state {shown(state)} is a {type(state).__name__}, but must be a Graph: build it "
+            "with "
             "reference.problems.graphs.graph"
         )
-    for edge in check_list("EdgeAddition", f"the edges of {state!r}", state.edges):
+    for edge in check_list("EdgeAddition", f"the edges of {shown(state)}", state.edges):
         _pair(edge)
         if not 0 <= edge[0] < edge[1] < nodes:
             raise InputError(
-                f"the edge {edge!r} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, the "
+                f"the edge {shown(edge)} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, "
+                "the "
                 "number of nodes"
             )
     if list(state.edges) != sorted(set(state.edges)):

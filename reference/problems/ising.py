@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
@@ -63,7 +63,7 @@ class Ising:
             for i, value in enumerate(values):
                 if not isinstance(value, Fraction):
                     raise InputError(
-                        f"Ising: {name}[{i}] is {value!r}, but must be a Fraction: use "
+                        f"Ising: {name}[{i}] is {shown(value)}, but must be a Fraction: use "
                         "`dyadic(value)` for a float"
                     )
         if len(self.fields) != len(self.direction) or not self.fields:

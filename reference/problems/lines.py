@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_list, check_seed
+from reference.errors import InputError, check_integer, check_list, check_seed, check_sequence
 from reference.problems.base import dyadic, positive_reward
 from reference.problems.closed_form import Enclosure, FiniteLaw
 
@@ -28,7 +28,8 @@ class Lines:
     step: int = 2
 
     def __post_init__(self) -> None:
-        if len(check_list("Lines", "rewards", self.rewards)) < 2:
+        check_sequence("Lines", "rewards", self.rewards)
+        if len(self.rewards) < 2:
             raise InputError(f"Lines has length N = {self.length}, but N must be at least 1")
         check_integer("Lines", "the step M", self.step, 1)
         for i, value in enumerate(self.rewards):
@@ -77,7 +78,7 @@ class Lines:
     def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = (2, 20)) -> Self:
         """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere."""
         check_integer("Lines", "the length N", length, 1)
-        for peak in peaks:
+        for peak in check_list("Lines.sparse", "peaks", peaks):
             check_integer("Lines.sparse", "a peak", peak, 0)
             if not 0 <= peak <= length:
                 raise InputError(

@@ -20,6 +20,7 @@ from reference.errors import (
     check_integer,
     check_seed,
     check_type,
+    shown,
 )
 from reference.fields.field import gamma
 from reference.problems.base import dyadic
@@ -81,7 +82,8 @@ class Preference:
             for entry in row:
                 if type(entry) is not int or entry not in (-1, 0, 1):
                     raise InputError(
-                        f"Preference: difference {k} has the entry {entry!r}, but features are 0 "
+                        f"Preference: difference {k} has the entry {shown(entry)}, but features "
+                        "are 0 "
                         "or 1, so their difference is -1, 0 or 1"
                     )
         _check_score(self.bound, self.dimension)

@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
@@ -38,7 +38,9 @@ class Sequences:
     def __post_init__(self) -> None:
         check_type("Sequences", "alphabet", self.alphabet, str)
         if len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
-            raise InputError(f"the alphabet {self.alphabet!r} must be one or more distinct letters")
+            raise InputError(
+                f"the alphabet {shown(self.alphabet)} must be one or more distinct letters"
+            )
         check_integer("Sequences", "the length", self.length, 1)
         check_choice("Sequences", "build", self.build, Build)
 

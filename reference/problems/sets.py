@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_list, check_seed
+from reference.errors import InputError, check_choice, check_integer, check_list, check_seed, shown
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
@@ -46,7 +46,8 @@ class Sets:
         for i, weight in enumerate(check_list("Sets", "weights", self.weights)):
             if not isinstance(weight, Fraction) or not weight > 0:
                 raise InputError(
-                    f"Sets: the weight of item {i} is {weight!r}, but must be a positive Fraction: "
+                    f"Sets: the weight of item {i} is {shown(weight)}, but must be a positive "
+                    "Fraction: "
                     "use `dyadic(math.exp(u))` for a log utility u"
                 )
         check_integer("Sets", "size", self.size, 1)

@@ -10,7 +10,8 @@ from typing import Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import DAMAGED_ARCHIVE, InputError, check_integer
+from reference.errors import InputError, check_integer, check_type, shown
+from reference.files import load_arrays
 from reference.problems.closed_form import Enclosure, FiniteLaw
 from reference.problems.sequences import Build, Sequences
 
@@ -44,14 +45,17 @@ class TableSequences(Sequences):
         Raises:
             InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
         """
+        check_type("TableSequences", "the path", path, (str, Path))
         try:
-            # Opened here: of a damaged archive, NumPy would not close the file.
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                alphabet = "".join(archive["alphabet"].ravel().tolist())
-                length, scores = int(archive["length"]), archive["score"]
-        except DAMAGED_ARCHIVE as error:
+            letters, number, scores = load_arrays(
+                Path(path), "alphabet", "length", "score", follow=True
+            )
+            if letters.dtype.kind != "U" or number.shape != () or number.dtype.kind not in "iu":
+                raise ValueError("its alphabet is no string, or its length no integer")
+            alphabet, length = "".join(letters.ravel().tolist()), int(number)
+        except ValueError as error:
             raise InputError(
-                f"the table {str(path)!r} cannot be read ({str(error) or type(error).__name__}): "
+                f"the table {str(path)!r} cannot be read ({error}): "
                 "give a NumPy .npz archive with the arrays score (float32), alphabet (a string, "
                 "such as 'ACGT', or an array of its letters) and length (an integer)"
             ) from None
@@ -160,7 +164,8 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
     if scores.shape != (rows,):
         raise InputError(
             f"the table's scores have shape {scores.shape}, but {length} letters of the alphabet "
-            f"{alphabet!r} need ({rows},): give one score per string, in the order of its digits"
+            f"{shown(alphabet)} need ({rows},): give one score per string, in the order of its "
+            "digits"
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])

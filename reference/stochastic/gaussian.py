@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_integer, check_list, check_type
+from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
 
 Floats = npt.NDArray[np.float64]
 Moments = tuple[Floats, Floats]
@@ -141,7 +141,9 @@ class GaussianTarget:
         for value in check_list("GaussianTarget", "rewards", self.rewards):
             _check_number("GaussianTarget: a reward", value)
             if value <= 0:
-                raise InputError(f"GaussianTarget: a reward is {value}, but must be positive")
+                raise InputError(
+                    f"GaussianTarget: a reward is {plain(value)}, but must be positive"
+                )
         _check_number("GaussianTarget: the mean", self.mean)
         _check_number("GaussianTarget: Lambda", self.variance)
         if self.variance <= 0:
@@ -261,7 +263,7 @@ def _terminal_masses(forward: GaussianForward, grid: Floats) -> Floats:
 
 def _check_number(what: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-        raise InputError(f"{what} is {value!r}, but must be a finite number")
+        raise InputError(f"{what} is {shown(value)}, but must be a finite number")
 
 
 def _is_finite(value: float) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
-from reference.errors import InputError, check_type
+from reference.errors import InputError, check_type, plain, shown
 
 LiftedState = tuple[int, Any]
 """A node of the DAG and a latent."""
@@ -138,11 +138,13 @@ def check_kernel(name: str, kernel: Kernel, states: Set[LiftedState]) -> None:
     check_type("StochasticLift", name, kernel, Mapping)
     for s in states:
         if s not in kernel:
-            raise InputError(f"{name} has no row for the lifted state {s!r}: add one")
+            raise InputError(f"{name} has no row for the lifted state {shown(s)}: add one")
     for s, row in kernel.items():
         if s not in states:
-            raise InputError(f"{name} has a row for {s!r}, which is not a lifted state: remove it")
-        check_law(f"the row of {s!r} in {name}", row, states)
+            raise InputError(
+                f"{name} has a row for {shown(s)}, which is not a lifted state: remove it"
+            )
+        check_law(f"the row of {shown(s)} in {name}", row, states)
 
 
 def check_law(name: str, law: Measure, states: Set[LiftedState]) -> None:
@@ -151,10 +153,10 @@ def check_law(name: str, law: Measure, states: Set[LiftedState]) -> None:
     for t, p in law.items():
         if t not in states:
             raise InputError(
-                f"{name} has mass on {t!r}, which is not a lifted state: use pairs of a node "
+                f"{name} has mass on {shown(t)}, which is not a lifted state: use pairs of a node "
                 "number and one of the latents"
             )
         if not isinstance(p, Fraction) or p < 0:
-            raise InputError(f"{name} gives {t!r} the mass {p!r}: use a Fraction >= 0")
+            raise InputError(f"{name} gives {shown(t)} the mass {shown(p)}: use a Fraction >= 0")
     if (total := sum(law.values(), ZERO)) != 1:
-        raise InputError(f"{name} sums to {total}, not to 1: normalise it")
+        raise InputError(f"{name} sums to {plain(total)}, not to 1: normalise it")

@@ -24,7 +24,7 @@ from itertools import product
 from typing import Any, Self
 
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_hashable, check_type
+from reference.errors import InputError, check_hashable, check_type, shown
 from reference.stochastic.kernels import (
     ZERO,
     Kernel,
@@ -159,7 +159,7 @@ def _check_latents(latents: tuple[Hashable, ...]) -> None:
     for latent in latents:
         check_hashable("a latent", latent)
     if not latents or len(set(latents)) != len(latents):
-        raise InputError(f"the latents are {latents!r}: give at least one, each of them once")
+        raise InputError(f"the latents are {shown(latents)}: give at least one, each of them once")
 
 
 def _check_edges(dag: PointedDAG[Any], kappa_f: Kernel) -> None:
@@ -168,7 +168,8 @@ def _check_edges(dag: PointedDAG[Any], kappa_f: Kernel) -> None:
         for t in support(row):
             if t[0] not in allowed:
                 raise InputError(
-                    f"kappa_f moves from {s!r} to {t!r}, but from node {s[0]} only the nodes "
+                    f"kappa_f moves from {shown(s)} to {shown(t)}, but from node {s[0]} only the "
+                    "nodes "
                     f"{list(allowed)} may be entered: move along the edges of the DAG, and let a "
                     "terminal change only its latent"
                 )

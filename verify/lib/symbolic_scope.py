@@ -19,7 +19,6 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from reference import (
-    BackwardKernel,
     BackwardPolicy,
     Field,
     ForwardPolicy,
@@ -29,13 +28,14 @@ from reference import (
     lift,
 )
 from reference.fields.polynomials import Polynomials
+from reference.policies import EdgeWeights
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
 from verify.lib.small_scope import isomorphism_classes, lifts
 
 P = TypeVar("P", ForwardPolicy[Any], BackwardPolicy[Any])
 
 
-def free_edges(kind: type[BackwardKernel[Any]], dag: PointedDAG[Any]) -> list[int]:
+def free_edges(kind: type[EdgeWeights[Any]], dag: PointedDAG[Any]) -> list[int]:
     """The edges whose probabilities determine a policy: all of each row but the last."""
     return [edge for _, row in kind.rows(dag) for edge in row[:-1]]
 
