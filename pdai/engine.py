@@ -112,6 +112,6 @@ def _outcome(name: str, future: Future[Any]) -> Ended:
 
 def _given_up(times: int, error: BrokenExecutor) -> WorkerLostError:
     return WorkerLostError(
-        f"its worker died {times} times ({error}), perhaps as memory ran out: with fewer workers "
-        "at a time there is more for each"
+        f"its worker died {times} times ({type(error).__name__}: {error}), perhaps as memory ran "
+        "out: with fewer workers at a time there is more for each"
     )
