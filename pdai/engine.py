@@ -41,13 +41,10 @@ class Task:
     steps: Mapping[Path, int]
     after: tuple[str, ...] = ()
 
-    def progress(self) -> str:
-        """How far its runs are."""
-        done = 0
-        for folder in self.steps:
-            records = read_metrics(folder)
-            done += records[-1]["step"] if records else 0
-        return f"{done:,}/{sum(self.steps.values()):,}"
+    def done(self) -> int:
+        """How many of the steps are done."""
+        records = map(read_metrics, self.steps)
+        return sum(found[-1]["step"] for found in records if found)
 
 
 class Ended(NamedTuple):
@@ -96,11 +93,23 @@ def bring_to_end(
                 succeeded |= {found.name} if found.error is None else set()
                 yield found
             if not ended:
-                say("  ".join(f"{name} {tasks[name].progress()}" for name in going.values()))
+                say(_progress({name: tasks[name] for name in going.values()}))
     finally:
         # After Ctrl-C, or if nobody asks for the rest.
         for future in going:
             future.cancel()
+
+
+def _progress(tasks: Mapping[str, Task]) -> str:
+    """How far those are that have begun to train, and how many have not."""
+    done = {name: task.done() for name, task in tasks.items()}
+    parts = [
+        f"{name} {steps:,}/{sum(tasks[name].steps.values()):,}"
+        for name, steps in done.items()
+        if steps
+    ]
+    others = len(done) - len(parts)
+    return "  ".join([*parts, *[f"{others} to begin"] * bool(others)])
 
 
 def _outcome(name: str, future: Future[Any]) -> Ended:
@@ -112,6 +121,6 @@ def _outcome(name: str, future: Future[Any]) -> Ended:
 
 def _given_up(times: int, error: BrokenExecutor) -> WorkerLostError:
     return WorkerLostError(
-        f"its worker died {times} times ({error}), perhaps as memory ran out: with fewer workers "
-        "at a time there is more for each"
+        f"its worker died {times} times ({type(error).__name__}: {error}), perhaps as memory ran "
+        "out: with fewer workers at a time there is more for each"
     )

@@ -28,17 +28,19 @@ from fast.measure.report import Report
 from fast.runs.folder import load_config
 from fast.runs.frozen import factors_left
 from fast.runs.job import complete, train
-from fast.runs.records import read_json, read_metrics
+from fast.runs.records import append_metrics, read_json, read_metrics
 from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.state import FrozenSamplers
 from fast.training.trainer import make_trainer
+from pdai import engine
 from pdai.distributed import experiment
 from pdai.distributed.certificates import all_trajectories
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.experiment import begin, proceed
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
 from pdai.distributed.runs import RunsFailedError, run_all
+from pdai.engine import Task, bring_to_end
 from pdai.executors import LocalProcesses, dask_executor
 from reference import InputError, TooLargeError
 
@@ -350,6 +352,30 @@ def test_a_run_whose_worker_dies_every_time_is_given_up(tmp_path: Path) -> None:
 
     with pytest.raises(RunsFailedError, match=r"its worker died 4 times .*: a process died"):
         run_all({"client-0": TINY.changed(out=tmp_path / "x")}, Dying(), quietly)
+
+
+def test_how_far_tasks_are_is_said_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "INTERVAL", 0.01)
+    append_metrics(tmp_path, {"step": 300})
+    heard, said = threading.Event(), list[str]()
+
+    def say(line: str) -> None:
+        said.append(line)
+        heard.set()
+
+    tasks = {
+        "first": Task(heard.wait, 60, {tmp_path: 600, tmp_path / "none": 900}),
+        "second": Task(abs, -1, {tmp_path / "none": 600}),
+        "third": Task(abs, -2, {}, after=("second",)),
+    }
+    with ThreadPoolExecutor(1) as executor:
+        ended = list(bring_to_end(tasks, executor, say))
+    assert said[0] == "first 300/1,500  1 to begin"
+    assert sorted((end.name, end.result) for end in ended) == [
+        ("first", True), ("second", 1), ("third", 2)
+    ]  # fmt: skip
 
 
 def test_given_runs_must_be_finished_whole_and_the_same(

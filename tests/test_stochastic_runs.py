@@ -19,7 +19,7 @@ from fast.environments import make_environment
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.job import draw_samples, train
-from fast.runs.records import read_report
+from fast.runs.records import load_law, read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
 from fast.stochastic.policy import StochasticPolicy
@@ -68,8 +68,9 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     assert again.returncode == 0, again.stderr
     first, second = (read_report(tmp_path / name) for name in ("whole", "cut"))
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
-    for name in ("law.npz", "config.json"):
-        assert (whole / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
+    for one, other in zip(load_law(whole), load_law(tmp_path / "cut"), strict=True):
+        assert np.array_equal(one, other)
+    assert (whole / "config.json").read_bytes() == (tmp_path / "cut" / "config.json").read_bytes()
 
 
 def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:

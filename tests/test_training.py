@@ -1,6 +1,7 @@
 """Training: it learns, it repeats itself bit for bit, and it keeps to its parameter budget."""
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +222,7 @@ def test_an_option_of_a_part_that_is_not_chosen_is_refused(
     usual = getattr(getattr(with_part(part, owner), part), option)
     flag = part.replace("_", "-")
     message = (
-        rf"{option} is {usual!r} with {part} {other}, which has no such option: it is of "
+        rf"{option} is {re.escape(repr(usual))} with {part} {other}, which has no such option: it is of "
         rf"--{flag} (.* or )?{owner}( or .*)?; choose that, or leave {option} away"
     )
     with pytest.raises(InputError, match=message):

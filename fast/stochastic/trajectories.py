@@ -162,11 +162,9 @@ def evaluate(
     """
     base = trajectories.base
     seen = _features(environment, base)
-    states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
     arrived = jax.tree.map(lambda leaf: leaf[:, 1:], base.states)
     before, after = latents[:, :-1], latents[:, 1:]
-    log_choice = policy.log_p_f(seen[:, :-1], before, jax.vmap(jax.vmap(environment.mask))(states))
-    log_p_f = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
+    log_p_f = _log_chosen(policy, environment, base, seen, before)
     parents = jax.vmap(jax.vmap(environment.parent_mask))(arrived).sum(-1)
     log_p_b = -jnp.log(parents.astype(log_p_f.dtype))
     log_reward = base.log_reward
@@ -204,12 +202,22 @@ def log_choices(
 ) -> Float[Array, " batch"]:
     """The log probability of all that is discrete: the component of `xi`, and the actions."""
     base = trajectories.base
-    seen = _features(environment, base)[:, :-1]
-    states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
-    log_choice = policy.log_p_f(seen, latents[:, :-1], jax.vmap(jax.vmap(environment.mask))(states))
-    taken = jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
+    taken = _log_chosen(policy, environment, base, _features(environment, base), latents[:, :-1])
     chosen = policy.start.log_weights()[trajectories.component]
     return chosen + jnp.sum(jnp.where(base.active, taken, 0.0), -1)
+
+
+def _log_chosen(
+    policy: StochasticPolicy,
+    environment: AbstractEnvironment[Any],
+    base: Trajectories,
+    seen: Array,
+    before: Array,
+) -> Array:
+    """`log p_{F,s}` of the actions taken."""
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], base.states)
+    log_choice = policy.log_p_f(seen[:, :-1], before, jax.vmap(jax.vmap(environment.mask))(states))
+    return jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
 
 
 def _features(environment: AbstractEnvironment[Any], base: Trajectories) -> Array:
