@@ -9,9 +9,9 @@ from verify.claims.record import Claim, Reading
 SRWM_PROVISIONAL = (
     "What came out for the SRWM is provisional: it rests on an initialisation of ours, replaced "
     "since, which made its output too large where many features of a state are active (sets, long "
-    "sequences) or features are integers. With features divided by the root of how many are active, its FCS on "
-    "Syn-32 was 0.0036 instead of 0.0216, beside 0.0034 of a Markovian network (one seed, 2,000 "
-    "steps)."
+    "sequences) or features are integers. With features divided by the root of how many are "
+    "active, its FCS on Syn-32 was 0.0036 instead of 0.0216, beside 0.0034 of a Markovian network "
+    "(one seed, 2,000 steps)."
 )
 
 CHECKED = (
