@@ -36,8 +36,12 @@ SRWM: dict[str, Any] = {"dynamics": "srwm"}
 FORMS: dict[str, dict[str, Any]] = {
     "4 heads": {**SRWM, "heads": 4},
     "soft-max": {**SRWM, "link": "softmax"},
+    "full rank": {**SRWM, "start": "full"},
+    "in a block": {**SRWM, "block": True},
+    "self-referential": {"dynamics": "self-referential", "heads": 4},
+    "self-referential, in a block": {"dynamics": "self-referential", "block": True},
 }
-OTHERS = [name for name, kind in DYNAMICS.items() if not kind.reads_graphs and name != "srwm"]
+OTHERS = ["gru", "lstm", "rnn", "linear", "linear-markov", "markov"]
 
 # What is compared is a scale; unoptimised machine code is made several times faster.
 jit = functools.partial(
@@ -140,6 +144,12 @@ def test_control_an_embedding_for_one_active_feature_is_seen(task: str) -> None:
     found = untrained(task, SRWM, unscaled=True)
     assert found.read > 3 * HIGH
     assert found.tv > NEAR_INTEGERS
+
+
+def test_every_network_that_reads_features_is_looked_at() -> None:
+    # Graph networks read an adjacency matrix, normalised by its degrees.
+    reading = {name for name, kind in DYNAMICS.items() if not kind.reads_graphs}
+    assert reading == {"srwm", "self-referential", *OTHERS}
 
 
 @pytest.mark.parametrize("name", OTHERS)

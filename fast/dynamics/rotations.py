@@ -1,8 +1,13 @@
 """The fixed rotation of eq:ASRWM: incommensurable angles in orthogonal planes."""
 
+from typing import Literal
+
+import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
+from jaxtyping import Array, Float, Int
 
+Rotation = Literal["planes", "haar", "none"]
 Floats = npt.NDArray[np.float64]
 
 
@@ -33,3 +38,37 @@ def haar_bases(count: int, d: int) -> Floats:
     bases, triangles = np.linalg.qr(gaussian)
     signed: Floats = bases * np.sign(np.diagonal(triangles, axis1=-2, axis2=-1))[:, None, :]
     return signed
+
+
+def rotated(
+    x: Float[Array, "*batch time d_head"],
+    t: Int[Array, " time"],
+    rotation: Rotation,
+    heads: int,
+    horizon: int,
+    angle_scale: float = 1.0,
+) -> Float[Array, "*batch time d_head"]:
+    """`R^t x` in the basis of the planes (j, j + d/2): `B^t Q x`, as `U_t` acts on `Q' x`.
+
+    Args:
+        x: with several heads, these are the axis before the time.
+        t: the power for each row, at most `horizon`.
+        rotation: "planes" is `Q = I`, "haar" a fixed random basis, "none" is `R = I`.
+        heads: each rotates by angles, and in a basis, of its own.
+        horizon: the largest power.
+        angle_scale: all angles are multiplied by it.
+    """
+    if rotation == "none":
+        return x
+    d = x.shape[-1]
+    axes = (heads,) if heads > 1 else ()
+    if rotation == "haar":
+        x = x @ jnp.asarray(haar_bases(heads, d).reshape(*axes, d, d), x.dtype).mT
+    half = d // 2
+    # Tabulated: XLA would fuse a cosine into every use of the result, and compute it there.
+    theta = angle_scale * rotation_angles(heads * half).reshape(*axes, 1, half)
+    angles = np.arange(horizon + 1)[:, None] * theta
+    cos = jnp.asarray(np.cos(angles), x.dtype)[..., t, :]
+    sin = jnp.asarray(np.sin(angles), x.dtype)[..., t, :]
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([cos * first - sin * second, sin * first + cos * second], -1)

@@ -144,5 +144,8 @@ def test_control_new_parts_without_a_cross_check_are_found() -> None:
 
 
 def test_control_a_dynamics_without_its_last_case_is_found() -> None:
-    cases = [case for case in dynamics_cases() if getattr(case, "link", "") != "softmax"]
-    assert without_case(concrete(AbstractDynamics, modules()), cases) == {"SRWM.link = 'softmax'"}
+    cases = [case for case in dynamics_cases() if getattr(case, "write_key", "") != "k"]
+    assert without_case(concrete(AbstractDynamics, modules()), cases) == {
+        "SRWM.write_key = 'k'",
+        "SRWM.erase = 'after'",
+    }

@@ -17,13 +17,16 @@ from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
+from fast.dynamics.latent_matrix import Matrix, Writes
 from fast.dynamics.linear import Linear, LinearMarkov
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.perceptron import Perceptron
+from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
-from fast.dynamics.srwm import SRWM, Matrix, Writes
+from fast.dynamics.self_reference import SelfReferential
+from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip
 from fast.measure.tabular_policy import LiftedTable, MarkovTable
 from reference.errors import InputError
@@ -67,8 +70,17 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
         link="identity", rotation="none", normalize=True
     ),
     "srwm, stable": lambda: srwm(write_key="k", erase="after"),
+    "srwm, full start, small angles": lambda: srwm(start="full", angle_scale=0.1),
+    "srwm, full start, 2 heads, haar": lambda: srwm(
+        size=8, horizon=20, start="full", heads=2, rotation="haar"
+    ),
     "srwm, 2 heads": lambda: srwm(size=24, heads=2),
     "srwm, 2 heads, haar, dense": lambda: srwm(size=8, heads=2, rotation="haar"),
+    "self-referential": lambda: SelfReferential(FEATURES, 6, key=KEY),
+    "self-referential, 2 heads, softmax": lambda: SelfReferential(
+        FEATURES, 8, heads=2, link="softmax", key=KEY
+    ),
+    "block, srwm": lambda: ResidualBlock(SRWM(6, 6, TIME, key=KEY), FEATURES, key=KEY),
     "skip, srwm": lambda: Skip(srwm(), FEATURES),
     "reset, srwm": lambda: Reset(srwm(horizon=1)),
     "table": lambda: MarkovTable(table=jnp.eye(FEATURES), output=FEATURES),
@@ -175,13 +187,15 @@ def follow(equations: Equations, observations: Floats, fault: str = "") -> Float
     return np.array(outputs)
 
 
-def rotation_matrix(d: int, head: int = 0, heads: int = 1, kind: str = "planes") -> Floats:
+def rotation_matrix(
+    d: int, head: int = 0, heads: int = 1, kind: str = "planes", angle_scale: float = 1.0
+) -> Floats:
     """R of one head, dense: plane j is spanned by the coordinates j and j + d/2, in the basis."""
     if kind == "none":
         return np.eye(d)
     B = np.zeros((d, d))
     angles = rotation_angles(heads * d // 2)[head * d // 2 : (head + 1) * d // 2]
-    for j, theta in enumerate(angles):
+    for j, theta in enumerate(angle_scale * angles):
         k = j + d // 2
         B[j, j], B[j, k] = np.cos(theta), -np.sin(theta)
         B[k, j], B[k, k] = np.sin(theta), np.cos(theta)
@@ -190,28 +204,32 @@ def rotation_matrix(d: int, head: int = 0, heads: int = 1, kind: str = "planes")
     return rotation
 
 
+def link(x: Floats, kind: str) -> Floats:
+    """The link function of one vector."""
+    if kind == "identity":
+        return x
+    if kind == "softmax":
+        exp: Floats = np.exp(x) / np.exp(x).sum()
+        return exp
+    elu: Floats = np.where(x >= 0, x, np.expm1(np.minimum(x, 0)))
+    share: Floats = (elu + 1) / (elu.sum() + x.size)
+    return share
+
+
 def srwm_equations(layer: SRWM, backwards: bool = False) -> Equations:
     """eq:ASRWM and its options, one matrix per head."""
-    embedding, slow, bias, a, b = (
-        np.asarray(x, np.float64)
-        for x in (layer.embedding, layer.slow, layer.bias, layer.a, layer.b)
+    embedding, slow, bias, a = (
+        np.asarray(x, np.float64) for x in (layer.embedding, layer.slow, layer.bias, layer.a)
     )
-    d, h = a.size, layer.heads
+    d, h = len(embedding), layer.heads
     e = d // h
     part = [slice(i * e, (i + 1) * e) for i in range(h)]
-    R = [rotation_matrix(e, i, h, layer.rotation) for i in range(h)]
+    R = [rotation_matrix(e, i, h, layer.rotation, layer.angle_scale) for i in range(h)]
     if backwards:
         R = [r.T for r in R]
 
     def zeta(x: Floats) -> Floats:
-        if layer.link == "identity":
-            return x
-        if layer.link == "softmax":
-            exp: Floats = np.exp(x) / np.exp(x).sum()
-            return exp
-        elu: Floats = np.where(x >= 0, x, np.expm1(np.minimum(x, 0)))
-        normalised: Floats = (elu + 1) / (elu.sum() + x.size)
-        return normalised
+        return link(x, layer.link)
 
     def phi(s: Floats, W: Floats) -> Floats:
         projected = slow @ embedding @ s + bias
@@ -236,7 +254,55 @@ def srwm_equations(layer: SRWM, backwards: bool = False) -> Equations:
             y = y / np.sqrt(np.mean(y**2) + 1e-6)
         return y
 
+    if layer.start == "full":
+        return Equations(a, phi, read)
+    b = np.asarray(layer.b, np.float64)
     return Equations(np.array([np.outer(a[p], b[p]) for p in part]), phi, read)
+
+
+def self_referential_equations(layer: SelfReferential) -> Equations:
+    """Irie et al.: each head's matrix makes its q, k and four rates, and all rows change."""
+    embedding, start = (np.asarray(x, np.float64) for x in (layer.embedding, layer.start))
+    d = layer.output // layer.heads
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        change = []
+        for i, psi in enumerate(np.split(embedding @ s, layer.heads)):
+            rows = W[i] @ psi
+            q, k = link(rows[d : 2 * d], layer.link), link(rows[2 * d : 3 * d], layer.link)
+            rate = 1 / (1 + np.exp(-rows[3 * d :]))
+            blocks = np.split(W[i] @ q - W[i] @ k, [d, 2 * d, 3 * d])
+            scaled = [r * block for r, block in zip(rate, blocks, strict=True)]
+            change.append(np.outer(np.concatenate(scaled), k))
+        return np.array(change)
+
+    def read(s: Floats, W: Floats) -> Floats:
+        parts = np.split(embedding @ s, layer.heads)
+        return np.concatenate([W[i][:d] @ psi for i, psi in enumerate(parts)])
+
+    return Equations(start, phi, read)
+
+
+def block_equations(layer: ResidualBlock[Any]) -> Equations:
+    """`g + f(n(g))` of `g = E s + O y`, where the inner dynamics see `n(E s)`."""
+    initial, phi, read = equations_of(layer.inner)
+    E, out = (np.asarray(x, np.float64) for x in (layer.embedding, layer.out))
+    (V, U), (c, e) = (
+        [np.asarray(x, np.float64) for x in xs]
+        for xs in (layer.feed_forward.weights, layer.feed_forward.biases)
+    )
+
+    def n(x: Floats) -> Floats:
+        found: Floats = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        return found
+
+    def outer(s: Floats, W: Any) -> Floats:
+        g = E @ s + out @ read(n(E @ s), W)
+        hidden = n(g) @ V + c
+        found: Floats = g + np.where(hidden > 0, hidden, 0.01 * hidden) @ U + e
+        return found
+
+    return Equations(initial, lambda s, W: phi(n(E @ s), W), outer)
 
 
 def linear_equations(layer: Linear) -> Equations:
@@ -283,6 +349,10 @@ def table_equations(layer: MarkovTable | LiftedTable) -> Equations:
 def equations_of(layer: Any, **options: Any) -> Equations:
     if isinstance(layer, MarkovTable | LiftedTable):
         return table_equations(layer)
+    if isinstance(layer, SelfReferential):
+        return self_referential_equations(layer)
+    if isinstance(layer, ResidualBlock):
+        return block_equations(layer)
     if isinstance(layer, Skip | Reset):
         return wrapped_equations(layer)
     if isinstance(layer, LinearMarkov):
@@ -300,6 +370,7 @@ def follow_all(equations: Equations, fault: str = "") -> Floats:
 
 
 WITH_MEMORY = ["lifted table", "linear", "rnn", "rnn, tanh", "skip, srwm", *SRWM_CASES]
+WITH_MEMORY += [name for name in CASES if name.startswith(("self-referential", "block"))]
 WITHOUT = ["table", "linear, markov", "reset, srwm", "reset, skip, rnn"]
 
 
@@ -314,6 +385,8 @@ def test_unrolling_equals_advancing_step_by_step(name: str, dtype: Precision) ->
 
 
 @pytest.mark.crosscheck("fast.dynamics.linear.Linear", "fast.dynamics.linear.LinearMarkov")
+@pytest.mark.crosscheck("fast.dynamics.latent_matrix", "fast.dynamics.links")
+@pytest.mark.crosscheck("fast.dynamics.rotations", "fast.dynamics.heads")
 @pytest.mark.parametrize("name", [*WITH_MEMORY, *WITHOUT])
 def test_the_equations_hold_literally(name: str) -> None:
     found = evaluate(name, "float64")
@@ -416,6 +489,16 @@ def test_in_float32_they_are_those_in_float64_rounded(name: str, record_property
 def test_long_horizons_keep_the_matrix_and_short_ones_its_terms() -> None:
     assert isinstance(srwm(horizon=9).initial(), Writes)
     assert isinstance(srwm(horizon=10).initial(), Matrix)
+    # A first matrix of full rank is no term of the sum.
+    assert isinstance(srwm(start="full").initial(), Matrix)
+
+
+def test_a_first_matrix_may_be_of_full_rank() -> None:
+    ranks = []
+    for start in ("rank-one", "full"):
+        transposed = np.asarray(srwm(horizon=20, start=start).initial().transposed)  # type: ignore[union-attr]
+        ranks.append(np.linalg.matrix_rank(transposed))
+    assert ranks == [1, 6]
 
 
 @pytest.mark.crosscheck("fast.dynamics.fast_weights.delta_rule")
@@ -555,12 +638,33 @@ def test_writing_at_the_key_that_is_read_stores_the_value() -> None:
 def test_scales_multiply_what_is_drawn() -> None:
     base, scaled = srwm(), srwm(latent_scale=3.0, slow_scale=0.5)
     assert distance(scaled.slow, 0.5 * base.slow) <= 1e-6
-    assert distance(jnp.outer(scaled.a, scaled.b), 3 * jnp.outer(base.a, base.b)) <= 1e-6
+    first, other = (np.outer(layer.a, np.asarray(layer.b)) for layer in (scaled, base))
+    assert distance(first, 3 * other) <= 1e-6
+    whole, larger = srwm(start="full"), srwm(start="full", latent_scale=3.0)
+    assert distance(larger.a, 3 * whole.a) <= 1e-6
 
 
 def test_normalised_read_outs_have_unit_root_mean_square() -> None:
     y = evaluate("srwm, identity, no rotation, normalised", "float64").unrolled
     assert np.abs(np.mean(y**2, -1) - 1).max() <= 1e-3
+
+
+@pytest.mark.crosscheck("fast.dynamics.residual.normalised")
+def test_normalised_vectors_have_mean_zero_and_variance_one_and_zero_stays_zero() -> None:
+    x = jnp.asarray(OBSERVATIONS[0], jnp.float32)
+    found = np.asarray(normalised(3 * x + 2))
+    assert np.abs(found.mean(-1)).max() <= 1e-6
+    assert np.abs(found.var(-1) - 1).max() <= 1e-4
+    assert (np.asarray(normalised(0 * x)) == 0).all()
+
+
+def test_a_block_that_adds_nothing_reads_the_state_alone() -> None:
+    block: Any = CASES["block, srwm"]()
+    nothing = [0 * block.feed_forward.weights[-1], 0 * block.out]
+    bare = eqx.tree_at(lambda x: (x.feed_forward.weights[-1], x.out), block, nothing)
+    seen = jnp.asarray(OBSERVATIONS, jnp.float32)
+    assert distance(unroll(bare, seen), seen @ block.embedding.T) <= 1e-6
+    assert distance(unroll(block, seen), seen @ block.embedding.T) > 0.1
 
 
 def test_very_negative_queries_stay_on_the_simplex() -> None:
@@ -579,10 +683,14 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: srwm(horizon=0), "horizon 0"),
         (lambda: srwm(latent_scale=0.0), "latent_scale = 0.0"),
         (lambda: srwm(slow_scale=float("nan")), "slow_scale = nan"),
+        (lambda: srwm(angle_scale=-1.0), "angle_scale = -1.0"),
+        (lambda: srwm(start="half"), "start is 'half', but must be one of 'rank-one'"),
         (lambda: srwm(rotation="plane"), "rotation is 'plane', but must be one of 'planes'"),
         (lambda: srwm(link="relu"), "link is 'relu', but must be one of 'elu'"),
         (lambda: srwm(write_key="v"), "write_key is 'v', but must be one of 'q', 'k'"),
         (lambda: srwm(erase="never"), "erase is 'never', but must be one of 'before', 'after'"),
+        (lambda: SelfReferential(FEATURES, 6, heads=4, key=KEY), "d = 6 and 4 heads"),
+        (lambda: SelfReferential(FEATURES, 6, link="identity", key=KEY), "link is 'identity'"),  # type: ignore[arg-type]
         (lambda: RNN(FEATURES, 6, activation="relu", key=KEY), "activation is 'relu', but must"),  # type: ignore[arg-type]
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),

@@ -4,7 +4,7 @@ from fast.dynamics.options.base import DynamicsOptions, HeadOptions, MarkovOptio
 from fast.dynamics.options.cells import CellOptions, GRUOptions, LSTMOptions, RNNOptions
 from fast.dynamics.options.graphs import GCNOptions, TemporalGCNOptions
 from fast.dynamics.options.linear import LinearMarkovOptions, LinearOptions
-from fast.dynamics.options.matrices import SRWMOptions
+from fast.dynamics.options.matrices import SelfReferentialOptions, SRWMOptions
 from fast.dynamics.options.own import OwnDynamics
 
 DYNAMICS: dict[str, type[DynamicsOptions]] = {
@@ -12,6 +12,7 @@ DYNAMICS: dict[str, type[DynamicsOptions]] = {
     "lstm": LSTMOptions,
     "rnn": RNNOptions,
     "srwm": SRWMOptions,
+    "self-referential": SelfReferentialOptions,
     "linear": LinearOptions,
     "markov": MarkovOptions,
     "linear-markov": LinearMarkovOptions,
@@ -33,5 +34,6 @@ __all__ = [
     "OwnDynamics",
     "RNNOptions",
     "SRWMOptions",
+    "SelfReferentialOptions",
     "TemporalGCNOptions",
 ]

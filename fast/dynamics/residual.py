@@ -1,0 +1,83 @@
+"""The residual block around a latent, as Irie et al. have it around theirs."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from fast.dynamics.base import AbstractDynamics, Latent
+from fast.dynamics.perceptron import Perceptron
+
+
+class ResidualBlock(AbstractDynamics[Latent]):
+    """A latent between two residual connections: what it reads out is added to the state.
+
+        h_t = E psi(s_t),   g_t = h_t + O y_t,   with y_t read by the inner dynamics, which see n(h)
+        z_t = g_t + f(n(g_t))
+
+    `n` subtracts the mean of a vector's entries and divides by their standard deviation (layer
+    normalisation, Ba et al., 2016; gains and shifts would be absorbed by what follows), and `f` is
+    a perceptron with a hidden layer four times as wide. `z_t` goes to the head. (The blocks of
+    Irie, Schlag, Csordas and Schmidhuber, A modern self-referential weight matrix, 2022; not in the
+    paper.)
+
+    Attributes:
+        inner: the dynamics of the latent, on d features.
+        embedding: `E`, shape (d, features).
+        out: `O`, shape (d, d).
+        feed_forward: `f`; its last layer is small, so that it begins near zero.
+        output: d.
+    """
+
+    inner: AbstractDynamics[Latent]
+    embedding: Float[Array, "d features"]
+    out: Float[Array, "d d"]
+    feed_forward: Perceptron
+    output: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        inner: AbstractDynamics[Latent],
+        features: int,
+        *,
+        norm: Float[ArrayLike, ""] = 1.0,
+        key: PRNGKeyArray,
+    ):
+        """Draws the weights; the entries of `h` are of order one for features of that norm."""
+        d = inner.output
+        embedding_key, out_key, forward_key = jax.random.split(key, 3)
+        self.inner = inner
+        self.embedding = jax.random.normal(embedding_key, (d, features)) / norm
+        self.out = jax.random.normal(out_key, (d, d)) / d**0.5
+        self.feed_forward = Perceptron([d, 4 * d, d], key=forward_key)
+        self.output = d
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Latent:
+        return self.inner.initial(batch)
+
+    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+        return self.inner.advance(latent, normalised(observation @ self.embedding.T))
+
+    def read(
+        self, latent: Latent, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch output"]:
+        h = observation @ self.embedding.T
+        return self._after(h, self.inner.read(latent, normalised(h)))
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time output"]:
+        h = observations @ self.embedding.T
+        return self._after(h, self.inner.unroll(normalised(h)))
+
+    def _after(
+        self, h: Float[Array, "*batch d"], y: Float[Array, "*batch d"]
+    ) -> Float[Array, "*batch d"]:
+        g = h + y @ self.out.T
+        return g + self.feed_forward(normalised(g))
+
+
+def normalised(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    """`(x - mean) / sqrt(variance + 1e-5)` over the last axis, so that zero stays zero."""
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(centred**2, -1, keepdims=True) + 1e-5)

@@ -1,0 +1,133 @@
+"""The self-referential weight matrix of Irie et al., which makes its own gates."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.links import SimplexLink, linked
+from reference.errors import InputError, check_choice
+
+RATES = 4
+
+
+class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]):
+    """The matrix that reads its keys, queries, values and rates from itself.
+
+        q_t, k_t, beta_t = W_{t-1} psi(s_t)   (each from its block of rows)
+        W_t = W_{t-1} + sigmoid(beta_t) o (W_{t-1} zeta(q_t) - W_{t-1} zeta(k_t)) (x) zeta(k_t)
+        y_t = W_t psi(s_t)   (the first block of rows)
+
+    What is written at the key is what the matrix has at the query, for all of its rows: those of y,
+    of q, of k and of beta, each block at its own of the four rates. (Irie, Schlag, Csordas and
+    Schmidhuber, A modern self-referential weight matrix, 2022. There y_t is read before the update,
+    and here after it, as in eq:ASRWM, which has a rotation and slow weights in addition.)
+
+    Nothing of it is known before the trajectory is followed, so `unroll` is a scan over matrices.
+
+    Attributes:
+        embedding: `psi`, shape (d, features).
+        start: `W_o`, shape (heads, 3 d/h + 4, d/h), drawn with standard deviation `1/sqrt(d/h)`:
+            the rows of y, q, k and beta.
+        output: d.
+        heads: h; each has its part of psi and of y.
+        link: `zeta`, per head.
+
+    Raises:
+        InputError: if the size does not divide into heads, or the link is none of its choices.
+    """
+
+    embedding: Float[Array, "d features"]
+    start: Float[Array, "heads rows d_head"]
+    output: int = eqx.field(static=True)
+    heads: int = eqx.field(static=True)
+    link: SimplexLink = eqx.field(static=True)
+
+    def __init__(
+        self,
+        features: int,
+        size: int,
+        *,
+        norm: Float[ArrayLike, ""] = 1.0,
+        heads: int = 1,
+        link: SimplexLink = "elu",
+        key: PRNGKeyArray,
+    ):
+        """Draws the weights; the entries of `psi` are of order one for features of that norm."""
+        check_choice("SelfReferential", "link", link, SimplexLink)
+        if heads < 1 or size < heads or size % heads:
+            raise InputError(
+                f"SelfReferential has d = {size} and {heads} heads, but d must be a multiple of "
+                "the number of heads"
+            )
+        d_head = size // heads
+        embedding_key, start_key = jax.random.split(key)
+        self.embedding = jax.random.normal(embedding_key, (size, features)) / norm
+        shape = (heads, 3 * d_head + RATES, d_head)
+        self.start = jax.random.normal(start_key, shape) / d_head**0.5
+        self.output = size
+        self.heads = heads
+        self.link = link
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch heads rows d_head"]:
+        return jnp.broadcast_to(self.start, (*batch, *self.start.shape))
+
+    def advance(
+        self,
+        latent: Float[Array, "*batch heads rows d_head"],
+        observation: Float[Array, "*batch features"],
+    ) -> Float[Array, "*batch heads rows d_head"]:
+        return self._updated(latent, self._psi(observation))
+
+    def read(
+        self,
+        latent: Float[Array, "*batch heads rows d_head"],
+        observation: Float[Array, "*batch features"],
+    ) -> Float[Array, "*batch output"]:
+        return self._read(latent, self._psi(observation))
+
+    def unroll(
+        self, observations: Float[Array, "*batch time features"]
+    ) -> Float[Array, "*batch time output"]:
+        def one_step(latent: Array, psi: Array) -> tuple[Array, Array]:
+            latent = self._updated(latent, psi)
+            return latent, self._read(latent, psi)
+
+        psi = jnp.moveaxis(self._psi(observations), -3, 0)
+        start = self.initial(observations.shape[:-2])
+        later: Array = lax.scan(one_step, start, psi[1:])[1]
+        return jnp.moveaxis(jnp.concatenate([self._read(start, psi[0])[None], later]), 0, -2)
+
+    def _psi(
+        self, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch heads d_head"]:
+        psi = observation @ self.embedding.T
+        return psi.reshape(*psi.shape[:-1], self.heads, -1)
+
+    def _updated(
+        self,
+        latent: Float[Array, "*batch heads rows d_head"],
+        psi: Float[Array, "*batch heads d_head"],
+    ) -> Float[Array, "*batch heads rows d_head"]:
+        d = psi.shape[-1]
+        _, q, k, beta = jnp.split(_product(latent, psi), (d, 2 * d, 3 * d), axis=-1)
+        query, key = linked(q, self.link), linked(k, self.link)
+        rates = jnp.repeat(jax.nn.sigmoid(beta), np.array([d, d, d, RATES]), axis=-1)
+        change = rates * _product(latent, query - key)
+        return latent + change[..., None] * key[..., None, :]
+
+    def _read(
+        self,
+        latent: Float[Array, "*batch heads rows d_head"],
+        psi: Float[Array, "*batch heads d_head"],
+    ) -> Float[Array, "*batch output"]:
+        y = _product(latent[..., : psi.shape[-1], :], psi)
+        return y.reshape(*y.shape[:-2], self.output)
+
+
+def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"]) -> Array:
+    """The matrix times the vector."""
+    return (matrix * x[..., None, :]).sum(-1)
