@@ -25,15 +25,13 @@ from reference.certificates.format import (
     Claim,
     Header,
     Inner,
-    MalformedError,
     Relation,
     Terminal,
-    open_certificate,
-    read_header,
     write_rows,
 )
 from reference.certificates.problem import confirm_problem, state_label
 from reference.certificates.program import BUILD_COMMAND, find_checker, run_checker
+from reference.certificates.reading import MalformedError, open_certificate, read_header
 from reference.certificates.sample import CertifiedSampler, numpy_bits
 from reference.certificates.table import lifted_states, write_certificate
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from reference.certificates.arithmetic import Arithmetic, Exact, Number, Rounded
-from reference.certificates.format import Header, Inner, MalformedError, Row, open_certificate
+from reference.certificates.format import Header, Inner, Row
+from reference.certificates.reading import MalformedError, open_certificate
 
 Status = Literal["accepted", "refused", "malformed"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reference.certificates.check import RefusedError, Verdict
-from reference.certificates.format import Header, Inner, MalformedError, Row, open_certificate
+from reference.certificates.format import Header, Inner, Row
+from reference.certificates.reading import MalformedError, open_certificate
 from reference.dag import PointedDAG
 from reference.errors import InputError
 from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards

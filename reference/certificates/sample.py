@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from reference.certificates.check import RefusedError, rows_checked
-from reference.certificates.format import Inner, Row, open_certificate
+from reference.certificates.format import Inner, Row
+from reference.certificates.reading import open_certificate
 from reference.errors import InputError
 
 # From k to a uniform integer of k bits, such as secrets.randbits.

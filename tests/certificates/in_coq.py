@@ -1,0 +1,89 @@
+"""The verdicts of the extracted program, and of Coq's own evaluation of `check`, on one text each.
+
+`python -m tests.certificates.in_coq [COUNT]`: needs Coq, and takes a minute.
+"""
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from reference.certificates import write_certificate
+from tests.certificates.corruptions import (
+    CORRUPTIONS,
+    GOOD,
+    HISTORIES,
+    HISTORY_CORRUPTIONS,
+    SAME,
+)
+from tests.certificates.drawn import sampler, with_a_number_changed
+from tests.certificates.mutants import CHECKER, build
+
+MODULES = ("Spec", "Trie", "Check")
+RELATIONS = {"=": "Equal", "<=": "AtMost", ">=": "AtLeast"}
+
+
+def texts(folder: Path, count: int) -> list[str]:
+    """Those of the tests, and random ones with and without a number changed."""
+    found = [HISTORIES, *(change(GOOD) for change in (*SAME.values(), *CORRUPTIONS.values()))]
+    found += [change(HISTORIES) for change in HISTORY_CORRUPTIONS.values()]
+    rng = random.Random(4)
+    for _ in range(count):
+        relation = rng.choice(["=", "<=", ">="])
+        scale = None if relation == "=" else rng.choice([None, 1, 1000, 10**30])
+        path = folder / "certificate"
+        write_certificate(path, *sampler(rng), relation=relation, scale=scale)
+        found += [path.read_text(), with_a_number_changed(rng, path.read_text())]
+    return [text for text in found if len(text) < 10_000]
+
+
+def term(text: str) -> str:
+    """A text that the program has read, as a Coq term."""
+    lines = [line.partition(" | ")[0].split(" ") for line in text.splitlines()]
+    (nodes,), arithmetic, z, (relation, *tv) = (lines[i][1:] for i in (2, 3, 4, 5))
+    kept = "Exact" if arithmetic == ["exact"] else f"(Rounded ({arithmetic[1]}))"
+    numbers = [f"({number})" for number in (*z, *tv)]
+    head = f"Head ({nodes}) {kept} {numbers[0]} {numbers[1]} {RELATIONS[relation]} "
+    rows = []
+    for kind, *words in lines[6:-1]:
+        if kind == "t":
+            rows.append(f"Terminal ({words[0]})")
+        else:
+            steps = zip(words[1::2], words[2::2], strict=True)
+            rows.append(f"Inner ({words[0]}) [{'; '.join(f'({v}, {w})' for v, w in steps)}]")
+    return f"check (Cert ({head}{numbers[2]} {numbers[3]}) [{'; '.join(rows)}])"
+
+
+def main() -> None:
+    """Prints how many verdicts were compared."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = build(folder)
+        terms, verdicts = [], []
+        for text in texts(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 100):
+            run = subprocess.run([program, "-"], input=text.encode(), capture_output=True)
+            if run.returncode in (0, 1) and text.endswith("end\n"):
+                terms.append(term(text))
+                verdicts.append("true" if run.returncode == 0 else "false")
+        for module in MODULES:
+            shutil.copy(CHECKER / f"{module}.v", folder)
+        (folder / "Verdicts.v").write_text(
+            "From Coq Require Import List ZArith.\nFrom Cert Require Import Spec Check.\n"
+            "Import ListNotations.\nLocal Open Scope Z_scope.\n"
+            + "".join(
+                f'Goal True. let r := eval vm_compute in ({term}) in idtac "verdict" r. Abort.\n'
+                for term in terms
+            )
+        )
+        for module in (*MODULES, "Verdicts"):
+            command = ["coqc", "-q", "-Q", ".", "Cert", f"{module}.v"]
+            run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    in_coq = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("verdict")]
+    assert in_coq == verdicts
+    print(f"{len(verdicts)} verdicts agree, {verdicts.count('true')} of them: accepted")
+
+
+if __name__ == "__main__":
+    main()
