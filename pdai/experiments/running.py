@@ -125,6 +125,11 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(workers, context, _settle, (processors,))
     try:
         yield pool
+    except KeyboardInterrupt:
+        # Nobody waits for them: they go on from their checkpoints when the command is given again.
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
