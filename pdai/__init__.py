@@ -10,7 +10,6 @@ command line takes `module:Name`.
 """
 
 import importlib
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,15 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "Run", "Samples", "check", "draw", "inspect", "load", "train"]
 
-try:
-    __version__ = version("pdai")
-except PackageNotFoundError:
-    __version__ = "unknown"
-
 _FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__}
 
 
-def _check_names() -> None:
+def check_names() -> None:
     """Says in one line which foreign module hides one of ours, whose names are generic."""
     for name, part in (("reference", "reference.problems"), ("fast", "fast.training")):
         try:
@@ -49,11 +43,16 @@ def _check_names() -> None:
             ) from None
 
 
-_check_names()
-
-
 def __getattr__(name: str) -> Any:
     """What the front offers, imported when first asked for: JAX loads slowly."""
     if name in _FROM:
+        check_names()
         return getattr(importlib.import_module(_FROM[name]), name)
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("pdai")
+        except PackageNotFoundError:
+            return "unknown"
     raise AttributeError(f"module 'pdai' has no attribute {name!r}")

@@ -36,7 +36,7 @@ def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: P
         command = [sys.executable, "-m", "pytest", "-q", "--no-header"]
         # Several processes, if the tool for it is there: it is no dependency of an installation.
         command += ["-n", "auto"] if importlib.util.find_spec("xdist") and not claim else []
-        command += ["--claim", claim] if claim else []
+        command += ["--claim", claim] if claim is not None else []
         command += ["--exhaustive"] if exhaustive else []
         command += ["--ledger-notes", str(notes)] if notes else []
         command += ["--ledger-json", str(ledger), *package.submodule_search_locations]

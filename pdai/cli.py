@@ -1,113 +1,148 @@
-"""The command `pdai`. Imports JAX only in the commands that compute."""
+"""The command `pdai`: whatever goes wrong ends in one line, and Ctrl-C at once.
 
-import errno
+Imports nothing heavy before `main`: Ctrl-C may come while modules load.
+"""
+
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import make_dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Union
+from types import FrameType
+from typing import Any
 
-import tyro
-
-from pdai.commands.combine import distribute_command, stream_command
-from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
-from pdai.commands.reproduce import Reproduce
-from pdai.commands.train import train_command
-from pdai.commands.verify import Vectors, Verify
-from reference.errors import InputError
-
-# Whose options depend on which parts they choose.
-COMPOSED: dict[str, Callable[[Sequence[str]], type[Any]]] = {
-    "train": train_command,
-    "distribute": distribute_command,
-    "stream": stream_command,
-}
-
-
-def commands(arguments: Sequence[str]) -> Any:
-    """All commands as one type, with the options that the arguments choose."""
-    chosen = next((word for word in arguments if not word.startswith("-")), None)
-    # Without a command all are shown; beside another, only that they are there.
-    composed = {
-        name: make(arguments[1:] if name == chosen else ())
-        if chosen in (None, name)
-        else make_dataclass(name, ())
-        for name, make in COMPOSED.items()
-    }
-    plain = {
-        "reproduce": Reproduce,
-        "audit": AuditRun,
-        "sample": SampleRun,
-        "plot": PlotRuns,
-        "inspect": Inspect,
-        "check": Check,
-        "verify": Verify,
-        "vectors": Vectors,
-    }
-    order = ("train", "distribute", "stream", *plain)
-    every = {**composed, **plain}
-    return Union[  # noqa: UP007  (of a computed tuple)
-        tuple(Annotated[every[name], tyro.conf.subcommand(name)] for name in order)
-    ]
-
-
-def parse(arguments: Sequence[str]) -> Any:
-    """The command that arguments give, ready to run.
-
-    Raises:
-        InputError: if an option is of no part that is chosen, or breaks a rule.
-        SystemExit: if they cannot be parsed, or help is asked for.
-    """
-    return tyro.cli(
-        commands(arguments),
-        args=arguments,
-        prog="pdai",
-        description="Path-dependent discrete samplers: train them, and know how right they are",
-        config=(
-            tyro.conf.OmitSubcommandPrefixes,
-            tyro.conf.OmitArgPrefixes,
-            tyro.conf.DisallowNone,
-        ),
-    )
+# As Python's own, of a program that was interrupted.
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parses the command line and runs the command; bad input exits with 2, in one message.
 
-    A full device exits with 1, in one message too.
+    An error of the system, such as a full disk, exits with 1, in one message too.
     """
-    # Read when JAX is imported; what is set by the user stands.
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pdai"
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
-    # Small programs as well: a run has a hundred of them, which together take seconds.
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     try:
-        command = parse(sys.argv[1:] if arguments is None else arguments)
-        command.run()
+        with _interrupts(), _cached_programs():
+            _run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _run(arguments: Sequence[str]) -> None:
+    from pdai import check_names
+
+    try:
+        check_names()
+    except ImportError as error:
+        print(f"pdai: {error}", file=sys.stderr)
+        sys.exit(2)
+    from reference.errors import InputError
+    from reference.files import refusal
+
+    for stream in (sys.stdout, sys.stderr):
+        # A name of a file, or a state, may have what the terminal's encoding does not.
+        with suppress(AttributeError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        _check_working_directory()
+        from pdai.parsing import parse
+
+        parse(arguments).run()
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     except BrokenPipeError:
         # Whoever reads, such as `head`, has enough.
         _abandon_stdout()
         sys.exit(1)
     except OSError as error:
-        # Of a write, to stdout or to a file: what cannot be opened has a name.
-        if error.errno != errno.ENOSPC or error.filename is not None:
-            raise
         _abandon_stdout()
-        print(
-            "pdai: there is no space left for what is printed or written: free some; a training "
-            "goes on with --resume",
-            file=sys.stderr,
-        )
+        told = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
+        print(f"pdai: {told}", file=sys.stderr)
         sys.exit(1)
+
+
+def _check_working_directory() -> None:
+    from reference.errors import InputError
+
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise InputError(
+            "the working directory was removed: change to a folder that exists"
+        ) from None
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Ends the body by Ctrl-C, also one that Python swallows, as in a callback."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    # Elsewhere, as in a thread, or where a test has its own, it is left alone.
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _cached_programs() -> Iterator[None]:
+    """Has JAX keep what it compiles; says once if it cannot, and not for each program."""
+    folder = cache_folder()
+    # Read when JAX is imported; what is set by the user stands.
+    if folder is not None:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    # Small programs as well: a run has a hundred of them, which together take seconds.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    usual, told = warnings.showwarning, list[str]()
+
+    def once(message: Any, *rest: Any, **more: Any) -> None:
+        if "persistent compilation cache" not in str(message):
+            usual(message, *rest, **more)
+        elif not told:
+            told.append(str(message))
+            print(
+                "pdai: programs kept in "
+                f"{os.environ.get('JAX_COMPILATION_CACHE_DIR')!r} cannot be read or written; they "
+                "are compiled anew, which takes longer and gives the same: remove that folder, or "
+                "make it writable",
+                file=sys.stderr,
+            )
+
+    warnings.showwarning = once
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept; None if there is no place for them, as without a home.
+
+    As the XDG Base Directory Specification has it: what is empty or relative counts as not set.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            return None
+        base = os.path.join(home, ".cache")
+    return Path(base) / "pdai"
 
 
 def _abandon_stdout() -> None:
     """Drops what is not printed yet: Python would fail with it once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

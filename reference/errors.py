@@ -1,5 +1,6 @@
 """Errors that a user's input can cause, and the checks of types that raise them."""
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
@@ -139,6 +140,14 @@ def check_hashable(what: str, value: object) -> None:
             f"{what} is {shown(value)}, a {type(value).__name__} that is not hashable, so equal "
             "ones could not be recognised: use a tuple or a frozen dataclass"
         ) from None
+
+
+def no_such(kind: str, word: str, known: Iterable[str]) -> str:
+    """That there is nothing of a name, what is nearest to it, and what there is."""
+    there = list(known)
+    near = difflib.get_close_matches(word, there, 1)
+    meant = f": did you mean {near[0]}?" if near else "."
+    return f"there is no {kind} {shown(word)}{meant} There are {', '.join(there)}"
 
 
 def shown(value: object) -> str:

@@ -26,7 +26,8 @@ def load_object(spec: str, kind: str, example: str) -> Any:
         InputError: if there is no such module or name.
     """
     module_name, colon, path = spec.partition(":")
-    if not (module_name and colon and path):
+    named = [*module_name.split("."), *path.split(".")]
+    if module_name != OBJECT and not (colon and all(name.isidentifier() for name in named)):
         article = "an" if kind[0] in "aeiou" else "a"
         raise InputError(
             f"{spec!r} does not name {article} {kind}: write module:Name, such as {example}, and "
@@ -90,7 +91,7 @@ def call_without_arguments(spec: str, factory: Any) -> Any:
     """
     try:
         inspect.signature(factory).bind()
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(
             f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
             "Grid.minimal, or a function that returns the instance"

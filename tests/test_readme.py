@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pdai.cli import parse
+from pdai.parsing import parse
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 

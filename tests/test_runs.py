@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, save_law, write_json
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
+from pdai import cli as pdai_cli
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.tables import audit_table
@@ -155,21 +157,123 @@ def test_a_full_device_is_told_in_one_line(finished: Path) -> None:
                 command(*arguments), env=environment, stdout=full, stderr=subprocess.PIPE, text=True
             )
         assert done.returncode == 1
-        assert re.fullmatch(r"pdai: there is no space left for .*\n", done.stderr)
+        assert re.fullmatch(
+            r"pdai: 'stdout' cannot be written \(No space left on device\): .*\n", done.stderr
+        )
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(errno.EIO, "bad"), OSError(errno.ENOSPC, "full", "runs/a")]
+    ("error", "told"),
+    [
+        (OSError(errno.EIO, "bad"), "'stdout' cannot be written (bad): look at what"),
+        (OSError(errno.ENOSPC, "full", "runs/a"), "'runs/a' cannot be used (full): free some"),
+        (OSError(errno.ENAMETOOLONG, "long", "x" * 999), "(long): choose a shorter name"),
+        (OSError(errno.EFBIG, "large", "a"), "(large): files may be no larger: raise the limit"),
+    ],
+    ids=str,
 )
-def test_other_errors_of_the_system_are_not_taken_for_it(
-    error: OSError, monkeypatch: pytest.MonkeyPatch
+def test_errors_of_the_system_are_told_in_one_line(
+    error: OSError,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(_: Inspect) -> None:
         raise error
 
     monkeypatch.setattr(Inspect, "run", fail)
-    with pytest.raises(OSError, match=str(error.strerror)):
+    monkeypatch.setattr(pdai_cli, "_abandon_stdout", lambda: None)
+    with pytest.raises(SystemExit) as ended:
         main(["inspect", "reference.problems:Grid"])
+    assert ended.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert len(lines[0]) < 500
+
+
+def test_ctrl_c_ends_a_command_also_where_python_swallows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Swallowing:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def swallow(_: Inspect) -> None:
+        Swallowing()
+
+    monkeypatch.setattr(Inspect, "run", swallow)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["inspect", "reference.problems:Grid"])
+    assert ended.value.code == 130
+
+
+def test_ctrl_c_while_modules_load_ends_without_a_traceback() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    interrupted = """
+import sys, signal
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from pdai import cli as pdai_cli
+from pdai.cli import main
+main(["inspect", "reference.problems:Grid.minimal"])
+"""
+    for module in ("reference", "fast.training", "tyro", "pdai.commands.train"):
+        done = subprocess.run(
+            [sys.executable, "-c", interrupted, module],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_programs_are_kept_where_there_is_a_place_for_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given, folder in (
+        (str(tmp_path / "cache"), tmp_path / "cache" / "pdai"),
+        ("", tmp_path / ".cache" / "pdai"),
+        ("relative", tmp_path / ".cache" / "pdai"),
+    ):
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert pdai_cli.cache_folder() == folder
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert pdai_cli.cache_folder() is None
+
+    def warn(_: Inspect) -> None:
+        for name in ("jit_f", "jit_g"):
+            warnings.warn(f"Error reading persistent compilation cache entry {name}", stacklevel=1)
+
+    monkeypatch.setattr(Inspect, "run", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        main(["inspect", "reference.problems:Grid"])
+    assert capsys.readouterr().err.count("cannot be read or written") == 1
+
+
+def test_a_working_directory_that_was_removed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    script = (
+        f"import os; os.chdir({str(tmp_path / 'gone')!r}); os.rmdir(os.getcwd()); "
+        "from pdai.cli import main; main(['inspect', 'reference.problems:Grid.minimal'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pdai: the working directory was removed: change to a folder that exists\n"
+    )
 
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
@@ -457,7 +561,13 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (["train", "six7"], ["six7", "six6, pho4, syn, bits, lines, grid, sets"]),
+        (["train", "six7"], ["no problem 'six7': did you mean six6? There are six6, pho4, syn,"]),
+        (["trian"], ["there is no command 'trian': did you mean train?"]),
+        (["stochastic", "line"], ["there is no problem 'line': did you mean lines?"]),
+        (["reproduce", "tab:set"], ["no label of an experiment 'tab:set': did you mean tab:sets?"]),
+        (["inspect", ".:."], ["'.:.' does not name a problem"]),
+        (["check", "..:x"], ["'..:x' does not name a part"]),
+        (["inspect", "builtins:int"], ["'builtins:int' cannot be called without arguments"]),
         (["train", "six6", "--dynamics", "lstn"], ["'lstn'", "'gru', 'lstm', 'rnn', 'srwm'"]),
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
         (

@@ -222,8 +222,8 @@ def test_an_option_of_a_part_that_is_not_chosen_is_refused(
     usual = getattr(getattr(with_part(part, owner), part), option)
     flag = part.replace("_", "-")
     message = (
-        rf"{option} is {re.escape(repr(usual))} with {part} {other}, which has no such option: it is of "
-        rf"--{flag} (.* or )?{owner}( or .*)?; choose that, or leave {option} away"
+        rf"{option} is {re.escape(repr(usual))} with {part} {other}, which has no such option: "
+        rf"it is of --{flag} (.* or )?{owner}( or .*)?; choose that, or leave {option} away"
     )
     with pytest.raises(InputError, match=message):
         with_part(part, other, **{option: usual})

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 from rich.console import Console
 
+from reference.errors import no_such
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS, markdown
@@ -42,9 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(label): checks the claim with that label")
     config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
     config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
-    if (wanted := config.getoption("--claim")) and wanted not in (claim.id for claim in CLAIMS):
-        names = ", ".join(claim.id for claim in CLAIMS)
-        raise pytest.UsageError(f"--claim {wanted}: no such claim in the ledger, which has {names}")
+    wanted, known = config.getoption("--claim"), [claim.id for claim in CLAIMS]
+    if wanted is not None and wanted not in known:
+        raise pytest.UsageError(no_such("claim in the ledger", wanted, known))
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
     if not exhaustive:

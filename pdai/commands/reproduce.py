@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -35,7 +35,7 @@ class Reproduce:
         """Reproduces, and prints the tables to stdout."""
         from pdai.experiments import chosen
         from pdai.experiments.report import write
-        from pdai.experiments.running import default_jobs, reproduce
+        from pdai.experiments.running import default_jobs
 
         out = self.out / "quick" if self.quick else self.out
         jobs = default_jobs() if self.jobs is None else self.jobs
@@ -44,13 +44,21 @@ class Reproduce:
         failures: list[str] = []
         for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
             print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
-            try:
-                made = reproduce(experiment, out, jobs, lambda text: print(text, file=sys.stderr))
-            except KeyboardInterrupt:
-                print("stopped; the same command goes on from here", file=sys.stderr)
-                raise
+            made = self._made(experiment, out, jobs)
             print(write(experiment, made.runs, out), end="\n\n", flush=True)
             failures += [f"{experiment.label}, {failure}" for failure in made.failures]
         print(f"results, tables and figures: {out}")
         if failures:
             raise InputError(f"{len(failures)} runs were not made:\n" + "\n".join(failures))
+
+    def _made(self, experiment: Any, out: Path, jobs: int) -> Any:
+        from pdai.experiments.running import reproduce
+
+        def say(text: str) -> None:
+            print(text, file=sys.stderr, flush=True)
+
+        try:
+            return reproduce(experiment, out, jobs, say)
+        except KeyboardInterrupt:
+            say("\nstopped; what is made is kept, and the same command goes on where it stopped")
+            raise

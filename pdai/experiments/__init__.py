@@ -28,7 +28,7 @@ from pdai.experiments import (
     walks,
 )
 from pdai.experiments.base import Experiment
-from reference.errors import InputError, check_integer
+from reference.errors import InputError, check_integer, no_such
 from reference.problems import TableSequences
 
 # Each is trained: more are a slip of the hand, and a list of them fills the memory.
@@ -79,10 +79,7 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
             read or is not asked for.
     """
     if label != "all" and label not in EXPERIMENTS:
-        raise InputError(
-            f"{label!r} is no table or figure that is made again: choose from {[*EXPERIMENTS]} or "
-            "all"
-        )
+        raise InputError(no_such("label of an experiment", label, [*EXPERIMENTS, "all"]))
     if seeds is not None:
         check_integer(label, "seeds", seeds, 1, most=MAX_SEEDS)
     if pho4 is not None:
