@@ -320,7 +320,11 @@ def test_damaged_results_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("label", "seeds", "message"),
     [
-        ("tab:nothing", None, "'tab:nothing' is no table"),
+        (
+            "tab:nothing",
+            None,
+            "there is no label of an experiment .tab:nothing.: did you mean tab:",
+        ),
         ("tab:sets", 0, "seeds is 0"),
         ("tab:sets", 3_000_000_000, "seeds is 3000000000, but must be at most 10,000"),
     ],

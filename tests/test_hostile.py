@@ -244,7 +244,7 @@ def test_a_step_that_spoils_parameters_stops_the_run_before_the_checkpoint(tmp_p
 
     start, schedule = Counted(np.zeros(1, int)), Schedule(300, 7, 1, 100)
     with pytest.raises(DivergedError, match=r"of seed 8 became no finite numbers by step 200; the"):
-        advance_to_end(tmp_path, schedule, advance, start, 0.0, lambda *_: {}, command="train")
+        advance_to_end(tmp_path, schedule, advance, start, 0.0, lambda *_: {})
     header = json.loads((tmp_path / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
     assert header["step"] == 100
 

@@ -120,12 +120,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         check_choice("SRWM", "start", start, Start)
         check_choice("SRWM", "write_key", write_key, WriteKey)
         check_choice("SRWM", "erase", erase, Erase)
-        unit = heads if rotation == "none" else 2 * heads
-        if heads < 1 or size < unit or size % unit:
-            raise InputError(
-                f"SRWM has d = {size} and {heads} heads, but with rotation {rotation!r} d must be "
-                f"a multiple of {unit}: a head rotates pairs of coordinates"
-            )
+        _check_heads(size, heads, rotation)
         if horizon < 1:
             raise InputError(f"SRWM has horizon {horizon}, but trajectories have a step at least")
         names = ("latent_scale", "slow_scale", "angle_scale")
@@ -247,3 +242,12 @@ class SRWM(AbstractDynamics[LatentMatrix]):
             # y_t may vanish, and its gradient must not be infinite there.
             y = y * jax.lax.rsqrt(jnp.mean(y**2, -1, keepdims=True) + 1e-6)
         return y
+
+
+def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
+    unit = heads if rotation == "none" else 2 * heads
+    if heads < 1 or size < unit or size % unit:
+        raise InputError(
+            f"SRWM has d = {size} and {heads} heads, but with rotation {rotation!r} d must be a "
+            f"multiple of {unit}: a head rotates pairs of coordinates"
+        )
