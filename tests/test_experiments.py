@@ -18,7 +18,7 @@ from fast.dynamics.options import DYNAMICS
 from fast.runs.folder import load_config
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.compose import configure, option_names
-from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
+from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, srwm_best, tuning
 from pdai.experiments.base import QUICK_STEPS, Quoted, cells
 from pdai.experiments.report import RESULTS, report, section
 from pdai.experiments.results import Run, difference, load, save, summary, wanted
@@ -90,6 +90,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
         "study:srwm": {"epsilon"},
         "tab:preferencesa": {*OF_A_MODEL, "loss", "log_z_learning_rate", "penalty"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
+        "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},
         "study:stochastic": {"latent", "steps"},
@@ -106,9 +107,10 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
 
 
 def test_nothing_was_chosen_on_what_is_reported() -> None:
-    others = [experiment for experiment in EXPERIMENTS.values() if experiment != tuning.EXPERIMENT]
+    searches = (tuning.EXPERIMENT, srwm_best.EXPERIMENT)
+    others = [experiment for experiment in EXPERIMENTS.values() if experiment not in searches]
     reported = {seed for experiment in others for seed in experiment.seeds}
-    assert not reported & set(tuning.EXPERIMENT.seeds)
+    assert not reported & {seed for search in searches for seed in search.seeds}
     instances = {
         (name, value)
         for experiment in others
@@ -119,7 +121,8 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     }
     tuned = {
         (name, value)
-        for cell in tuning.EXPERIMENT.runnable
+        for search in searches
+        for cell in search.runnable
         if cell.config
         for name, value in description(cell.config, 0).items()
         if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
