@@ -20,7 +20,7 @@ from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.compose import configure
 from fast.training.parts import option_names
-from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, tuning
+from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, srwm_best, tuning
 from pdai.experiments.base import QUICK_STEPS, Quoted, cells
 from pdai.experiments.report import RESULTS, report, section
 from pdai.experiments.results import Run, difference, load, save, summary, wanted
@@ -92,6 +92,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
         "study:srwm": {"epsilon"},
         "tab:preferencesa": {*OF_A_MODEL, "loss", "log_z_learning_rate", "penalty"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
+        "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},
         "study:stochastic": {*option_names(GaussianOptions), "dynamics", "steps"},
@@ -108,9 +109,10 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
 
 
 def test_nothing_was_chosen_on_what_is_reported() -> None:
-    others = [experiment for experiment in EXPERIMENTS.values() if experiment != tuning.EXPERIMENT]
+    searches = (tuning.EXPERIMENT, srwm_best.EXPERIMENT)
+    others = [experiment for experiment in EXPERIMENTS.values() if experiment not in searches]
     reported = {seed for experiment in others for seed in experiment.seeds}
-    assert not reported & set(tuning.EXPERIMENT.seeds)
+    assert not reported & {seed for search in searches for seed in search.seeds}
     instances = {
         (name, value)
         for experiment in others
@@ -121,7 +123,8 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     }
     tuned = {
         (name, value)
-        for cell in tuning.EXPERIMENT.runnable
+        for search in searches
+        for cell in search.runnable
         if cell.config
         for name, value in description(cell.config, 0).items()
         if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
@@ -323,7 +326,7 @@ def test_damaged_results_are_refused(tmp_path: Path) -> None:
         (
             "tab:nothing",
             None,
-            "there is no label of an experiment .tab:nothing.: did you mean tab:",
+            "no label of an experiment .tab:nothing.: did you mean tab:",
         ),
         ("tab:sets", 0, "seeds is 0"),
         ("tab:sets", 3_000_000_000, "seeds is 3000000000, but must be at most 10,000"),
