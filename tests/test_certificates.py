@@ -35,6 +35,7 @@ from reference.certificates import (
     open_certificate,
     read_header,
     state_label,
+    table,
     write_certificate,
     write_rows,
 )
@@ -260,6 +261,22 @@ def test_what_cannot_be_written_is_one_error(path: Path) -> None:
         assert not list(path.parent.iterdir())
 
 
+def test_unrelated_denominators_ask_for_a_scale(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dag = enumerate_dag(Small())
+    forward = ForwardPolicy.from_weights(dag, RATIONAL, [1, 2, 1, 4, 1, 6])
+    arguments = (path, forward, [Fraction(1)] * 3)
+    # 3, 5 and 7 have the least common multiple 105, of 7 bits.
+    monkeypatch.setattr(table, "MAX_DENOMINATOR_BITS", 7)
+    write_certificate(*arguments)
+    monkeypatch.setattr(table, "MAX_DENOMINATOR_BITS", 6)
+    with pytest.raises(InputError, match="give a `scale`"):
+        write_certificate(*arguments)
+    write_certificate(*arguments, relation="<=", scale=10**40)
+    assert check_certificate(path).accepted
+
+
 def test_memory_follows_the_width_of_the_graph(path: Path) -> None:
     problem = Sets.minimal()
     dag = enumerate_dag(problem)
@@ -322,8 +339,8 @@ def test_the_law_of_the_sampler_is_the_certified_one(path: Path) -> None:
     weights = [3, 1, 5, 3, 1, 7]
     forward = ForwardPolicy.from_weights(dag, RATIONAL, weights)
     write_certificate(path, forward, [Fraction(1)] * 3)
-    table = CertifiedSampler.load(path)
-    drawn = Counter(table.draw(Script(string)) for string in strings(5))
+    sampled = CertifiedSampler.load(path)
+    drawn = Counter(sampled.draw(Script(string)) for string in strings(5))
     law = {label: Fraction(count, 2**5) for label, count in drawn.items()}
     p_t = dict(zip(map(state_label, "xyz"), marginal(forward), strict=True))
     assert law == p_t
@@ -332,11 +349,11 @@ def test_the_law_of_the_sampler_is_the_certified_one(path: Path) -> None:
 def test_the_law_with_rejections_is_the_certified_one(path: Path) -> None:
     # Denominators 4 and 3: what has ended within 8 bits has the law but for what was rejected.
     path.write_text(HISTORIES.replace("i 8 5 1 6 7", "i 3 5 1 6 2").replace("= 5 96", "= 0 1"))
-    table = CertifiedSampler.load(path)
+    sampled = CertifiedSampler.load(path)
     ended: Counter[str] = Counter()
     for string in strings(8):
         try:
-            ended[table.draw(Script(string))] += 1
+            ended[sampled.draw(Script(string))] += 1
         except EOFError:
             continue
     # 2 bits, then of 3 tries of 2 bits one below 3: both laws are (1/3, 2/3).
@@ -352,9 +369,9 @@ def test_frequencies_follow_the_certified_law(path: Path, generator: str) -> Non
         if generator == "numpy"
         else random.Random(0).getrandbits
     )
-    table = CertifiedSampler.load(path)
+    sampled = CertifiedSampler.load(path)
     n = 8_000
-    drawn = Counter(table.draw(bits) for _ in range(n))
+    drawn = Counter(sampled.draw(bits) for _ in range(n))
     law = {"'x'": 1 / 8, "'y'": 3 / 8, "'z'": 1 / 2}
     assert set(drawn) == set(law)
     chi2 = sum((drawn[x] - n * p) ** 2 / (n * p) for x, p in law.items())
@@ -367,9 +384,9 @@ def test_frequencies_follow_the_certified_law(path: Path, generator: str) -> Non
 
 def test_a_path_is_one_of_the_graph(path: Path) -> None:
     path.write_text(GOOD)
-    table = CertifiedSampler.load(path)
-    assert table.path(Script("00" + "0" * 53)) == [0, 1, 3]
-    assert table.path(Script("11" + "01")) == [0, 2, 5]
+    sampled = CertifiedSampler.load(path)
+    assert sampled.path(Script("00" + "0" * 53)) == [0, 1, 3]
+    assert sampled.path(Script("11" + "01")) == [0, 2, 5]
 
 
 def test_numpy_bits_are_below_the_bound() -> None:

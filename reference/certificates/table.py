@@ -23,6 +23,9 @@ from reference.fields.field import RATIONAL
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 
+# Of the least common denominator of all rows: beyond, exact masses are too long to compute with.
+MAX_DENOMINATOR_BITS = 100_000
+
 
 def write_certificate(
     path: Path | str,
@@ -61,50 +64,95 @@ def write_certificate(
 
     Raises:
         InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
-            or a number is too long to be read again.
+            the denominators are too many for exact arithmetic, or a number is too long to be read
+            again.
     """
-    dag, field = forward.dag, forward.field
-    if field is not RATIONAL:
-        raise InputError(f"write_certificate: a policy in {field.name}: give one in RATIONAL")
     check_integer("write_certificate", "digits", digits, 0, most=1_000)
     if scale is not None:
         check_integer("write_certificate", "scale", scale, 1, most=10**1_000)
-    labels = [*map(state_label, dag.labels if states is None else states)]
-    given = check_list("write_certificate", "rewards", rewards)
-    if len(labels) != len(dag.labels) or len(given) != len(dag.terminals):
-        raise InputError(
-            f"write_certificate: {len(labels)} states and {len(given)} rewards for a DAG of "
-            f"{len(dag.labels)} nodes and {len(dag.terminals)} terminals: give one each"
-        )
-    RATIONAL.check(given, "write_certificate: reward")
-    common = math.lcm(*(reward.denominator for reward in given))
-    numerators = [reward.numerator * (common // reward.denominator) for reward in given]
-    total = sum(numerators)
-    if total <= 0 or min(numerators) < 0:
-        raise InputError("write_certificate: rewards must be >= 0, and one of them positive")
-
-    def rows() -> Iterator[Row]:
-        return _rows(forward, labels, dict(zip(dag.terminals, numerators, strict=True)))
-
-    walk = Walk(len(labels), total, scale)
-    for row in rows():
-        walk.step(row)
-    claim = _claim(relation, value, digits, *walk.total_variation())
-    write_rows(
-        path,
-        Header(
-            problem,
-            len(labels),
-            scale,
-            total,
-            common,
-            relation,
-            claim.value.numerator,
-            claim.value.denominator,
-        ),
-        rows(),
-    )
+    table = _Table(forward, rewards, states)
+    claim = _claim(relation, value, digits, *table.total_variation(scale))
+    numbers = claim.value.numerator, claim.value.denominator
+    fields = len(table.labels), scale, table.total, table.common, relation
+    write_rows(path, Header(problem, *fields, *numbers), table.rows())
     return claim
+
+
+class _Table:
+    """What a certificate is written from, checked.
+
+    Raises:
+        InputError: if the policy is not in exact rationals, the rewards have no sum, or there are
+            not as many as there should be.
+    """
+
+    def __init__(
+        self,
+        forward: ForwardPolicy[Fraction],
+        rewards: Sequence[Fraction],
+        states: Sequence[Hashable] | None,
+    ) -> None:
+        dag, field = forward.dag, forward.field
+        if field is not RATIONAL:
+            raise InputError(f"write_certificate: a policy in {field.name}: give one in RATIONAL")
+        self.labels = [*map(state_label, dag.labels if states is None else states)]
+        given = check_list("write_certificate", "rewards", rewards)
+        if len(self.labels) != len(dag.labels) or len(given) != len(dag.terminals):
+            raise InputError(
+                f"write_certificate: {len(self.labels)} states and {len(given)} rewards for a DAG "
+                f"of {len(dag.labels)} nodes and {len(dag.terminals)} terminals: give one each"
+            )
+        RATIONAL.check(given, "write_certificate: reward")
+        self.common = math.lcm(*(reward.denominator for reward in given))
+        numerators = [reward.numerator * (self.common // reward.denominator) for reward in given]
+        self.total = sum(numerators)
+        if self.total <= 0 or min(numerators) < 0:
+            raise InputError("write_certificate: rewards must be >= 0, and one of them positive")
+        self._rewards = dict(zip(dag.terminals, numerators, strict=True))
+        self._forward = forward
+
+    def total_variation(self, scale: int | None) -> tuple[Fraction, Fraction]:
+        """Between what numbers it lies: the same two in exact arithmetic.
+
+        Raises:
+            InputError: if the denominators of the rows are too many for exact arithmetic.
+        """
+        walk = Walk(len(self.labels), self.total, scale)
+        denominator = 1
+        for row in self.rows():
+            if scale is None and isinstance(row, Inner):
+                denominator = math.lcm(denominator, row.denominator)
+                _check_denominator(denominator)
+            walk.step(row)
+        return walk.total_variation()
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, depth-first."""
+        forward, dag = self._forward, self._forward.dag
+        order = depth_first(dag)
+        number = [0] * len(order)
+        for place, node in enumerate(order):
+            number[node] = place
+        for node in order:
+            values = [forward.values[edge] for edge in dag.out_edges[node]]
+            if not values:
+                yield Terminal(self.labels[node], self._rewards[node])
+                continue
+            common = math.lcm(*(value.denominator for value in values))
+            steps = sorted(
+                (number[child], value.numerator * (common // value.denominator))
+                for child, value in zip(dag.children[node], values, strict=True)
+            )
+            yield Inner(self.labels[node], common, tuple(steps))
+
+
+def _check_denominator(denominator: int) -> None:
+    if denominator.bit_length() > MAX_DENOMINATOR_BITS:
+        raise InputError(
+            "write_certificate: the least common denominator of the rows has more than "
+            f"{MAX_DENOMINATOR_BITS:,} bits, too many to compute TV exactly: give a `scale`, such "
+            "as 10**40, and claim '<=', or round the rows to a power of two"
+        )
 
 
 def lifted_states(lifted: LiftedDAG[Any]) -> list[Any]:
@@ -138,27 +186,6 @@ def _claim(
             "larger `scale`, or claim '<='"
         )
     return claim
-
-
-def _rows(
-    forward: ForwardPolicy[Fraction], labels: Sequence[str], rewards: dict[int, int]
-) -> Iterator[Row]:
-    dag = forward.dag
-    order = depth_first(dag)
-    number = [0] * len(order)
-    for place, node in enumerate(order):
-        number[node] = place
-    for node in order:
-        values = [forward.values[edge] for edge in dag.out_edges[node]]
-        if not values:
-            yield Terminal(labels[node], rewards[node])
-            continue
-        common = math.lcm(*(value.denominator for value in values))
-        steps = sorted(
-            (number[child], value.numerator * (common // value.denominator))
-            for child, value in zip(dag.children[node], values, strict=True)
-        )
-        yield Inner(labels[node], common, tuple(steps))
 
 
 def depth_first(dag: PointedDAG[Any]) -> list[int]:
