@@ -110,14 +110,6 @@ def test_what_rounding_may_have_added_is_taken_off() -> None:
     assert 0 < rounded.bound(1e-6) < exact.bound(1e-6)
 
 
-def test_a_drift_widens_the_interval() -> None:
-    interval = MeanInterval()
-    interval.add(np.full(1_000, 0.3))
-    plain, wide = interval.interval(1e-6), interval.interval(1e-6, drift=0.01)
-    assert wide.low == pytest.approx(plain.low - 0.01)
-    assert wide.high == pytest.approx(plain.high + 0.01)
-
-
 def test_it_goes_on_where_it_stopped() -> None:
     values = np.random.default_rng(0).random(4_096)
     whole, part = MeanInterval(), MeanInterval()

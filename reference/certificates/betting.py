@@ -165,16 +165,14 @@ class MeanInterval:
         self.below.add(low)
         self.above.add(np.nextafter(1 - high, 0.0).clip(0.0))
 
-    def interval(self, level: float, drift: float = 0.0) -> Interval:
+    def interval(self, level: float) -> Interval:
         """An interval that contains the mean: wrong, ever, with probability at most `level`.
 
         Args:
             level: of both sides together.
-            drift: by how much the expectations of what was seen may differ from the mean.
         """
-        low = self.below.bound(level / 2) - drift
-        high = 1 - self.above.bound(level / 2) + drift
-        return Interval(max(0.0, _down(low)), min(1.0, _up(high)))
+        high = math.nextafter(1 - self.above.bound(level / 2), 2.0)
+        return Interval(self.below.bound(level / 2), min(1.0, high))
 
     def to_json(self) -> dict[str, Any]:
         """What has to be kept, as plain data."""
@@ -187,11 +185,3 @@ class MeanInterval:
         if parts[0].count != parts[1].count:
             raise InputError("the two sides of the bound saw different samples: begin anew")
         return cls(*parts)
-
-
-def _down(value: float) -> float:
-    return math.nextafter(value, -math.inf)
-
-
-def _up(value: float) -> float:
-    return math.nextafter(value, math.inf)
