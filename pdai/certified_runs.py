@@ -5,6 +5,7 @@ from typing import Any
 
 from fast.measure.enumeration import exact_policy
 from fast.measure.row_sampler import RowSampler
+from fast.measure.tighten import tightened
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
@@ -56,5 +57,10 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
     def sampler() -> RowSampler:
         return RowSampler(policy, setup.environment, problem, config.run.precision, seed)
 
-    subject.exact, subject.sampler = exact, sampler
+    def tighter(sampler: RowSampler, steps: int) -> RowSampler:
+        with arithmetic(config):
+            learned = tightened(policy, setup.environment, steps, seed)
+        return RowSampler(learned, setup.environment, problem, config.run.precision, seed)
+
+    subject.exact, subject.sampler, subject.tightened = exact, sampler, tighter
     return subject

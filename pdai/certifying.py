@@ -47,7 +47,7 @@ class Asked:
         budget: when to stop drawing.
         level: with which probability, at most, each bound may be wrong.
         features: whose expectations are wanted.
-        tighten: trajectories from which `p_B` is learned first; 0 for none.
+        tighten: steps of 256 trajectories in which `p_B` is learned first; 0 for none.
         max_states: more states or histories are not enumerated.
     """
 
@@ -116,7 +116,7 @@ def certify(
         seconds: stop after so much wall time.
         level: with which probability, at most, each bound may be wrong.
         seed: of the draws.
-        tighten: learn `p_B` from so many trajectories first.
+        tighten: learn `p_B` in so many steps of 256 trajectories first.
         features: from a terminal state to numbers in [0, 1] by name, whose expectations are wanted.
         mode_states: terminal states whose masses are wanted.
         max_states: more states or histories are not enumerated.
@@ -219,7 +219,8 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
             raise InputError(f"p_B cannot be learned for {subject.name}: only its draws are known")
         sampler = subject.tightened(sampler, asked.tighten)
         notes.append(
-            f"p_B was learned from {asked.tighten:,} trajectories, which are not used again"
+            f"p_B was learned in {asked.tighten:,} steps of 256 trajectories; fresh ones are used "
+            "after them"
         )
     means = None if asked.features is None else FeatureMeans(asked.features)
     seen = Seen(watch=None if means is None else means.add)

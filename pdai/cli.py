@@ -10,6 +10,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
+from pdai.commands.certify import Certify
 from pdai.commands.combine import distribute_command, stream_command
 from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
 from pdai.commands.reproduce import Reproduce
@@ -40,6 +41,7 @@ def commands(arguments: Sequence[str]) -> Any:
         "stochastic": Stochastic,
         "reproduce": Reproduce,
         "audit": AuditRun,
+        "certify": Certify,
         "sample": SampleRun,
         "plot": PlotRuns,
         "inspect": Inspect,

@@ -10,6 +10,7 @@ from reference.certificates.betting import Interval
 from reference.certificates.exact import ExactLaw, exact_law, exact_sampler
 from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
 from reference.certificates.recorded import Recorded, read_record
+from reference.certificates.reversal import reversed_walker
 from reference.certificates.walks import Sampler, Walker, parents_of
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
@@ -31,7 +32,7 @@ class Subject:
         max_states: more are not enumerated.
         exact: its exact law, and the certificate file if a path is given; raises TooLargeError.
         sampler: a fresh sampler of trajectories.
-        tightened: the same sampler with a `p_B` learned from so many of its trajectories.
+        tightened: a sampler with a `p_B` learned in so many steps of 256 of its trajectories.
         bare: samples of terminal states, if there is nothing else.
         notes: what a reader must know.
         exact_notes: what a reader of the exact law must know.
@@ -156,6 +157,7 @@ def _of_function(
 
     subject.exact = exact
     subject.sampler = lambda: Walker(problem, rows, backward(), seed)
+    subject.tightened = reversed_walker
     return subject
 
 

@@ -96,13 +96,18 @@ def pareto_k(log_values: Floats) -> float:
         return math.nan
     weights = np.sort(np.exp(log_values - log_values.max()))
     excess = weights[-tail:] - weights[-tail - 1]
-    if not excess[-1] > 0:
+    # Of a weight that many trajectories share, nothing is left over: no tail.
+    excess = excess[excess > 2.0**-40]
+    tail = len(excess)
+    if tail < 5:
         return -math.inf
-    excess = np.maximum(excess, np.finfo(float).tiny)
     grid = np.arange(1, 30 + int(math.sqrt(tail)) + 1)
     quartile = excess[int(tail / 4 + 0.5) - 1]
     points = 1 / excess[-1] + (1 - np.sqrt(len(grid) / (grid - 0.5))) / (3 * quartile)
     shapes = np.log1p(-points[:, None] * excess).mean(1)
+    points, shapes = points[points * shapes < 0], shapes[points * shapes < 0]
+    if not len(points):
+        return math.nan
     scores = tail * (np.log(-points / shapes) - shapes - 1)
     shares = np.exp(scores - scores.max())
     point = float((points * shares).sum() / shares.sum())

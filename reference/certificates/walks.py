@@ -56,8 +56,15 @@ class Walker:
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
-        histories: list[History] = [(self.problem.initial,)] * count
         numbers = [_Numbers() for _ in range(count)]
+        histories = self.paths(count, numbers)
+        for history, number in zip(histories, numbers, strict=True):
+            self._go_back(history, number)
+        return self._walks([history[-1] for history in histories], numbers)
+
+    def paths(self, count: int, numbers: "Sequence[_Numbers]" = ()) -> list[History]:
+        """Fresh trajectories of `p_F` as states, `s_o, ..., x`."""
+        histories: list[History] = [(self.problem.initial,)] * count
         going = list(range(count))
         while going:
             rows = self.forward.rows([histories[i] for i in going])
@@ -65,7 +72,8 @@ class Walker:
                 chosen = choose(row.values, row.sums, self.rng)
                 if 0.0 in row.values and self._missed is None:
                     self._missed = (histories[i][-1], row.others[row.values.index(0.0)])
-                numbers[i].forward(row, chosen)
+                if numbers:
+                    numbers[i].forward(row, chosen)
                 histories[i] = (*histories[i], row.others[chosen])
             going = [i for i in going if self.problem.children(histories[i][-1])]
             if going and len(histories[going[0]]) > LONGEST:
@@ -73,9 +81,13 @@ class Walker:
                     f"a trajectory has more than {LONGEST:,} steps: the state graph has a cycle, "
                     "or is too deep to be certified"
                 )
-        for history, number in zip(histories, numbers, strict=True):
-            self._go_back(history, number)
-        return self._walks([history[-1] for history in histories], numbers)
+        return histories
+
+    def with_backward(self, backward: BackwardRows) -> "Walker":
+        """The same sampler, beside another `p_B`; it goes on with the same random numbers."""
+        other = Walker(self.problem, self.forward, backward, 0)
+        other.rng = self.rng
+        return other
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """One trajectory `tau ~ p_B(. | x)` for each terminal state.

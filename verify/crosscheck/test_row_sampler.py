@@ -3,15 +3,24 @@
 from fractions import Fraction
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
-from fast.measure.laws import complete_histories
+from fast.balance.steps import evaluate
+from fast.measure.enumeration import exact_policy
+from fast.measure.laws import base_log_p_b, complete_histories
 from fast.measure.row_sampler import BATCH, RowSampler, closed_rows
+from fast.measure.tighten import log_likelihood, tightened
+from fast.policies.backward import LearnedBackward
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Seen, with_log_z, with_target
 from reference.certificates.rows import exact_row
 from reference.errors import InputError
+from reference.marginals import path_sums
 from reference.problems import exact_reward
 from verify.crosscheck.instances import make_instance, random_policy
 
@@ -103,3 +112,31 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
     sampler = RowSampler(policy, instance.environment, other, "float32", 0)
     with pytest.raises(InputError, match="certify against the reward that was trained on"):
         sampler.draw(4)
+
+
+@pytest.mark.crosscheck("fast.measure.tighten.tightened", "fast.measure.tighten.log_likelihood")
+def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
+    """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
+    instance = make_instance("grid")
+    policy = random_policy(instance.environment, dynamics="markov")
+    learned = tightened(policy, instance.environment, 150, seed=0)
+    assert eqx.tree_equal(learned.network, policy.network)
+    _, forward = exact_policy(policy, instance.enumeration, 10_000)
+    visits = path_sums(forward)
+    dag = forward.dag
+    reversal = [
+        visits[u] * p / visits[v] for (u, v), p in zip(dag.edges, forward.values, strict=True)
+    ]
+    found = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
+    often = np.array([float(visits[v]) for _, v in dag.edges]) > 0.05
+    assert found[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
+    uniform = np.exp(base_log_p_b(policy, instance.enumeration, float64=True))
+    assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
+
+    draws = uniforms(jax.random.key(1), instance.environment, 50)
+    drawn, _ = sample_trajectories(learned, instance.environment, draws)
+    expected = evaluate(learned, instance.environment, drawn).log_p_b.sum(-1)
+    backward = learned.backward
+    assert isinstance(backward, LearnedBackward)
+    own = log_likelihood(backward, instance.environment, drawn)
+    assert np.asarray(own) == pytest.approx(np.asarray(expected), abs=1e-5)
