@@ -232,6 +232,8 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
                 "problem with log_z() or log_mass_bound(state)"
             )
         found = with_log_z(sampler, log_z, asked.level, asked.budget, seen)
+        if asked.log_z is None and subject.bounds_mass and not hasattr(subject.problem, "log_z"):
+            notes.append("log Z is bounded by best-first search with the problem's log_mass_bound")
         exact_z = log_z.low == log_z.high
         value: Interval | float = log_z.low if exact_z else log_z
         lines.append(Line("log Z, nats", value, whence))  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from typing import Any
 
 from reference.certificates.betting import Interval
 from reference.certificates.exact import ExactLaw, exact_law, exact_sampler
+from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.reversal import reversed_walker
@@ -69,11 +70,16 @@ class Subject:
         labels = [dag.labels[x] for x in dag.terminals]
         return dict(zip(labels, normalize(enumerate_rewards(self.problem, dag)), strict=True))
 
+    @property
+    def bounds_mass(self) -> bool:
+        """Whether the problem bounds what lies below its states."""
+        return isinstance(self.problem, Bounding)
+
     def log_z(self) -> Interval | None:
         """What the problem knows of `log Z`; None if nothing."""
         known = getattr(self.problem, "log_z", None)
         if not callable(known):
-            return None
+            return bound_partition(self.problem).log_z if self.bounds_mass else None
         found = known()
         value, error = (
             (found.value, found.error) if hasattr(found, "error") else (float(found), 0.0)

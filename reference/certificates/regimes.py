@@ -127,12 +127,12 @@ def with_log_z(
         walks = _drawn(sampler, size, seen)
         for mean, bound in ((above, log_z.high), (below, log_z.low)):
             mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
-        weight.add(from_below(walks.log_weight - log_z.low, _rounding(walks, log_z.low)))
+        weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
         return above.count
 
     until(budget, level, [above, below], more)
     largest_mean = weight.bound(level)
-    floor = log_z.low + math.log(largest_mean) if largest_mean > 0 else -math.inf
+    floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
     if floor > log_z.high:
         raise InputError(
             f"log Z was given as {log_z.high:.9g} at most, but the weights of {above.count:,} "
@@ -260,8 +260,9 @@ def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
 
 def _rounding(walks: Walks, log_z: float) -> Any:
     """What rounding may have done to `log_weight - log_z`: the subtraction is one more."""
+    size = abs(log_z) if math.isfinite(log_z) else 0.0
     sizes = np.where(np.isfinite(walks.log_weight), np.abs(walks.log_weight), 0.0)
-    return walks.error + (abs(log_z) + sizes) * 2.0**-52
+    return walks.error + (size + sizes) * 2.0**-52
 
 
 def _drawn(sampler: Sampler, size: int, seen: Seen) -> Walks:
