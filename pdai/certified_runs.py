@@ -6,12 +6,17 @@ from typing import Any
 from fast.measure.enumeration import exact_policy
 from fast.measure.row_sampler import RowSampler
 from fast.measure.tighten import tightened
+from fast.policies.backward import UniformBackward
+from fast.policies.policy import Policy
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from pdai.subjects import Subject, write_file
 from reference.certificates.exact import ExactLaw, exact_law
+from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
+from reference.fields.field import RATIONAL
+from reference.policies import BackwardPolicy
 
 NETWORK = (
     "the network is evaluated in float64, and its rows are certified; what computes them, and the "
@@ -64,3 +69,33 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
 
     subject.exact, subject.sampler, subject.tightened = exact, sampler, tighter
     return subject
+
+
+def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[Kept, Rejection]:
+    """Exact samples of a run's target, by rejection with the uniform `p_B`.
+
+    Args:
+        folder: the run folder; its first seed is taken.
+        count: how many.
+        seed: of the draw.
+        max_states: more states or histories are not enumerated.
+
+    Raises:
+        TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
+        InputError: if the folder is no run with a checkpoint.
+    """
+    config = load_config(folder)
+    with arithmetic(config):
+        setup, state, _ = load_run(folder)
+        trained = setup.policies(state)[0]
+    if setup.enumeration is None:
+        raise TooLargeError(
+            f"the run {str(folder)!r} has more states than --max-states, so that its largest "
+            "weight cannot be certified: leave --exact out"
+        )
+    lifted, forward = exact_policy(trained, setup.enumeration, max_states)
+    backward = BackwardPolicy.uniform(setup.enumeration.dag, RATIONAL).on(lifted)
+    found = rejection(forward, backward, setup.enumeration.rewards)
+    policy = Policy(trained.network, UniformBackward(), trained.actions)
+    sampler = RowSampler(policy, setup.environment, config.restricted(), config.run.precision, seed)
+    return exact_samples(sampler, found.log_most, count, seed), found
