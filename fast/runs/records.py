@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +128,21 @@ def _are_laws(learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> bo
     return all(law.min() >= 0 and 0 < law.sum() < math.inf for law in (*learned, target))
 
 
-def save_law(folder: Path, learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> None:
-    """Saves learned and target probabilities."""
+def save_law(
+    folder: Path,
+    learned: np.ndarray[Any, Any],
+    target: np.ndarray[Any, Any],
+    labels: Sequence[str] = (),
+) -> None:
+    """Saves learned and target probabilities.
+
+    Args:
+        folder: the run folder.
+        learned: one row per seed.
+        target: as many as a row.
+        labels: of the terminal states, where they are enumerated.
+    """
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, learned=learned, target=target)
+    named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
+    np.savez_compressed(buffer, learned=learned, target=target, **named)
     replace_file(folder / "law.npz", buffer.getvalue())
