@@ -4,6 +4,7 @@
 
     run = pdai.train("lines", dynamics="gru", loss="tb", steps=500)
     run.report, run.law(), run.sample(10)
+    pdai.certify(run)
 
 A problem, loss, network, backward policy or environment of your own is given as an object where the
 command line takes `module:Name`.
@@ -13,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pdai.certifying import certify as certify
     from pdai.front import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
@@ -21,10 +23,25 @@ if TYPE_CHECKING:
     from pdai.run import Law as Law
     from pdai.run import Run as Run
     from pdai.run import Samples as Samples
+    from reference.certificates.statement import Certificate as Certificate
 
-__all__ = ["Law", "Run", "Samples", "check", "draw", "inspect", "load", "train"]
+__all__ = [
+    "Certificate",
+    "Law",
+    "Run",
+    "Samples",
+    "certify",
+    "check",
+    "draw",
+    "inspect",
+    "load",
+    "train",
+]
 
-_FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__}
+_FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__} | {
+    "Certificate": "reference.certificates.statement",
+    "certify": "pdai.certifying",
+}
 
 
 def check_names() -> None:

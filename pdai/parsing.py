@@ -7,6 +7,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from fast.tasks import TASKS
+from pdai.commands.certify import Certify
 from pdai.commands.combine import USUAL, distribute_command, stream_command
 from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
 from pdai.commands.reproduce import Reproduce
@@ -29,6 +30,7 @@ COMMANDS: dict[str, type[Any] | None] = {
     "stream": None,
     "reproduce": Reproduce,
     "audit": AuditRun,
+    "certify": Certify,
     "sample": SampleRun,
     "plot": PlotRuns,
     "inspect": Inspect,

@@ -109,15 +109,20 @@ def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> 
     infinite = sum(map(math.isinf, means))
     if infinite:
         return f"infinite in {infinite} of {len(means)}"
-    return f"{statistics.mean(means):.{digits}f} ± {statistics.stdev(means):.{digits}f}"
+    return f"{_digits(statistics.mean(means), digits)} ± {_digits(statistics.stdev(means), digits)}"
 
 
 def _estimate(value: Estimate | float, digits: int) -> str:
     if not isinstance(value, Estimate):
-        return f"{value:.{digits}f}"
+        return _digits(value, digits)
     if not value.standard_error:
-        return f"{value.mean:.{digits}f}"
-    return f"{value.mean:.{digits}f} ± {value.standard_error:.{digits}f}"
+        return _digits(value.mean, digits)
+    return f"{_digits(value.mean, digits)} ± {_digits(value.standard_error, digits)}"
+
+
+def _digits(value: float, digits: int) -> str:
+    """A number with so many decimals; what they would show as zero, as the small number it is."""
+    return f"{value:.1e}" if 0 < abs(value) < 10.0**-digits else f"{value:.{digits}f}"
 
 
 def audit_table(audit: Audit) -> Table:
@@ -126,18 +131,17 @@ def audit_table(audit: Audit) -> Table:
     table = Table(title=title, show_header=False)
     table.add_column()
     table.add_column(justify="right")
+    least, largest = (_number(mass, 15) for mass in audit.backward_mass)
     rows = {
         "states of the pointed DAG": f"{audit.states:,}",
         "complete trajectories": f"{audit.trajectories:,}",
         "sum of p_T": _number(audit.total, 15),
         "TV(p_T, target)": _number(audit.tv, 10),
-        "KL(target || p_T), nats": f"{audit.kl_forward:.6f}",
-        "KL(p_T || target), nats": f"{audit.kl_reverse:.6f}",
-        "mass of the backward kernel": (
-            f"{_number(audit.backward_mass[0], 15)} to {_number(audit.backward_mass[1], 15)}"
-        ),
-        "largest |TB residual|, nats": f"{audit.largest_residual:.6f}",
-        "TV bound from residuals and mass": f"{audit.certificate:.6f}",
+        "KL(target || p_T), nats": _number(audit.kl_forward, 6),
+        "KL(p_T || target), nats": _number(audit.kl_reverse, 6),
+        "mass of the backward kernel": f"{least.partition(' ')[0]} to {largest}",
+        "largest |TB residual|, nats": _number(audit.largest_residual, 6),
+        "TV bound from residuals and mass": _number(audit.certificate, 6),
     }
     for name, value in rows.items():
         table.add_row(name, value)
@@ -145,10 +149,11 @@ def audit_table(audit: Audit) -> Table:
 
 
 def _number(value: Fraction | float, digits: int) -> str:
-    """A number with its digits; an exact integer as itself."""
+    """A number with its digits, and whether it is exact."""
     if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else f"{float(value):.{digits}f} (exact)"
-    return f"{value:.{digits}f}"
+        whole = value.denominator == 1
+        return f"{value if whole else _digits(float(value), digits)} (exact)"
+    return f"{_digits(value, digits)} (float64)"
 
 
 def html_of(table: Table) -> str:

@@ -95,6 +95,9 @@ def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
     assert float(found[1]) == pytest.approx(report["learned"][0]["tv"]["mean"], abs=1e-9)
     with np.load(run / "law.npz") as law:
         assert np.abs(law["learned"][0] - law["target"]).sum() / 2 == pytest.approx(float(found[1]))
+        assert law["labels"].tolist() == [f"q{i}" for i in range(7)]
+    assert report["kinds"]["tv"] == "float64"
+    assert re.search(r"KL\(p_T \|\| target\), nats\D+[0-9.e-]+ \(float64\)", output)
     assert re.search(r"sum of p_T\D+1 ", output)
     assert "1 to 1" in output
 

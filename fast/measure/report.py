@@ -68,9 +68,23 @@ class Report:
     top_count: int | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """How each figure is known; `TV` and the divergence as sums in float64, if exact."""
+        known = "float64" if self.tv_kind == "exact" else "estimate"
+        return {
+            "tv": known,
+            "kl": known,
+            "fcs": "estimate",
+            "log_z": "learned" if self.log_z_is_learned else "estimate",
+            "best": "estimate",
+            "top_found": "estimate",
+        }
+
     def to_json(self) -> dict[str, Any]:
         """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
         data = asdict(self)
+        data["kinds"] = self.kinds
         for column in (*data["learned"], data["uniform"], data["exact"]):
             if column and column["kl"] is not None and not math.isfinite(column["kl"]):
                 column["kl"] = None

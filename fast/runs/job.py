@@ -168,7 +168,8 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         display=display,
     )
     report, learned, target = meter.final(state)
-    save_law(folder, learned, target)
+    dag = setup.enumeration.dag if setup.enumeration else None
+    save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())
     display.plot([folder], folder / "plot.png")
     # Last: its presence is what says that the run is finished.
     write_report(folder, {**report.to_json(), "seconds": seconds})

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +172,24 @@ def _are_laws(learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> bo
     )
 
 
-def save_law(folder: Path, learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> None:
-    """Saves learned and target probabilities, and the digest of the checkpoint they are of."""
+def save_law(
+    folder: Path,
+    learned: np.ndarray[Any, Any],
+    target: np.ndarray[Any, Any],
+    labels: Sequence[str] = (),
+) -> None:
+    """Saves learned and target probabilities, and the digest of the checkpoint they are of.
+
+    Args:
+        folder: the run folder.
+        learned: one row per seed.
+        target: as many as a row.
+        labels: of the terminal states, where they are enumerated.
+    """
     buffer = io.BytesIO()
     of = np.array(checkpoint_digest(folder))
-    np.savez_compressed(buffer, learned=learned, target=target, checkpoint=of)
+    named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
+    np.savez_compressed(buffer, learned=learned, target=target, checkpoint=of, **named)
     replace_file(folder / "law.npz", buffer.getvalue())
 
 

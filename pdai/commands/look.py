@@ -1,5 +1,6 @@
 """`pdai audit`, `sample`, `plot`, `inspect` and `check`: looking at runs and problems."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -40,13 +41,33 @@ class SampleRun:
     """How many samples."""
     seed: int = 0
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
+    exact: bool = False
+    """Sample the target itself, by rejection: where everything is enumerated."""
 
     def run(self) -> None:
         """Samples, and prints tab-separated lines to stdout."""
         from fast.runs.job import draw_samples
 
+        if self.exact:
+            self._run_exactly()
+            return
         drawn = draw_samples(self.run_folder, self.count, self.seed)
         for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
+            print(f"{_escaped(str(state))}\t{log_reward:.6f}")
+
+    def _run_exactly(self) -> None:
+        from fast.runs.audit import MAX_RATIONAL_NODES
+        from pdai.certified_runs import exact_draws
+
+        if self.count < 1:
+            raise InputError(f"count is {self.count}, but must be at least 1")
+        kept, found = exact_draws(self.run_folder, self.count, self.seed, MAX_RATIONAL_NODES)
+        print(
+            f"exact samples of the target: at least {found.rate:.4g} of all trajectories are kept "
+            f"({kept.drawn:,} drawn)",
+            file=sys.stderr,
+        )
+        for state, log_reward in zip(kept.terminals, kept.log_rewards, strict=True):
             print(f"{_escaped(str(state))}\t{log_reward:.6f}")
 
 

@@ -1,0 +1,298 @@
+"""A trained policy as a sampler that draws exactly from its rows and knows their probabilities.
+
+The network is evaluated in float64 on whole batches, step by step; each row is then closed, drawn
+from and taken the logarithm of by the reference (`reference.certificates.rows`). What is certified
+is the sampler of these rows: that of `exact_policy`.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from fast.environments import AbstractEnvironment
+from fast.environments.interface import encode_all
+from fast.measure.enumeration import (
+    Floats,
+    Ints,
+    Precision,
+    decode_all,
+    log_reward_tolerance,
+)
+from fast.measure.exact_policy import to_float64
+from fast.policies.policy import Policy
+from reference.certificates.importance import Walks
+from reference.certificates.rows import choose_all
+from reference.errors import InputError
+from reference.fields.field import gamma
+from reference.problems.base import exact_reward
+from reference.problems.closed_form import Enclosure
+
+# Trajectories per call of the network: always as many, so that one program is compiled.
+BATCH = 4_096
+
+
+class RowSampler:
+    """A trained policy, to be certified.
+
+    Args:
+        policy: `p_F` and `p_B`.
+        environment: the state graph as array code.
+        problem: the problem in plain Python, whose rewards count; None to take the environment's,
+            with what its rounding may have done.
+        precision: in which the environment computes.
+        seed: of the draws.
+
+    Raises:
+        InputError: if `p_B` reads latents: its mass is not one.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        environment: AbstractEnvironment[Any],
+        problem: Any,
+        precision: Precision,
+        seed: int,
+    ):
+        if policy.backward.reads_latent:
+            raise InputError(
+                "p_B reads latents, so that its mass is not one, and weights say nothing of TV: "
+                "certify with another one (uniform), or a problem that is enumerated"
+            )
+        with jax.enable_x64(True):
+            self.policy = to_float64(policy)
+        self.environment, self.problem, self.precision = environment, problem, precision
+        self.rng = np.random.default_rng(seed)
+        self._rewards: dict[Hashable, Enclosure] = {}
+
+    def draw(self, count: int, *, labels: bool = False) -> Walks:
+        """Fresh, independent trajectories of `p_F`."""
+        blocks = [self._walk(min(BATCH, count - at)) for at in range(0, count, BATCH)]
+        return _joined(blocks)
+
+    def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
+        """One trajectory `tau ~ p_B(. | x)` for each terminal state."""
+        blocks = []
+        for at in range(0, len(terminals), BATCH):
+            part = list(terminals[at : at + BATCH])
+            padded = part + part[-1:] * (BATCH - len(part))
+            final = jax.tree.map(jnp.asarray, encode_all(self.environment, padded))
+            blocks.append(self._walk(len(part), self._backward_actions(final)))
+        return _joined(blocks)
+
+    def findings(self) -> Sequence[str]:
+        """Nothing: a soft-max has no zeros."""
+        return []
+
+    def _walk(self, count: int, forced: Ints | None = None) -> Walks:
+        """Trajectories, drawn or along given actions, shape (horizon, BATCH)."""
+        environment = self.environment
+        with self._own():
+            at = _start(environment, BATCH)
+        latent, sums = None, _Sums(count)
+        active = np.ones(BATCH, bool)
+        for step in range(environment.horizon):
+            with jax.enable_x64(True):
+                seen = jnp.asarray(np.asarray(at.seen, np.float64))
+                latent, log_p, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
+            if step:
+                sums.backward(at, np.asarray(log_back), active[:count])
+            active = active & ~np.asarray(at.ended)
+            if not active.any():
+                break
+            rows = closed_rows(np.asarray(log_p), np.asarray(at.mask))
+            action = choose_all(rows, self.rng) if forced is None else forced[step]
+            sums.forward(rows, action, active[:count])
+            with self._own():
+                at = _step(environment, at.state, jnp.asarray(action, jnp.int32))
+        else:
+            with jax.enable_x64(True):
+                seen = jnp.asarray(np.asarray(at.seen, np.float64))
+                _, _, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
+            sums.backward(at, np.asarray(log_back), active[:count])
+        final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)
+        terminals = decode_all(environment, final)
+        with self._own():
+            given = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
+        rewards = self._checked(terminals, given)
+        log_reward = np.array([reward.value for reward in rewards])
+        error = sums.error(np.abs(log_reward)) + np.array([reward.error for reward in rewards])
+        return Walks(terminals, sums.log_p_f, sums.log_p_b, log_reward, error)
+
+    def _backward_actions(self, final: Any) -> Ints:
+        """The actions of `tau ~ p_B(. | x)`, from the first on; shape (horizon, BATCH)."""
+        environment, state = self.environment, final
+        back: list[Ints] = []
+        lengths = np.zeros(BATCH, np.int64)
+        for _ in range(environment.horizon):
+            with self._own():
+                seen, mask = _behind(environment, state)
+            active: npt.NDArray[np.bool_] = np.any(np.asarray(mask), axis=-1)
+            with jax.enable_x64(True):
+                wide = jnp.asarray(np.asarray(seen, np.float64))
+                log_back = np.asarray(_back_rows(self.policy, wide, mask))
+            legal = np.asarray(mask) | ~active[:, None]
+            chosen = choose_all(
+                closed_rows(np.where(active[:, None], log_back, 0.0), legal), self.rng
+            )
+            with self._own():
+                action, state = _undo(environment, state, jnp.asarray(chosen, jnp.int32), active)
+            back.append(np.asarray(action))
+            lengths += active
+        # Row k of `back` is what is k + 1 steps before the end.
+        rows = np.maximum(lengths - 1 - np.arange(environment.horizon)[:, None], 0)
+        actions: Ints = np.stack(back)[rows, np.arange(BATCH)]
+        return actions
+
+    def _checked(self, terminals: Sequence[Hashable], given: Floats) -> list[Enclosure]:
+        """`log R` of the problem, with which the environment must agree."""
+        tolerance = log_reward_tolerance(given, self.precision)
+        if self.problem is None:
+            return [Enclosure(value, tolerance) for value in given.tolist()]
+        found = []
+        for x, value in zip(terminals, given.tolist(), strict=True):
+            if x not in self._rewards:
+                log = Enclosure.log_of(exact_reward(self.problem, x))
+                self._rewards[x] = Enclosure(log.value, log.error + 2.0**-50)
+            own = self._rewards[x]
+            if not abs(own.value - value) <= tolerance:
+                raise InputError(
+                    f"log R({x!r}) is {value:.9g} in the environment, {own.value:.9g} in the "
+                    "problem: certify against the reward that was trained on, or correct one"
+                )
+            found.append(own)
+        return found
+
+    def _own(self) -> Any:
+        """The precision of the environment: features are what the network was trained on."""
+        return jax.enable_x64(self.precision == "float64")
+
+
+class _Sums:
+    """The sums along trajectories, and what rounding may do to them."""
+
+    def __init__(self, count: int):
+        self.log_p_f, self.log_p_b, self.size = np.zeros((3, count))
+        self.widest = 0
+
+    def forward(self, rows: Floats, action: Ints, active: Any) -> None:
+        count = len(active)
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows[np.arange(count), action[:count]])
+        self.log_p_f += self._counted(logs, rows.shape[1], active)
+
+    def backward(self, at: "_At", log_back: Floats, active: Any) -> None:
+        count, mask = len(active), np.asarray(at.parents)
+        legal = mask | ~mask.any(-1, keepdims=True)
+        rows = closed_rows(log_back, legal)
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows[np.arange(count), np.asarray(at.undo)[:count]])
+        self.log_p_b += self._counted(logs, rows.shape[1], active)
+
+    def _counted(self, logs: Floats, width: int, active: Any) -> Floats:
+        used: Floats = np.where(active, logs, 0.0)
+        self.size += np.where(active & np.isfinite(used), 1 + np.abs(used), 0.0)
+        self.widest = max(self.widest, 2 * width)
+        return used
+
+    def error(self, log_reward: Floats) -> Floats:
+        """As in `reference.certificates.walks`: logarithms within two units, and a sum per step."""
+        roundings = self.widest + int(self.size.max(initial=0)) + 12
+        return gamma(roundings) * (self.size + log_reward + 1)
+
+
+class _At(NamedTuple):
+    """Where a batch is, and how it came there."""
+
+    state: Any
+    seen: Any
+    mask: Any
+    parents: Any
+    ended: Any
+    undo: Any
+
+
+def closed_rows(log_p: Floats, mask: Any) -> Floats:
+    """Rows of probabilities of which the largest is one minus the others.
+
+    Raises:
+        InputError: if one is no row of probabilities.
+    """
+    rows: Floats = np.where(mask, np.exp(log_p), 0.0)
+    if not np.isfinite(rows).all():
+        raise InputError(
+            "the network gives a row with NaN or infinity: training diverged; look at metrics.jsonl"
+        )
+    at, largest = np.arange(len(rows)), rows.argmax(1)
+    rows[at, largest] = 0.0
+    rows[at, largest] = np.maximum(1 - rows.sum(1), 0.0)
+    return rows
+
+
+def _joined(blocks: Sequence[Walks]) -> Walks:
+    terminals = [x for block in blocks for x in block.terminals]
+    return Walks(
+        terminals, *(np.concatenate(column) for column in list(zip(*blocks, strict=True))[1:])
+    )
+
+
+@eqx.filter_jit
+def _start(environment: AbstractEnvironment[Any], batch: int) -> _At:
+    state = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, (batch, *jnp.shape(leaf))), environment.initial()
+    )
+    return _seen(environment, state, jnp.zeros(batch, jnp.int32))
+
+
+@eqx.filter_jit
+def _step(environment: AbstractEnvironment[Any], state: Any, action: jax.Array) -> _At:
+    undo = jax.vmap(environment.undo)(state, action)
+    return _seen(environment, jax.vmap(environment.step)(state, action), undo)
+
+
+def _seen(environment: AbstractEnvironment[Any], state: Any, undo: jax.Array) -> _At:
+    methods = (environment.observe, environment.mask, environment.parent_mask)
+    seen, mask, parents = (jax.vmap(method)(state) for method in methods)
+    return _At(state, seen, mask, parents, jax.vmap(environment.is_terminal)(state), undo)
+
+
+@eqx.filter_jit
+def _rows(policy: Policy, latent: Any, seen: Any, mask: Any, parents: Any) -> tuple[Any, Any, Any]:
+    """Latents on arrival, `log p_F` of every action, and `log p_B` of every parent."""
+    network = policy.network
+    latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
+    outputs = network.read(latent, seen)
+    return latent, policy.log_p_f(outputs, mask), policy.log_p_b(None, seen, parents)
+
+
+@eqx.filter_jit
+def _back_rows(policy: Policy, seen: Any, parents: Any) -> jax.Array:
+    return policy.log_p_b(None, seen, parents)
+
+
+@eqx.filter_jit
+def _behind(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, Any]:
+    return jax.vmap(environment.observe)(state), jax.vmap(environment.parent_mask)(state)
+
+
+@eqx.filter_jit
+def _undo(
+    environment: AbstractEnvironment[Any], state: Any, parent: Any, active: Any
+) -> tuple[Any, Any]:
+    action = jax.vmap(environment.redo)(state, parent)
+    before = jax.vmap(environment.backward_step)(state, parent)
+
+    def kept(a: Any, b: Any) -> Any:
+        return jnp.where(jnp.reshape(active, (-1,) + (1,) * (a.ndim - 1)), a, b)
+
+    return action, jax.tree.map(kept, before, state)
+
+
+@eqx.filter_jit
+def _log_reward(environment: AbstractEnvironment[Any], state: Any) -> jax.Array:
+    return jax.vmap(environment.log_reward)(state)

@@ -1,0 +1,101 @@
+"""A run as what a certificate is of."""
+
+from pathlib import Path
+from typing import Any
+
+from fast.measure.exact_policy import exact_policy
+from fast.measure.row_sampler import RowSampler
+from fast.measure.tighten import tightened
+from fast.policies.backward import UniformBackward
+from fast.policies.policy import Policy
+from fast.runs.folder import load_config
+from fast.runs.frozen import arithmetic
+from fast.runs.job import load_run, unfinished
+from pdai.subjects import Subject, write_file
+from reference.certificates.exact import ExactLaw, exact_law
+from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
+from reference.errors import InputError, TooLargeError
+from reference.fields.field import RATIONAL
+from reference.policies import BackwardPolicy
+
+NETWORK = (
+    "the network is evaluated in float64, and its rows are certified; what computes them, and the "
+    "float32 in which `pdai sample` draws, lie outside"
+)
+
+
+def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Subject:
+    """The sampler of a run, at its last checkpoint.
+
+    Args:
+        folder: the run folder.
+        seed: of draws.
+        max_states: more states or histories are not enumerated.
+        of: which of the run's seeds; by default its first.
+
+    Raises:
+        InputError: if the folder is no run with a checkpoint, or has no such seed.
+    """
+    config = load_config(folder)
+    row = 0 if of is None else of - config.run.seed
+    if not 0 <= row < config.run.seeds:
+        raise InputError(
+            f"of is {of}, but the run {str(folder)!r} has the seeds {config.run.seed} to "
+            f"{config.run.seed + config.run.seeds - 1}"
+        )
+    with arithmetic(config):
+        setup, state, _ = load_run(folder)
+        policy = setup.policies(state)[row]
+    problem, stands = config.restricted(), unfinished(setup, state)
+    notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
+    subject = Subject(str(folder), problem, seed, max_states, notes=notes)
+
+    def exact(file: Any) -> ExactLaw:
+        enumeration = setup.enumeration
+        if enumeration is None:
+            raise TooLargeError(f"the run {str(folder)!r} has more states than --max-states")
+        lifted, forward = exact_policy(policy, enumeration, max_states)
+        write_file(file, forward, lifted, enumeration.rewards, str(folder))
+        labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
+        return exact_law(forward, labels, enumeration.rewards)
+
+    def sampler() -> RowSampler:
+        return RowSampler(policy, setup.environment, problem, config.run.precision, seed)
+
+    def tighter(sampler: RowSampler, steps: int) -> RowSampler:
+        with arithmetic(config):
+            learned = tightened(policy, setup.environment, steps, seed)
+        return RowSampler(learned, setup.environment, problem, config.run.precision, seed)
+
+    subject.exact, subject.sampler, subject.tightened = exact, sampler, tighter
+    return subject
+
+
+def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[Kept, Rejection]:
+    """Exact samples of a run's target, by rejection with the uniform `p_B`.
+
+    Args:
+        folder: the run folder; its first seed is taken.
+        count: how many.
+        seed: of the draw.
+        max_states: more states or histories are not enumerated.
+
+    Raises:
+        TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
+        InputError: if the folder is no run with a checkpoint.
+    """
+    config = load_config(folder)
+    with arithmetic(config):
+        setup, state, _ = load_run(folder)
+        trained = setup.policies(state)[0]
+    if setup.enumeration is None:
+        raise TooLargeError(
+            f"the run {str(folder)!r} has more states than --max-states, so that its largest "
+            "weight cannot be certified: leave --exact out"
+        )
+    lifted, forward = exact_policy(trained, setup.enumeration, max_states)
+    backward = BackwardPolicy.uniform(setup.enumeration.dag, RATIONAL).on(lifted)
+    found = rejection(forward, backward, setup.enumeration.rewards)
+    policy = Policy(trained.network, UniformBackward(), trained.actions)
+    sampler = RowSampler(policy, setup.environment, config.restricted(), config.run.precision, seed)
+    return exact_samples(sampler, found.log_most, count, seed), found

@@ -1,0 +1,279 @@
+"""`pdai.certify`: how wrong is this sampler, for anybody's sampler."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pdai.subjects import Subject, subject_of
+from reference.certificates.bare import against_law, against_samples
+from reference.certificates.betting import Interval
+from reference.certificates.exact import ExactLaw
+from reference.certificates.features import FeatureMeans, Features, both, exact_lines, modes
+from reference.certificates.policies import Gives, Takes
+from reference.certificates.regimes import (
+    Budget,
+    Found,
+    Seen,
+    with_log_z,
+    with_neither,
+    with_target,
+)
+from reference.certificates.statement import Certificate, Line, Regime, small
+from reference.errors import InputError, TooLargeError
+from reference.problems.closed_form import ClosedForm
+
+OF_TRAJECTORIES = (
+    "TV of the laws of trajectories bounds that of terminal states from above, and equals it where "
+    "each terminal state has one trajectory; another p_B may give less (--tighten)"
+)
+WHY_NO_MORE = (
+    "why no more is known: a mode that the sampler never visits changes none of its samples; give "
+    "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
+)
+EACH = (
+    "each bound is wrong with probability at most its level, whenever one stops; not all together"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a certificate.
+
+    Attributes:
+        log_z: contains `log Z`, in nats; None if the problem is to tell it.
+        target: independent samples of the target.
+        regime: which is wanted; None for the one that says most.
+        budget: when to stop drawing.
+        level: with which probability, at most, each bound may be wrong.
+        features: whose expectations are wanted.
+        tighten: steps of 256 trajectories in which `p_B` is learned first; 0 for none.
+        max_states: more states or histories are not enumerated.
+    """
+
+    log_z: Interval | None = None
+    target: Sequence[Hashable] | None = None
+    regime: Regime | None = None
+    budget: Budget = field(default_factory=Budget)
+    level: float = 1e-6
+    features: Features | None = None
+    tighten: int = 0
+    max_states: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
+        for name, value, least in zip(Budget._fields, self.budget, (0, 2, 0), strict=True):
+            if not value >= least:
+                raise InputError(f"{name} is {value}, but must be at least {least}")
+        if self.log_z is not None and not self.log_z.low <= self.log_z.high:
+            raise InputError(
+                f"log_z is {tuple(self.log_z)}: give a number, or a lower and an upper one"
+            )
+
+
+def certify(
+    what: Any,
+    problem: Any = None,
+    *,
+    log_z: float | tuple[float, float] | None = None,
+    target: Sequence[Hashable] | None = None,
+    p_b: Callable[[Any], Any] | None = None,
+    takes: Takes = "state",
+    gives: Gives = "probabilities",
+    regime: Regime | None = None,
+    width: float = 0.01,
+    samples: int = 100_000,
+    seconds: float = 60.0,
+    level: float = 1e-6,
+    seed: int = 0,
+    tighten: int = 0,
+    features: Features | None = None,
+    mode_states: Sequence[Hashable] = (),
+    max_states: int = 100_000,
+    of: int | None = None,
+    certificate: str | Path | None = None,
+) -> Certificate:
+    """How wrong a sampler is: `TV` to its target, exactly or with a level of confidence.
+
+    Regimes, of which the first that is possible is taken: E, everything is enumerated; Z, `log Z`
+    is known or bounded; S, samples of the target are given; N, neither, where nothing is claimed
+    but what can say "wrong".
+
+    Args:
+        what: a run, or its folder; a function from a state to a row of numbers, one per child, or
+            `module:name` of one; a CSV file of samples or of recorded trajectories; or an object
+            with `draw`, such as those of `pdai.adapters`.
+        problem: a problem, its class, or `module:Name`; runs have one.
+        log_z: `log Z` in nats, or a lower and an upper bound of it, as given; else the problem's.
+        target: independent samples of the target, for regime S.
+        p_b: from a state to a row over its parents; uniform by default.
+        takes: what the function is called with: a state, states, a history or histories.
+        gives: what it answers: probabilities, or logits.
+        regime: which is wanted; by default the one that says most.
+        width: stop when the interval is as narrow.
+        samples: stop after so many trajectories.
+        seconds: stop after so much wall time.
+        level: with which probability, at most, each bound may be wrong.
+        seed: of the draws.
+        tighten: learn `p_B` in so many steps of 256 trajectories first.
+        features: from a terminal state to numbers in [0, 1] by name, whose expectations are wanted.
+        mode_states: terminal states whose masses are wanted.
+        max_states: more states or histories are not enumerated.
+        of: which of a run's seeds; by default its first.
+        certificate: where to write the certificate file of regime E.
+
+    Raises:
+        InputError: if the sampler, the problem, `log Z` or a sample breaks a rule, or the regime
+            that is wanted is not possible.
+    """
+    bounds = None
+    if log_z is not None:
+        bounds = Interval(*log_z) if isinstance(log_z, tuple) else Interval(log_z, log_z)
+    asked = Asked(
+        bounds,
+        target,
+        regime,
+        Budget(width, samples, seconds),
+        level,
+        both(features, modes(mode_states) if mode_states else None),
+        tighten,
+        max_states,
+    )
+    subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
+    made = _exact(subject, asked, certificate)
+    if made is None and certificate is not None:
+        raise InputError(
+            f"a certificate file is of regime E, where everything is enumerated, but "
+            f"{subject.name} is not: leave it out, or take a smaller instance"
+        )
+    if made is None:
+        made = _bare(subject, asked) if subject.bare is not None else _sampled(subject, asked)
+    return replace(made, name=subject.name)
+
+
+def _exact(subject: Subject, asked: Asked, file: str | Path | None) -> Certificate | None:
+    """Regime E, if everything can be enumerated and nothing else is wanted."""
+    if asked.regime not in (None, "E") or subject.exact is None:
+        if asked.regime == "E":
+            raise InputError(f"{subject.name} cannot be enumerated: regime E needs its rows")
+        return None
+    try:
+        law: ExactLaw = subject.exact(file)
+    except TooLargeError:
+        if asked.regime == "E":
+            raise
+        return None
+    lines = list(law.lines)
+    if asked.features is not None:
+        lines += exact_lines(asked.features, law.table)
+    notes = [*law.notes, *subject.notes, *subject.exact_notes]
+    return Certificate(
+        "E", law.interval, "terminals", 0.0, 0, lines, notes, table=law.table, tv=law.tv
+    )
+
+
+def _bare(subject: Subject, asked: Asked) -> Certificate:
+    """Of terminal states whose probabilities nobody told."""
+    assert subject.bare is not None
+    law, target = subject.target_law(), asked.target
+    notes = ["that the samples are independent draws of one sampler is the word of who drew them"]
+    if asked.regime in ("Z", "E"):
+        raise InputError(
+            f"regime {asked.regime} needs log p_F and log p_B of trajectories, and {subject.name} "
+            "has terminal states alone: record them, or give the sampler"
+        )
+    if law is not None and asked.regime != "N":
+        interval, lines = against_law(subject.bare, law, asked.level)
+        return Certificate("S", interval, "terminals", asked.level, len(subject.bare), lines, notes)
+    if target is None and isinstance(subject.problem, ClosedForm):
+        target = subject.problem.sample(len(subject.bare), subject.seed)
+    if target is not None and asked.regime != "N":
+        interval, lines = against_samples(subject.bare, target, asked.level)
+        notes.append("from above nothing is known: bare samples do not tell what they miss")
+        return Certificate("S", interval, "terminals", asked.level, len(subject.bare), lines, notes)
+    return Certificate(
+        "N",
+        Interval(0.0, 1.0),
+        "terminals",
+        asked.level,
+        len(subject.bare),
+        [],
+        [*notes, WHY_NO_MORE],
+    )
+
+
+def _sampled(subject: Subject, asked: Asked) -> Certificate:
+    """Regimes Z, S and N, from trajectories."""
+    assert subject.sampler is not None
+    sampler = subject.sampler()
+    log_z, whence = asked.log_z, "as given"
+    if log_z is None and asked.regime in (None, "Z"):
+        log_z, whence = subject.log_z(), "bound"
+    regime: Regime = asked.regime or (
+        "Z" if log_z is not None else "S" if asked.target is not None else "N"
+    )
+    notes: list[str] = []
+    if asked.tighten:
+        if subject.tightened is None:
+            raise InputError(f"p_B cannot be learned for {subject.name}: only its draws are known")
+        sampler = subject.tightened(sampler, asked.tighten)
+        notes.append(
+            f"p_B was learned in {asked.tighten:,} steps of 256 trajectories; fresh ones are used "
+            "after them"
+        )
+    means = None if asked.features is None else FeatureMeans(asked.features)
+    seen = Seen(watch=None if means is None else means.add)
+    lines: list[Line] = []
+    if regime == "Z":
+        if log_z is None:
+            raise InputError(
+                f"regime Z needs log Z, which {subject.name} does not tell: give --log-z, or a "
+                "problem with log_z() or log_mass_bound(state)"
+            )
+        found = with_log_z(sampler, log_z, asked.level, asked.budget, seen)
+        if asked.log_z is None and subject.bounds_mass and not hasattr(subject.problem, "log_z"):
+            notes.append("log Z is bounded by best-first search with the problem's log_mass_bound")
+        exact_z = log_z.low == log_z.high
+        value: Interval | float = log_z.low if exact_z else log_z
+        lines.append(Line("log Z, nats", value, whence))  # type: ignore[arg-type]
+        notes.append(OF_TRAJECTORIES)
+        if log_z.width > 1e-9:
+            notes.append(
+                f"log Z is known within {small(log_z.width)} nats, which widens the interval by as "
+                "much at most"
+            )
+    elif regime == "S":
+        target = asked.target
+        if target is None and isinstance(subject.problem, ClosedForm):
+            target = subject.problem.sample(asked.budget.samples, subject.seed)
+        if target is None:
+            raise InputError("regime S needs independent samples of the target: give --target FILE")
+        found = with_target(sampler, target, asked.level, asked.budget, seen)
+        notes += [
+            OF_TRAJECTORIES,
+            "that the target's samples are exact and independent is as given",
+        ]
+    elif regime == "N":
+        found = with_neither(sampler, asked.level, asked.budget, seen)
+        notes.append(WHY_NO_MORE)
+    else:
+        raise InputError(f"regime is {regime!r}, but must be E, Z, S or N")
+    if means is not None:
+        lines += means.lines(asked.level, found.interval)
+    return _stated(regime, found, lines, [EACH, *notes, *sampler.findings(), *subject.notes], asked)
+
+
+def _stated(
+    regime: Regime, found: Found, lines: list[Line], notes: list[str], asked: Asked
+) -> Certificate:
+    return Certificate(
+        regime,
+        found.interval,
+        "trajectories",
+        asked.level,
+        found.samples,
+        [*lines, *found.lines],
+        notes,
+        state=found.state,
+    )

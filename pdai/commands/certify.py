@@ -1,0 +1,128 @@
+"""`pdai certify`: how wrong is this sampler, for anybody's sampler."""
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from pdai.commands.tables import show
+from reference.certificates.policies import Gives, Takes
+from reference.certificates.statement import Regime
+from reference.errors import InputError
+from reference.loading import load_object
+
+
+@dataclass(frozen=True)
+class Certify:
+    """Say how wrong a sampler is, and never more than is known.
+
+    A run: `pdai certify runs/six6-gru-0`. A function from a state to a row of probabilities:
+    `pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97`. Samples, or
+    recorded trajectories: `pdai certify samples.csv --problem my_module:Posterior`. The regime is
+    the first that is possible: E, everything is enumerated, exactly; Z, log Z is known or bounded;
+    S, samples of the target are given; N, neither, where no closeness is claimed.
+    """
+
+    sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
+    """A run folder, MODULE:NAME of a function or of an object with draw(count), or a CSV file."""
+    problem: str | None = None
+    """MODULE:NAME of the problem; runs have one."""
+    log_z: tuple[float, ...] = ()
+    """log Z in nats, or a lower and an upper bound of it, as given; by default the problem's."""
+    target: Path | None = None
+    """A CSV file with independent samples of the target, for regime S."""
+    p_b: str | None = None
+    """MODULE:NAME of a function from a state to a row over its parents; uniform by default."""
+    takes: Takes = "state"
+    """What the function is called with."""
+    gives: Gives = "probabilities"
+    """What the function answers."""
+    regime: Regime | None = None
+    """Take this regime, though another says more."""
+    width: float = 0.01
+    """Stop drawing when the interval is as narrow."""
+    samples: int = 100_000
+    """Stop after so many trajectories."""
+    seconds: float = 60.0
+    """Stop after so much wall time."""
+    level: float = 1e-6
+    """With which probability, at most, each bound may be wrong."""
+    seed: int = 0
+    """Random seed of the draws."""
+    run_seed: int | None = None
+    """Which of a run's seeds; its first by default."""
+    tighten: int = 0
+    """Learn p_B in so many steps of 256 trajectories first."""
+    features: str | None = None
+    """MODULE:NAME of a function from a terminal state to numbers in [0, 1] by name."""
+    max_states: int = 100_000
+    """Enumerate at most this many states or histories."""
+    certificate: Path | None = None
+    """Write the certificate file of regime E here."""
+    table: Path | None = None
+    """Write every terminal state with its exact probabilities here, as CSV; regime E."""
+    out: Path | None = None
+    """Write all that is printed here, as JSON."""
+
+    def run(self) -> None:
+        """Certifies, and prints a table to stdout."""
+        from rich.table import Table
+
+        from pdai.certifying import certify
+        from reference.certificates.recorded import read_record
+        from reference.certificates.statement import REGIMES
+
+        if len(self.log_z) > 2:
+            raise InputError(f"--log-z takes one number or two, but was given {self.log_z}")
+        for path in (self.certificate, self.table, self.out):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise InputError(f"{str(path)!r} cannot be written: its folder does not exist")
+        found = certify(
+            self.sampler,
+            self.problem,
+            log_z=(self.log_z[0], self.log_z[-1]) if self.log_z else None,
+            target=None if self.target is None else read_record(self.target).terminals,
+            p_b=_named(self.p_b, "backward policy"),
+            takes=self.takes,
+            gives=self.gives,
+            regime=self.regime,
+            width=self.width,
+            samples=self.samples,
+            seconds=self.seconds,
+            level=self.level,
+            seed=self.seed,
+            tighten=self.tighten,
+            features=_named(self.features, "function"),
+            max_states=self.max_states,
+            of=self.run_seed,
+            certificate=self.certificate,
+        )
+        title = f"{found.name}, regime {found.regime}: {REGIMES[found.regime]}"
+        shown = Table(title=title, show_header=False)
+        for name, value in found.report.items():
+            shown.add_row(name, value)
+        if found.level:
+            shown.add_row("level of each bound", f"{found.level:g}")
+            shown.add_row("samples", f"{found.samples:,}")
+        show(shown)
+        for note in found.notes:
+            print(f"- {note}")
+        if self.table is not None:
+            if not found.table:
+                raise InputError(
+                    f"--table is of terminal states that are enumerated, but this is regime "
+                    f"{found.regime}: leave it out"
+                )
+            with self.table.open("w", newline="", encoding="utf-8") as file:
+                rows = csv.writer(file)
+                rows.writerow(("terminal", "p_T", "target"))
+                rows.writerows((repr(x), p, target) for x, p, target in found.table)
+        if self.out is not None:
+            self.out.write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
+
+
+def _named(spec: str | None, kind: str) -> Any:
+    return None if spec is None else load_object(spec, kind, "my_module:name")

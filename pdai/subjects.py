@@ -1,0 +1,209 @@
+"""What a certificate is of: a run, a function, a file of samples, or an object that draws."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from reference.certificates.betting import Interval
+from reference.certificates.exact import ExactLaw, exact_law, exact_sampler
+from reference.certificates.partition import Bounding, bound_partition
+from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
+from reference.certificates.recorded import Recorded, read_record
+from reference.certificates.reversal import reversed_walker
+from reference.certificates.walks import Sampler, Walker, parents_of
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError
+from reference.loading import as_problem, load_object
+from reference.metrics import normalize
+from reference.problems.base import enumerate_dag, enumerate_rewards
+
+FILES = (".csv", ".txt", ".tsv")
+
+
+@dataclass
+class Subject:
+    """What is certified, and what can be asked of it.
+
+    Attributes:
+        name: as reports call it.
+        problem: the problem, if there is one.
+        seed: of draws.
+        max_states: more are not enumerated.
+        exact: its exact law, and the certificate file if a path is given; raises TooLargeError.
+        sampler: a fresh sampler of trajectories.
+        tightened: a sampler with a `p_B` learned in so many steps of 256 of its trajectories.
+        bare: samples of terminal states, if there is nothing else.
+        notes: what a reader must know.
+        exact_notes: what a reader of the exact law must know.
+    """
+
+    name: str
+    problem: Any
+    seed: int
+    max_states: int
+    exact: Callable[[Any], ExactLaw] | None = None
+    sampler: Callable[[], Sampler] | None = None
+    tightened: Callable[[Any, int], Sampler] | None = None
+    bare: list[Hashable] | None = None
+    notes: tuple[str, ...] = ()
+    exact_notes: tuple[str, ...] = ()
+    _dag: PointedDAG[Any] | None = None
+
+    def dag(self) -> PointedDAG[Any]:
+        """The enumerated graph.
+
+        Raises:
+            TooLargeError: if it is too large.
+        """
+        if self._dag is None:
+            self._dag = enumerate_dag(self.problem, self.max_states)
+        return self._dag
+
+    def target_law(self) -> Mapping[Hashable, Fraction] | None:
+        """`pi(x)` of every terminal state; None if they are too many."""
+        try:
+            dag = self.dag()
+        except TooLargeError:
+            return None
+        labels = [dag.labels[x] for x in dag.terminals]
+        return dict(zip(labels, normalize(enumerate_rewards(self.problem, dag)), strict=True))
+
+    @property
+    def bounds_mass(self) -> bool:
+        """Whether the problem bounds what lies below its states."""
+        return isinstance(self.problem, Bounding)
+
+    def log_z(self) -> Interval | None:
+        """What the problem knows of `log Z`; None if nothing."""
+        known = getattr(self.problem, "log_z", None)
+        if not callable(known):
+            return bound_partition(self.problem).log_z if self.bounds_mass else None
+        found = known()
+        value, error = (
+            (found.value, found.error) if hasattr(found, "error") else (float(found), 0.0)
+        )
+        return Interval(value - error * (1 + 2.0**-40), value + error * (1 + 2.0**-40))
+
+
+def subject_of(
+    what: Any,
+    problem: Any,
+    p_b: Callable[[Any], Any] | None,
+    takes: Takes,
+    gives: Gives,
+    seed: int,
+    max_states: int,
+    of: int | None,
+) -> Subject:
+    """What is meant by the first argument of `certify`; see there.
+
+    Raises:
+        InputError: if it is nothing of the kind, or a problem is missing.
+    """
+    folder = getattr(what, "folder", what)
+    if isinstance(folder, str | Path) and (Path(folder) / "config.json").is_file():
+        from pdai.certified_runs import run_subject
+
+        if problem is not None:
+            raise InputError(
+                f"the run {str(folder)!r} has a problem of its own: leave --problem out"
+            )
+        return run_subject(Path(folder), seed, max_states, of)
+    own = None if problem is None else as_problem(problem)
+    if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):
+        return _of_file(Path(what), own, seed, max_states)
+    found = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
+    if hasattr(found, "draw"):
+        made: Sampler = found
+        return Subject(type(found).__name__, own, seed, max_states, sampler=lambda: made)
+    if not callable(found):
+        raise InputError(
+            f"{what!r} is {found!r}, but must be a run folder, a function from a state to a row of "
+            "probabilities, a CSV file of samples, or an object with draw(count)"
+        )
+    if own is None:
+        raise InputError(
+            f"{what!r} gives rows over the children of states, but no problem is given: add "
+            "--problem my_module:MyProblem"
+        )
+    name = what if isinstance(what, str) else getattr(found, "__name__", type(found).__name__)
+    return _of_function(name, found, own, p_b, takes, gives, seed, max_states)
+
+
+def _of_function(
+    name: str,
+    policy: Callable[[Any], Any],
+    problem: Any,
+    p_b: Callable[[Any], Any] | None,
+    takes: Takes,
+    gives: Gives,
+    seed: int,
+    max_states: int,
+) -> Subject:
+    rows = ForwardRows(policy, problem, takes, gives)
+    subject = Subject(name, problem, seed, max_states)
+
+    def exact(file: Any) -> ExactLaw:
+        dag = subject.dag()
+        made = exact_sampler(rows, dag, max_states)
+        rewards = enumerate_rewards(problem, dag)
+        write_file(file, made.forward, made.lifted, rewards, name)
+        law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
+        return law._replace(notes=[*law.notes, *_gaps(rows)])
+
+    def backward() -> BackwardRows:
+        parents = parents_of(problem)
+        if parents is None:
+            dag = _dag_or_refuse(subject)
+            index = dag.index
+            parents = lambda s: [dag.labels[dag.edges[e][0]] for e in dag.in_edges[index[s]]]  # noqa: E731
+        return BackwardRows(parents, problem, p_b)
+
+    subject.exact = exact
+    subject.sampler = lambda: Walker(problem, rows, backward(), seed)
+    subject.tightened = reversed_walker
+    return subject
+
+
+def _dag_or_refuse(subject: Subject) -> PointedDAG[Any]:
+    from reference.certificates.walks import no_parents
+
+    try:
+        return subject.dag()
+    except TooLargeError:
+        raise no_parents(subject.problem) from None
+
+
+def _gaps(rows: ForwardRows) -> list[str]:
+    if not rows.largest_gap:
+        return []
+    return [
+        f"rows were off from one by {rows.largest_gap:.1e} at most, and were normalised exactly: "
+        "certified is the normalised sampler"
+    ]
+
+
+def _of_file(path: Path, problem: Any, seed: int, max_states: int) -> Subject:
+    subject = Subject(str(path), problem, seed, max_states)
+    labels = None
+    if problem is not None:
+        law = subject.target_law()
+        if law is not None:
+            labels = {text: x for x in law for text in (repr(x), str(x))}
+    record = read_record(path, labels)
+    if record.numbers is None:
+        if problem is None:
+            raise InputError(f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem")
+        subject.bare = record.terminals
+    else:
+        recorded = Recorded(record, problem)
+        subject.sampler = lambda: recorded
+    return subject
+
+
+def write_file(file: Any, forward: Any, lifted: Any, rewards: Any, name: str) -> None:
+    """Writes the certificate file of an exact sampler, if a path is given."""
+    if file is not None:
+        raise InputError("certificate files are not there yet")

@@ -1,0 +1,187 @@
+"""Confidence bounds of means that hold at all times at once, by betting.
+
+Whoever bets at fair odds that a mean is larger than `m` multiplies his capital by
+`(1 + kappa x) / (1 + kappa m)` with each value `x >= 0`. If the mean is at most `m`, that is a
+non-negative supermartingale, and so is a mixture over `kappa`; by Ville's inequality it ever
+reaches `1 / level` with probability at most `level`. All `m` at which it did are thus below the
+mean, whenever one looks and however one decides to stop. With `lambda = kappa / (1 + kappa m)` the
+factor is `1 + lambda (x - m)`, the bet of Waudby-Smith and Ramdas (Estimating means of bounded
+random variables by betting, 2024); for a `kappa` that does not depend on `m`, one sum per `kappa`
+is all that has to be kept.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError
+from reference.fields.field import gamma
+
+Floats = npt.NDArray[np.float64]
+
+# The bets: by factors of 1.6 where few to very many values of ordinary size decide, then by factors
+# of 16 for means far below 1.
+BETS: Floats = np.concatenate([1.6 ** np.arange(-18.0, 13), 1.6**12 * 16.0 ** np.arange(1, 7)])
+
+# NumPy's log1p and exp are good to four units in the last place, and each is followed by at most
+# four more roundings.
+ROUNDINGS = 12
+# How many values are summed before they are added to the others.
+BLOCK = 1024
+
+
+class Interval(NamedTuple):
+    """A lower and an upper bound."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Their difference."""
+        return self.high - self.low
+
+
+def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Floats:
+    """The logarithm of the capital won against a mean, averaged over `BETS`.
+
+    Args:
+        gains: `sum of log(1 + kappa x)` per bet, shape (..., bets).
+        count: how many values they are of.
+        mean: the mean that is bet against, at least 0.
+    """
+    logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))
+    largest: Floats = logs.max(-1)
+    total: Floats = np.log(np.exp(logs - largest[..., None]).mean(-1))
+    return largest + total
+
+
+@dataclass
+class LowerMean:
+    """Lower confidence bounds of the mean of independent variables `>= 0`, of any size.
+
+    One pass; what is kept is enough to go on later, or to add up what several processes saw.
+
+    Attributes:
+        count: how many values were seen.
+        gains: `sum of log(1 + kappa x)` per bet.
+        roundings: how many sums went into each of them.
+    """
+
+    count: int = 0
+    gains: Floats = field(default_factory=lambda: np.zeros(len(BETS)))
+    roundings: int = ROUNDINGS + BLOCK
+
+    def add(self, values: Floats) -> None:
+        """Sees more values; to be valid, no larger than the variables are.
+
+        Raises:
+            InputError: if one is negative or no finite number.
+        """
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            bad = values[~(np.isfinite(values) & (values >= 0))][0]
+            raise InputError(f"a value is {bad}, but a mean is bounded of finite numbers >= 0 only")
+        for start in range(0, len(values), BLOCK):
+            self.gains = self.gains + np.log1p(BETS * values[start : start + BLOCK, None]).sum(0)
+            self.roundings += 1
+        self.count += len(values)
+
+    def bound(self, level: float) -> float:
+        """A number that the mean exceeds: wrong, ever, with probability at most `level`."""
+        if not self._refutes(0.0, level):
+            return 0.0
+        low, high = 0.0, 1.0
+        while self._refutes(high, level):
+            low, high = high, 2 * high
+        while high - low > 2.0**-50 * high and high > 1e-300:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._refutes(middle, level) else (low, middle)
+        return low
+
+    def _refutes(self, mean: float, level: float) -> bool:
+        """Whether the capital won against a mean reaches `1 / level`, however sums are rounded."""
+        lost = gamma(self.roundings) * self.gains
+        lost = lost + gamma(ROUNDINGS) * (self.gains + self.count * np.log1p(BETS * mean))
+        logs = self.gains - lost - self.count * np.log1p(BETS * mean)
+        return float(log_capital(logs, 0, 0.0)) - 1e-12 >= math.log(1 / level)
+
+    def to_json(self) -> dict[str, Any]:
+        """What has to be kept, as plain data."""
+        return {"count": self.count, "gains": self.gains.tolist(), "roundings": self.roundings}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """What `to_json` made.
+
+        Raises:
+            InputError: if it has another form.
+        """
+        try:
+            gains = np.array(data["gains"], float)
+            found = cls(int(data["count"]), gains, int(data["roundings"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this is no state of a bound ({error!r}): begin anew") from None
+        if gains.shape != BETS.shape or not np.isfinite(gains).all() or found.count < 0:
+            raise InputError("this is the state of another kind of bound: begin anew")
+        return found
+
+
+@dataclass
+class MeanInterval:
+    """Confidence intervals of the mean of independent variables in [0, 1].
+
+    Attributes:
+        below: bounds the mean from below.
+        above: bounds one minus the mean from below.
+    """
+
+    below: LowerMean = field(default_factory=LowerMean)
+    above: LowerMean = field(default_factory=LowerMean)
+
+    @property
+    def count(self) -> int:
+        """How many values were seen."""
+        return self.below.count
+
+    def add(self, low: Floats, high: Floats | None = None) -> None:
+        """Sees more values, each known to lie between two numbers.
+
+        Args:
+            low: at most the values.
+            high: at least the values; by default they are `low` themselves.
+
+        Raises:
+            InputError: if one lies outside [0, 1].
+        """
+        high = low if high is None else high
+        for values in (low, high):
+            if not ((values >= 0) & (values <= 1)).all():
+                bad = values[~((values >= 0) & (values <= 1))][0]
+                raise InputError(f"a value is {bad}, but must lie in [0, 1]")
+        self.below.add(low)
+        self.above.add(np.nextafter(1 - high, 0.0).clip(0.0))
+
+    def interval(self, level: float) -> Interval:
+        """An interval that contains the mean: wrong, ever, with probability at most `level`.
+
+        Args:
+            level: of both sides together.
+        """
+        high = math.nextafter(1 - self.above.bound(level / 2), 2.0)
+        return Interval(self.below.bound(level / 2), min(1.0, high))
+
+    def to_json(self) -> dict[str, Any]:
+        """What has to be kept, as plain data."""
+        return {"below": self.below.to_json(), "above": self.above.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """What `to_json` made."""
+        parts = [LowerMean.from_json(data.get(name, {})) for name in ("below", "above")]
+        if parts[0].count != parts[1].count:
+            raise InputError("the two sides of the bound saw different samples: begin anew")
+        return cls(*parts)

@@ -1,0 +1,118 @@
+"""Regime E: the sampler as exact rationals on the enumerated graph."""
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from reference.certificates.betting import Interval
+from reference.certificates.policies import ForwardRows
+from reference.certificates.rows import exact_row
+from reference.certificates.statement import Line, small
+from reference.dag import PointedDAG
+from reference.fields.field import RATIONAL
+from reference.lifted import Forgetful, History, LiftedDAG, lift
+from reference.marginals import marginal
+from reference.metrics import kl_divergence, normalize, total_variation
+from reference.policies import ForwardPolicy
+
+# States, or histories asked for in one call.
+BATCH = 4_096
+# Terminals named one by one.
+NAMED = 3
+
+
+class ExactSampler(NamedTuple):
+    """A sampler on the enumerated graph, or on its histories.
+
+    Attributes:
+        lifted: the graph, lifted by the history if the sampler is path-dependent.
+        forward: the exact rows.
+    """
+
+    lifted: LiftedDAG[Any]
+    forward: ForwardPolicy[Fraction]
+
+
+class ExactLaw(NamedTuple):
+    """The law of a sampler beside its target.
+
+    Attributes:
+        tv: `TV(p_T, pi)`.
+        table: `x`, `p_T(x)`, `pi(x)` of every terminal state.
+        lines: what is stated besides.
+        notes: terminals that are never reached.
+    """
+
+    tv: Fraction
+    table: list[tuple[Any, Fraction, Fraction]]
+    lines: list[Line]
+    notes: list[str]
+
+    @property
+    def interval(self) -> Interval:
+        """The TV as floats: one, or the two around it."""
+        nearest = float(self.tv)
+        low = nearest if nearest <= self.tv else math.nextafter(nearest, 0.0)
+        return Interval(low, nearest if nearest >= self.tv else math.nextafter(nearest, 1.0))
+
+
+def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> ExactSampler:
+    """The rows of a sampler on every state, or on every history of one that is path-dependent.
+
+    Raises:
+        TooLargeError: if there are more than `max_nodes` states or histories.
+        InputError: if a row is no row of probabilities.
+    """
+    lifted = lift(dag, Forgetful() if rows.is_markovian else History(), max_nodes)
+    inner = [node for node, row in enumerate(lifted.dag.children) if row]
+    values = [Fraction(0)] * len(lifted.dag.edges)
+    for start in range(0, len(inner), BATCH):
+        nodes = inner[start : start + BATCH]
+        histories = [_history(lifted, dag, node, rows.is_markovian) for node in nodes]
+        for node, row in zip(nodes, rows.rows(histories), strict=True):
+            exact = exact_row(row.values)
+            place = {child: number for number, child in enumerate(row.others)}
+            for edge in lifted.dag.out_edges[node]:
+                child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
+                values[edge] = exact[place[child]]
+    return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
+
+
+def _history(
+    lifted: LiftedDAG[Any], dag: PointedDAG[Any], node: int, is_markovian: bool
+) -> tuple[Hashable, ...]:
+    if is_markovian:
+        return (dag.labels[lifted.projection[node]],)
+    return (dag.labels[0], *lifted.dag.labels[node][1])
+
+
+def exact_law(
+    forward: ForwardPolicy[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
+) -> ExactLaw:
+    """The exact law of a sampler beside its target.
+
+    Args:
+        forward: the exact rows, on the graph or its lift.
+        labels: of the terminal states.
+        rewards: `R(x)`, one per terminal state.
+    """
+    p_t, target = marginal(forward), normalize(rewards)
+    missed = [i for i, p in enumerate(p_t) if p == 0]
+    lines = [
+        Line("KL(target || p_T), nats", kl_divergence(target, p_t), "float64"),
+        Line("KL(p_T || target), nats", kl_divergence(p_t, target), "float64"),
+        Line("sum of p_T", sum(p_t, start=Fraction(0)), "exact"),
+        Line("terminal states", Fraction(len(labels)), "exact"),
+    ]
+    notes = []
+    if missed:
+        named = ", ".join(repr(labels[i]) for i in missed[:NAMED])
+        mass = sum((target[i] for i in missed), start=Fraction(0))
+        more = f" and {len(missed) - NAMED:,} more" if len(missed) > NAMED else ""
+        notes.append(
+            f"the sampler never reaches {named}{more}, whose mass {small(mass)} TV cannot be below"
+        )
+        lines.append(Line("mass of terminals that are never reached", mass, "exact"))
+    tv = total_variation(p_t, target)
+    return ExactLaw(tv, list(zip(labels, p_t, target, strict=True)), lines, notes)

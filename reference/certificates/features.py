@@ -1,0 +1,115 @@
+"""What users want of a sampler: expectations, such as inclusion probabilities and masses of modes.
+
+`|E_{p_T} f - E_pi f| <= TV(p_T, pi) (max f - min f)`: an interval of the first, from samples, is
+widened by TV into one of the second.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from reference.certificates.betting import Interval, MeanInterval
+from reference.certificates.importance import Walks
+from reference.certificates.statement import Line
+from reference.errors import InputError
+
+# From a terminal state to numbers in [0, 1] by name.
+Features = Callable[[Any], Mapping[str, float]]
+
+
+def modes(states: Sequence[Hashable]) -> Features:
+    """The masses of given terminal states, as features."""
+    return lambda x: {f"mass of {state!r}": float(x == state) for state in states}
+
+
+def both(first: Features | None, second: Features | None) -> Features | None:
+    """The features of both."""
+    if first is None or second is None:
+        return first or second
+    return lambda x: {**first(x), **second(x)}
+
+
+class FeatureMeans:
+    """Means of features, summed up while trajectories are drawn.
+
+    Args:
+        features: from a terminal state to numbers in [0, 1] by name, the same names for all.
+    """
+
+    def __init__(self, features: Features):
+        self.features = features
+        self.means: dict[str, MeanInterval] = {}
+        self._values: list[Any] = []
+        self._weights: list[Any] = []
+
+    def add(self, walks: Walks) -> None:
+        """Sees more trajectories.
+
+        Raises:
+            InputError: if a value lies outside [0, 1], or names differ between states.
+        """
+        rows = [_values(self.features, x) for x in walks.terminals]
+        for row, x in zip(rows, walks.terminals, strict=True):
+            if row.keys() != rows[0].keys() or (self.means and row.keys() != self.means.keys()):
+                raise InputError(
+                    f"the features of {x!r} have the names {list(row)}, unlike those of other "
+                    "states: give all of them at every state"
+                )
+        columns = {
+            name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())
+        }
+        for name, column in columns.items():
+            self.means.setdefault(name, MeanInterval()).add(column)
+        self._values.append(np.stack(list(columns.values()), 1))
+        self._weights.append(walks.log_weight)
+
+    def lines(self, level: float, tv: Interval) -> list[Line]:
+        """Of each feature: its mean under the sampler, under the target, and by weights.
+
+        Args:
+            level: of each interval.
+            tv: of the sampler.
+        """
+        if not self.means:
+            return []
+        logs = np.concatenate(self._weights)
+        weights = np.exp(logs - logs.max())
+        weighted = weights @ np.concatenate(self._values) / weights.sum()
+        found = []
+        for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
+            model = mean.interval(level)
+            target = Interval(max(0.0, model.low - tv.high), min(1.0, model.high + tv.high))
+            found += [
+                Line(f"{name}: sampler", model, "bound"),
+                Line(f"{name}: target (with TV)", target, "bound"),
+                Line(f"{name}: target, by importance weights", estimate, "estimate"),
+            ]
+        return found
+
+
+def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
+    """The expectations of features, exactly, under a sampler and its target."""
+    sums: dict[str, list[Fraction]] = {}
+    for x, p, target in table:
+        for name, value in _values(features, x).items():
+            both = sums.setdefault(name, [Fraction(0), Fraction(0)])
+            both[0] += p * Fraction(value)
+            both[1] += target * Fraction(value)
+    return [
+        Line(f"{name}: {whose}", value, "exact")
+        for name, both in sums.items()
+        for whose, value in zip(("sampler", "target"), both, strict=True)
+    ]
+
+
+def _values(features: Features, x: Any) -> Mapping[str, float]:
+    row = {str(name): float(value) for name, value in features(x).items()}
+    for name, value in row.items():
+        if not 0 <= value <= 1:
+            raise InputError(
+                f"the feature {name!r} of {x!r} is {value}, but must lie in [0, 1]: scale it, and "
+                "scale the answer back"
+            )
+    return row

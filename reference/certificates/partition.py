@@ -1,0 +1,120 @@
+"""Rigorous bounds of `Z`, by searching where the most of it may lie.
+
+A problem that can bound what lies below a state, with a method `log_mass_bound(state)` (at least
+`log sum of R(x)` over the terminal states `x` below, in nats), is searched best first: terminals
+that were met are summed, and what lies below the rest is bounded. At any time
+`sum over met <= Z <= sum over met + sum of the bounds`. In a graph that is no tree, bounds of
+states that share terminals add up: still an upper bound, but a loose one.
+"""
+
+import heapq
+import math
+import time
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from reference.certificates.betting import Interval
+from reference.errors import InputError
+from reference.problems.base import exact_reward, exponential
+from reference.problems.closed_form import Enclosure
+
+S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
+
+
+@runtime_checkable
+class Bounding(Protocol[S_contra]):
+    """A problem that bounds what lies below a state."""
+
+    def log_mass_bound(self, state: S_contra) -> float:
+        """At least `log sum of R(x)` over the terminal states below, in nats."""
+        ...
+
+
+class Search(NamedTuple):
+    """How far a search came.
+
+    Attributes:
+        log_z: contains `log Z`, in nats.
+        expanded: how many states were opened.
+        terminals: how many terminal states were summed.
+    """
+
+    log_z: Interval
+    expanded: int
+    terminals: int
+
+
+def bound_partition(
+    problem: Any, gap: float = 1e-3, most: int = 100_000, seconds: float = 10.0
+) -> Search:
+    """Bounds of `log Z`, as good as can be had.
+
+    Args:
+        problem: the state graph, the reward, and `log_mass_bound`.
+        gap: stop when the bounds are as close, in nats.
+        most: stop after so many opened states.
+        seconds: stop after so much time.
+
+    Raises:
+        InputError: if a bound is no number, or lies below the reward of a terminal state.
+    """
+    end = time.monotonic() + seconds
+    met, open_sum = Fraction(0), Fraction(0)
+    seen = {problem.initial}
+    queue: list[tuple[float, int, Hashable, Fraction]] = []
+    expanded = terminals = 0
+
+    def push(state: Hashable) -> Fraction:
+        log_bound = _log_bound(problem, state)
+        bound = _up(log_bound)
+        heapq.heappush(queue, (-log_bound, len(seen), state, bound))
+        return bound
+
+    open_sum += push(problem.initial)
+    while queue and expanded < most and time.monotonic() < end:
+        _, _, state, bound = heapq.heappop(queue)
+        open_sum -= bound
+        expanded += 1
+        children = problem.children(state)
+        for child in children:
+            if child in seen:
+                continue
+            seen.add(child)
+            if problem.children(child):
+                open_sum += push(child)
+                continue
+            reward = exact_reward(problem, child)
+            if reward > _up(_log_bound(problem, child)):
+                raise InputError(
+                    f"log_mass_bound({child!r}) is below log R of that terminal state: it must "
+                    "bound from above what lies below a state"
+                )
+            met += reward
+            terminals += 1
+        if expanded % 64 == 0 and met and open_sum < met * Fraction(math.expm1(gap)):
+            break
+    low = Enclosure.log_of(met) if met else Enclosure(-math.inf, 0.0)
+    high = Enclosure.log_of(met + open_sum)
+    # Rewards that are given by their logarithms are known within 2^-51 of themselves.
+    return Search(
+        Interval(low.value - low.error - 2.0**-50, high.value + high.error + 2.0**-50),
+        expanded,
+        terminals,
+    )
+
+
+def _log_bound(problem: Any, state: Hashable) -> float:
+    value = float(problem.log_mass_bound(state))
+    if math.isnan(value) or value == math.inf:
+        raise InputError(
+            f"log_mass_bound({state!r}) is {value}, but must be a number of nats, or minus infinity"
+        )
+    return value
+
+
+def _up(log_bound: float) -> Fraction:
+    """A fraction at least as large as the bound, whatever rounding did to it."""
+    if log_bound == -math.inf:
+        return Fraction(0)
+    return exponential(Fraction(log_bound) + Fraction(1, 2**45)) * (1 + Fraction(1, 2**50))

@@ -1,0 +1,277 @@
+"""What samples can say of a sampler, in each regime; never more.
+
+All bounds hold at any time: drawing may stop when they are narrow enough.
+"""
+
+import math
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reference.certificates.betting import Interval, LowerMean, MeanInterval
+from reference.certificates.importance import (
+    Walks,
+    effective_size,
+    from_below,
+    log_mean,
+    pareto_k,
+    shortfall,
+)
+from reference.certificates.statement import Line
+from reference.certificates.walks import Sampler
+from reference.errors import InputError
+
+# Trajectories per block; those that only tell how large the weights are.
+BLOCK, PILOT = 4_096, 4_096
+
+
+class Budget(NamedTuple):
+    """When to stop: at the first of these.
+
+    Attributes:
+        width: of the interval.
+        samples: trajectories.
+        seconds: of wall time.
+    """
+
+    width: float = 0.01
+    samples: int = 100_000
+    seconds: float = 60.0
+
+
+@dataclass
+class Seen:
+    """What was drawn.
+
+    Attributes:
+        log_weights: `log(R p_B / p_F)` per trajectory, in nats.
+        watch: called with each block of trajectories, such as to sum up features.
+    """
+
+    log_weights: list[Any] = field(default_factory=list)
+    watch: Callable[[Walks], None] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many trajectories."""
+        return sum(map(len, self.log_weights))
+
+    @property
+    def all(self) -> Any:
+        """Their log weights."""
+        return np.concatenate(self.log_weights)
+
+
+class Found(NamedTuple):
+    """What a regime states."""
+
+    interval: Interval
+    lines: list[Line]
+    samples: int
+    state: dict[str, Any]
+
+
+def until(
+    budget: Budget, level: float, means: Sequence[MeanInterval], more: Callable[[int], int]
+) -> None:
+    """Draws blocks until the intervals of all means are narrow enough, or the budget is used up.
+
+    Args:
+        budget: when to stop.
+        level: of each interval.
+        means: the intervals.
+        more: draws so many, and says how many there are now.
+    """
+    end, drawn, size = time.monotonic() + budget.seconds, 0, min(BLOCK, budget.samples)
+    while drawn < budget.samples and size > 0:
+        before, drawn = drawn, more(size)
+        size = min(BLOCK, budget.samples - drawn)
+        if time.monotonic() > end or drawn == before:
+            return
+        if all(mean.interval(level).width <= budget.width for mean in means):
+            return
+
+
+def with_log_z(
+    sampler: Sampler, log_z: Interval, level: float, budget: Budget, seen: Seen, state: Any = None
+) -> Found:
+    """Regime Z: `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`, from samples of the model alone.
+
+    With bounds `Z- <= Z <= Z+`: the variable of `Z+` is larger and that of `Z-` smaller, so the
+    first bounds TV from above and the second from below. And `E[R p_B / p_F] <= Z`, so the mean
+    weight bounds `Z` from below, which may refute a `Z` that was given.
+
+    Args:
+        sampler: what is certified.
+        log_z: contains `log Z`, in nats.
+        level: of each bound.
+        budget: when to stop.
+        seen: where what is drawn goes.
+        state: of an earlier call, to go on from.
+
+    Raises:
+        InputError: if `log Z` lies below what the mean weight certifies.
+    """
+    above, below = (
+        (MeanInterval.from_json(x) for x in state[:2])
+        if state
+        else (MeanInterval(), MeanInterval())
+    )
+    weight = LowerMean.from_json(state[2]) if state else LowerMean()
+
+    def more(size: int) -> int:
+        walks = _drawn(sampler, size, seen)
+        for mean, bound in ((above, log_z.high), (below, log_z.low)):
+            mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
+        weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
+        return above.count
+
+    until(budget, level, [above, below], more)
+    largest_mean = weight.bound(level)
+    floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
+    if floor > log_z.high:
+        raise InputError(
+            f"log Z was given as {log_z.high:.9g} at most, but the weights of {above.count:,} "
+            f"trajectories certify that it is above {floor:.9g} (level {level:g}): correct log Z, "
+            "or the reward"
+        )
+    interval = Interval(below.interval(level).low, above.interval(level).high)
+    lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(seen.all, log_z.high)]
+    return Found(
+        interval, lines, above.count, {"Z": [above.to_json(), below.to_json(), weight.to_json()]}
+    )
+
+
+def with_target(
+    sampler: Sampler, terminals: Sequence[Hashable], level: float, budget: Budget, seen: Seen
+) -> Found:
+    """Regime S: exact samples of the target, `Z` unknown.
+
+    For any `z`, `TV(p_F, mu)` lies between the smaller and the larger of
+    `E_mu[(1 - z p_F / (R p_B))_+]` and `E_{p_F}[(1 - R p_B / (z p_F))_+]` (N5.any_z), and is at
+    least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`. At `z = Z` all three are equal.
+    Here `z` is what a pilot of trajectories estimates, which are left out of the means. Each of the
+    four means is bounded at a quarter of the level.
+
+    Args:
+        sampler: what is certified.
+        terminals: independent samples of the target.
+        level: of the interval.
+        budget: when to stop.
+        seen: where what is drawn goes.
+    """
+    log_z = log_mean(sampler.draw(PILOT).log_weight)
+    if not math.isfinite(log_z):
+        raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
+    model, target = MeanInterval(), MeanInterval()
+    above_model, above_target = MeanInterval(), MeanInterval()
+
+    def more(size: int) -> int:
+        walks = _drawn(sampler, size, seen)
+        model.add(*shortfall(walks.log_weight - log_z, _rounding(walks, log_z)))
+        above_model.add((walks.log_weight > log_z).astype(float))
+        part = terminals[target.count : target.count + size]
+        if len(part):
+            back = sampler.draw_backward(part)
+            target.add(*shortfall(log_z - back.log_weight, _rounding(back, log_z)))
+            above_target.add((back.log_weight > log_z).astype(float))
+        return model.count
+
+    until(budget, level / 4, [model, target], more)
+    sides = model.interval(level / 4), target.interval(level / 4)
+    events = above_model.interval(level / 4), above_target.interval(level / 4)
+    least = max(min(side.low for side in sides), (events[1].low - events[0].high) * (1 - 2.0**-50))
+    interval = Interval(least, max(side.high for side in sides))
+    lines = [
+        Line("model samples: E[(1 - R p_B / (z p_F))+]", sides[0], "bound"),
+        Line("target samples: E[(1 - z p_F / (R p_B))+]", sides[1], "bound"),
+        Line("model samples: share with R p_B / p_F > z", events[0], "bound"),
+        Line("target samples: share with R p_B / p_F > z", events[1], "bound"),
+        Line("target samples used", Fraction(target.count), "as given"),
+        Line("log z, a pilot's estimate, nats", log_z, "estimate"),
+        *weight_lines(seen.all, None),
+    ]
+    return Found(interval, lines, model.count, {})
+
+
+def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+    """Regime N: only what can say "wrong".
+
+    A mode that the sampler never visits changes none of its samples, so that no upper bound below 1
+    is possible. But `Z` is bounded from below by the mean weight of a first half of the samples,
+    and `E_{p_F}[(1 - R p_B / (z p_F))_+]` grows with `z`: at that bound, it bounds TV from below.
+
+    Args:
+        sampler: what is certified.
+        level: of each bound, half of it for `Z`, half for the mean.
+        budget: when to stop.
+        seen: where what is drawn goes.
+    """
+    start = time.monotonic()
+    log_scale = log_mean(sampler.draw(PILOT).log_weight)
+    weight, mean = LowerMean(), MeanInterval()
+    if not math.isfinite(log_scale):
+        raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
+    half = budget._replace(
+        samples=max(budget.samples // 2, 1), seconds=budget.seconds / 2, width=0.0
+    )
+
+    def first(size: int) -> int:
+        walks = _drawn(sampler, size, seen)
+        weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
+        return weight.count
+
+    until(half, level, [mean], first)
+    bound = weight.bound(level / 2)
+    floor = log_scale + math.log(bound) - 2.0**-50 * abs(log_scale) if bound > 0 else -math.inf
+
+    def second(size: int) -> int:
+        walks = _drawn(sampler, size, seen)
+        log_ratio = walks.log_weight - floor if bound > 0 else np.full_like(walks.error, np.inf)
+        mean.add(*shortfall(log_ratio, walks.error + abs(log_scale) * 2.0**-50))
+        return mean.count
+
+    until(half._replace(seconds=budget.seconds - (time.monotonic() - start)), level, [mean], second)
+    low = mean.interval(level).low
+    lines = [
+        Line("log Z from below, nats", floor, "bound"),
+        *weight_lines(seen.all, None),
+    ]
+    return Found(Interval(low, 1.0), lines, seen.count, {})
+
+
+def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
+    """Estimates from importance weights, which see no mode that no sample is in."""
+    count = len(log_weights)
+    found = [
+        Line("log mean weight, nats", log_mean(log_weights), "estimate"),
+        Line("mean log weight (ELBO), nats", float(log_weights.mean()), "estimate"),
+        Line(f"effective sample size, of {count:,}", effective_size(log_weights), "estimate"),
+        Line("Pareto k of the weights", pareto_k(log_weights), "estimate"),
+    ]
+    if log_z is not None and math.isfinite(log_z):
+        found.insert(0, Line("KL(p_F || mu), nats", log_z - float(log_weights.mean()), "estimate"))
+    return found
+
+
+def _rounding(walks: Walks, log_z: float) -> Any:
+    """What rounding may have done to `log_weight - log_z`: the subtraction is one more."""
+    size = abs(log_z) if math.isfinite(log_z) else 0.0
+    sizes = np.where(np.isfinite(walks.log_weight), np.abs(walks.log_weight), 0.0)
+    return walks.error + (size + sizes) * 2.0**-52
+
+
+def _drawn(sampler: Sampler, size: int, seen: Seen) -> Walks:
+    walks = sampler.draw(size, labels=seen.watch is not None)
+    if np.isnan(walks.log_weight).any() or not np.isfinite(walks.error).all():
+        raise InputError(
+            "a trajectory has log p_F, log p_B or log R that is NaN: check network and reward"
+        )
+    seen.log_weights.append(walks.log_weight)
+    if seen.watch is not None:
+        seen.watch(walks)
+    return walks

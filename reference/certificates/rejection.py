@@ -1,0 +1,106 @@
+"""Exact samples of a target, from a sampler whose largest weight is certified.
+
+A trajectory is kept with probability `w(tau) / M`, where `w = R p_B / (Z p_F) <= M` for all of
+them: what is kept has the law `mu`, whose terminal states have the law `R / Z`, however wrong the
+sampler is. The share that is kept is `1 / M`.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from reference.balance import log_float
+from reference.bounds import residual_spread
+from reference.certificates.walks import Sampler
+from reference.errors import InputError
+from reference.policies import BackwardKernel, ForwardPolicy
+
+# Trajectories drawn at once, and at most for one sample.
+BLOCK, PATIENCE = 4_096, 1_000_000
+
+
+class Rejection(NamedTuple):
+    """What rejection needs to know of a sampler.
+
+    Attributes:
+        log_most: at least `log(R p_B / p_F)` of every trajectory, in nats.
+        rate: `1 / M`, the share of trajectories that is kept; rounded down.
+    """
+
+    log_most: float
+    rate: float
+
+
+def rejection(
+    forward: ForwardPolicy[Fraction],
+    backward: BackwardKernel[Fraction],
+    rewards: Sequence[Fraction],
+) -> Rejection:
+    """The largest weight of an enumerated sampler, by a longest path.
+
+    Args:
+        forward: the exact rows of `p_F`.
+        backward: a `p_B` of mass one, on the same graph.
+        rewards: `R(x)`, one per terminal state.
+
+    Raises:
+        InputError: if `p_F` has a zero: then no share of the target can be reached.
+    """
+    log_most = -residual_spread(forward, backward, rewards).least
+    log_z = log_float(sum(rewards, start=Fraction(0)))
+    rate = math.exp(min(0.0, log_z - log_most)) * (1 - 2.0**-40)
+    return Rejection(log_most, rate)
+
+
+class Kept(NamedTuple):
+    """Exact samples.
+
+    Attributes:
+        terminals: their labels.
+        log_rewards: `log R(x)`, in nats.
+        drawn: how many trajectories they are of.
+    """
+
+    terminals: list[Hashable]
+    log_rewards: list[float]
+    drawn: int
+
+
+def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> Kept:
+    """Independent samples of the target; exact but for the float64 rounding of a weight.
+
+    Args:
+        sampler: that `rejection` is of.
+        log_most: what it found.
+        count: how many.
+        seed: of the decisions.
+
+    Raises:
+        InputError: if a weight is larger than certified, or a million trajectories per sample are
+            not enough.
+    """
+    # Decisions must not depend on the draws, whose generator may have the same seed.
+    rng = np.random.default_rng([seed, 1])
+    kept = Kept([], [], 0)
+    while len(kept.terminals) < count:
+        walks = sampler.draw(BLOCK, labels=True)
+        if (walks.log_weight - walks.error > log_most).any():
+            raise InputError(
+                f"a trajectory has the log weight {walks.log_weight.max():.9g}, and at most "
+                f"{log_most:.9g} was certified: the sampler is not the one that was certified"
+            )
+        with np.errstate(divide="ignore"):
+            decided = np.log(rng.random(len(walks.log_p_f))) < walks.log_weight - log_most
+        for at in np.flatnonzero(decided).tolist():
+            kept.terminals.append(walks.terminals[at])
+            kept.log_rewards.append(float(walks.log_reward[at]))
+        kept = kept._replace(drawn=kept.drawn + len(walks.log_p_f))
+        if kept.drawn > PATIENCE * (len(kept.terminals) + 1):
+            raise InputError(
+                f"of {kept.drawn:,} trajectories {len(kept.terminals)} were kept: the sampler is "
+                "too far from its target for rejection; train it longer"
+            )
+    return Kept(kept.terminals[:count], kept.log_rewards[:count], kept.drawn)

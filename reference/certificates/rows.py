@@ -1,0 +1,122 @@
+"""Rows of probabilities as the exact numbers they are certified as, and drawn from exactly.
+
+What a network or a function gives is divided by its sum in float64, and each probability is read as
+the dyadic rational that it is, but for the largest, which is one minus the others: rows then sum to
+one exactly, and all denominators are powers of two.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# A row of probabilities may be off from one by that per entry: a few roundings of float32.
+FLOAT32 = 2.0**-23
+
+
+def unit_row(row: Sequence[float], where: object) -> list[float]:
+    """A row of probabilities in float64: all are what is certified, but the largest is rounded.
+
+    Args:
+        row: numbers >= 0, one per child, that sum to one up to float32.
+        where: the state or history whose row it is, for messages.
+
+    Raises:
+        InputError: if a number is no probability, or they do not sum to one.
+    """
+    total = math.fsum(row) if all(map(math.isfinite, row)) else math.nan
+    if not total > 0 or min(row) < 0:
+        raise InputError(
+            f"the row of {where!r} is {list(row)}, but must be finite numbers >= 0 with a positive "
+            "sum: check the mask, and the network for NaN"
+        )
+    if abs(total - 1) > FLOAT32 * (len(row) + 2):
+        raise InputError(
+            f"the row of {where!r} sums to {total:.9g}, not to 1, and rounding explains "
+            f"{FLOAT32 * (len(row) + 2):.1g} at most: normalise it, or say that it gives logits"
+        )
+    return _closed([p / total for p in row])
+
+
+def soft_row(logits: Sequence[float], where: object) -> list[float]:
+    """The soft-max of a row of logits, as `unit_row`; minus infinity is a probability of zero.
+
+    Raises:
+        InputError: if a logit is NaN or infinite, or none is finite.
+    """
+    largest = max(logits)
+    if not math.isfinite(largest) or any(map(math.isnan, logits)):
+        raise InputError(
+            f"the row of {where!r} has the logits {list(logits)}, but must have numbers, one of "
+            "them finite: check the mask, and the network for NaN"
+        )
+    weights = [math.exp(logit - largest) for logit in logits]
+    total = math.fsum(weights)
+    return _closed([weight / total for weight in weights])
+
+
+def _closed(row: list[float]) -> list[float]:
+    """The row with its largest entry replaced by one minus the others, rounded."""
+    largest = row.index(max(row))
+    row[largest] = max(0.0, 1 - math.fsum(row[:largest] + row[largest + 1 :]))
+    return row
+
+
+def exact_row(row: Sequence[float]) -> list[Fraction]:
+    """The probabilities that a row of `unit_row` or `soft_row` stands for: they sum to one."""
+    exact = [Fraction(p) for p in row]
+    largest = row.index(max(row))
+    exact[largest] += 1 - sum(exact)
+    return exact
+
+
+def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator) -> int:
+    """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
+
+    A uniform number of 53 bits decides, unless it lies within rounding of a boundary: then more
+    bits are drawn, until exact arithmetic decides.
+
+    Args:
+        row: the probabilities.
+        sums: their partial sums, in float64.
+        rng: where bits come from.
+    """
+    uniform, window = rng.random(), (len(row) + 2) * 2.0**-52
+    first = bisect_right(sums, uniform - window)
+    if first == bisect_right(sums, uniform + window):
+        return first
+    return _choose_exactly(exact_row(row), Fraction(uniform), rng)
+
+
+def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
+    """As `choose`, for each of many rows of one length; shape (count, children)."""
+    count, children = rows.shape
+    sums: Floats = rows.cumsum(1)
+    uniform: Floats = np.asarray(rng.random(count))[:, None]
+    window = (children + 2) * 2.0**-52
+    first: Ints = (sums <= uniform - window).sum(1)
+    for at in np.flatnonzero(first != (sums <= uniform + window).sum(1)).tolist():
+        exact = exact_row(rows[at].tolist())
+        first[at] = _choose_exactly(exact, Fraction(float(uniform[at, 0])), rng)
+    return first
+
+
+def _choose_exactly(row: Sequence[Fraction], low: Fraction, rng: np.random.Generator) -> int:
+    """The choice at a uniform number that lies in `[low, low + 2^-53)`, bit by bit."""
+    size = Fraction(1, 2**53)
+    while True:
+        total = Fraction(0)
+        for number, p in enumerate(row):
+            if total <= low and low + size <= total + p:
+                return number
+            total += p
+        size /= 2
+        low += size * int(rng.integers(2))

@@ -1,0 +1,143 @@
+"""What a certificate states, line by line, each with how it is known."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from reference.certificates.betting import Interval
+from reference.representations import Shown
+
+# What is known of the problem and the sampler decides what can be said: see docs/certify.md.
+Regime = Literal["E", "Z", "S", "N"]
+
+REGIMES: dict[Regime, str] = {
+    "E": "everything is enumerated: exact",
+    "Z": "log Z is known: an interval from samples of the model alone",
+    "S": "samples of the target are given, Z is not known",
+    "N": "neither log Z nor samples of the target: no closeness is claimed",
+}
+
+# How a value is known. A bound is wrong with probability at most the level of the certificate.
+Kind = Literal["exact", "float64", "bound", "estimate", "as given"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One statement.
+
+    Attributes:
+        name: what it is of.
+        value: an interval, a number, or words.
+        kind: how it is known.
+    """
+
+    name: str
+    value: Interval | Fraction | float | str
+    kind: Kind
+
+    def text(self) -> str:
+        """The value as text; small numbers as small numbers."""
+        if isinstance(self.value, Interval):
+            return f"[{small(self.value.low, down=True)}, {small(self.value.high, down=False)}]"
+        return self.value if isinstance(self.value, str) else small(self.value)
+
+
+def small(value: Fraction | float, *, down: bool | None = None) -> str:
+    """A number with six significant digits, rounded to the nearest or outward.
+
+    Args:
+        value: the number.
+        down: which way bounds are rounded; None for the nearest.
+    """
+    if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
+        return str(value)
+    text = f"{float(value):.6g}"
+    if down is None or not math.isfinite(value) or value in (0, 1):
+        return text
+    wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
+    if wrong:
+        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
+        text = f"{float(Fraction(text) + (-step if down else step)):.6g}"
+    return text
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
+    """How wrong a sampler is, as far as that can be known.
+
+    Attributes:
+        regime: which of E, Z, S and N it is.
+        interval: contains `TV(p_F, mu)` of the laws of trajectories, but with probability `level`;
+            in regime E, and from bare samples, that of the laws of terminal states.
+        of: "terminals" or "trajectories": of what the interval is.
+        level: with which probability, at most, each bound is wrong; 0 of what is exact.
+        samples: how many trajectories were drawn.
+        lines: everything else that is stated.
+        notes: what a reader must know: assumptions, findings, why no more is said.
+        name: of the sampler.
+        table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
+        state: what is needed to go on drawing later.
+        tv: the exact TV of the laws of terminal states, in regime E.
+    """
+
+    regime: Regime
+    interval: Interval
+    of: str
+    level: float
+    samples: int
+    lines: Sequence[Line]
+    notes: Sequence[str]
+    name: str = "a sampler"
+    table: Sequence[tuple[Any, Fraction, Fraction]] = ()
+    state: Mapping[str, Any] = field(default_factory=dict)
+    tv: Fraction | None = None
+
+    @property
+    def report(self) -> dict[str, str]:
+        """Every line as text, by name; each says how it is known."""
+        first = Line(f"TV of {self.of}", self.interval, "bound")
+        if self.tv is not None:
+            first = Line(f"TV of {self.of}", self.tv, "exact")
+        return {line.name: f"{line.text()} ({line.kind})" for line in (first, *self.lines)}
+
+    def value(self, name: str) -> Any:
+        """The value of a line."""
+        return next(line.value for line in self.lines if line.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data; fractions as text, numbers beyond JSON as text."""
+        return {
+            "regime": self.regime,
+            "interval": list(self.interval),
+            "of": self.of,
+            "tv": None if self.tv is None else str(self.tv),
+            "level": self.level,
+            "samples": self.samples,
+            "lines": [
+                {"name": line.name, "value": _plain(line.value), "kind": line.kind}
+                for line in self.lines
+            ],
+            "notes": list(self.notes),
+            "name": self.name,
+            "state": dict(self.state),
+        }
+
+    def _short(self) -> str:
+        first = next(iter(self.report.values()))
+        return f"regime {self.regime}, TV of {self.of} {first}, of {self.name}"
+
+    def _tables(self) -> list[dict[str, str]]:
+        return [self.report, {f"note {i}": note for i, note in enumerate(self.notes, 1)}]
+
+    def _repr_svg_(self) -> None:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return [_plain(value.low), _plain(value.high)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return str(value) if isinstance(value, Fraction) else value

@@ -1,0 +1,137 @@
+"""Confidence bounds of means: they hold whenever one stops, and they are tight."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference import InputError
+from reference.certificates.betting import BETS, LowerMean, MeanInterval, log_capital
+
+LEVEL = 0.05
+REPETITIONS, STEPS = 10_000, 400
+
+
+def binomial(rng: Any, shape: tuple[int, int]) -> Any:
+    return rng.binomial(1, 0.03, shape).astype(float)
+
+
+def uniform(rng: Any, shape: tuple[int, int]) -> Any:
+    return rng.random(shape)
+
+
+def skewed(rng: Any, shape: tuple[int, int]) -> Any:
+    return rng.random(shape) ** 9
+
+
+LAWS = {"a rare event": (binomial, 0.03), "uniform": (uniform, 0.5), "skewed": (skewed, 0.1)}
+
+
+def largest_capital(values: Any, mean: float) -> Any:
+    """The most that each row ever wins against a mean: what the worst moment to stop shows."""
+    gains, most = np.zeros((len(values), len(BETS))), np.full(len(values), -np.inf)
+    for step, column in enumerate(values.T, 1):
+        gains += np.log1p(BETS * column[:, None])
+        # Every tenth step: the capital is looked at after the fact.
+        if step % 10 == 0:
+            most = np.maximum(most, log_capital(gains, step, mean))
+    return most
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_mean_is_hardly_ever_excluded_at_the_worst_moment_to_stop(name: str) -> None:
+    draw, mean = LAWS[name]
+    values = draw(np.random.default_rng(0), (REPETITIONS, STEPS))
+    allowed = REPETITIONS * LEVEL + 4 * (REPETITIONS * LEVEL) ** 0.5
+    misses = (largest_capital(values, mean) >= np.log(1 / LEVEL)).sum()
+    assert misses <= allowed
+    assert (largest_capital(1 - values, 1 - mean) >= np.log(1 / LEVEL)).sum() <= allowed
+    # The bound is not empty: it notices a mean four times as large.
+    assert (largest_capital(values, mean / 4) >= np.log(1 / LEVEL)).mean() > 0.5
+
+
+def test_control_the_normal_interval_fails_at_the_worst_moment_to_stop() -> None:
+    values = uniform(np.random.default_rng(0), (2_000, STEPS))
+    count = np.arange(1, STEPS + 1)
+    means = values.cumsum(1) / count
+    low = means - 1.645 * 12**-0.5 / count**0.5
+    assert (low[:, 20:] > 0.5).any(1).mean() > 3 * LEVEL
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.05])
+def test_an_event_is_ever_excluded_with_less_than_the_level_exactly(mean: float) -> None:
+    """By the law of the number of successes, no sampling: the probability of ever crossing."""
+    alive, crossed = np.array([1.0]), 0.0
+    for step in range(1, 1_001):
+        moved = np.append(alive * (1 - mean), 0.0) + np.insert(alive * mean, 0, 0.0)
+        gains = np.multiply.outer(np.arange(step + 1), np.log1p(BETS))
+        wins = log_capital(gains, step, mean) >= np.log(1 / LEVEL)
+        crossed += moved[wins].sum()
+        alive = np.where(wins, 0.0, moved)
+    assert LEVEL / 20 < crossed <= LEVEL
+
+
+def test_a_bet_is_fair_in_exact_rationals() -> None:
+    law = {Fraction(0): Fraction(1, 2), Fraction(1, 3): Fraction(1, 4), Fraction(5): Fraction(1, 4)}
+    mean = sum(x * p for x, p in law.items())
+    for bet in map(Fraction, BETS.tolist()):
+        assert sum(p * (1 + bet * x) / (1 + bet * mean) for x, p in law.items()) == 1
+        assert sum(p * (1 + bet * x) / (1 + bet * mean * 2) for x, p in law.items()) < 1
+
+
+def test_the_interval_is_as_narrow_as_expected_of_a_good_sampler() -> None:
+    noise = np.random.default_rng(0).normal(size=100_000) * 0.12
+    values = np.clip(-np.expm1(noise - 0.0072), 0, 1)
+    interval = MeanInterval()
+    for stop, width in ((10_000, 0.0104), (100_000, 0.0036)):
+        interval.add(values[interval.count : stop])
+        found = interval.interval(1e-6)
+        assert found.low < 0.0478 < found.high
+        assert found.width < width
+
+
+def test_bounds_lie_on_their_side_of_constants_and_hold_them() -> None:
+    for value in (0.0, 1e-9, 0.3, 1.0):
+        interval = MeanInterval()
+        interval.add(np.full(3_000, value))
+        low, high = interval.interval(1e-6)
+        assert low <= value <= high
+        assert high - low < 0.02
+    wide = LowerMean()
+    wide.add(np.full(1_000, 5e6))
+    assert 4.5e6 < wide.bound(1e-6) <= 5e6
+
+
+def test_what_rounding_may_have_added_is_taken_off() -> None:
+    exact, rounded = LowerMean(), LowerMean(roundings=10**11)
+    for bound in (exact, rounded):
+        bound.add(np.full(1_000, 0.3))
+    assert 0 < rounded.bound(1e-6) < exact.bound(1e-6)
+
+
+def test_it_goes_on_where_it_stopped() -> None:
+    values = np.random.default_rng(0).random(4_096)
+    whole, part = MeanInterval(), MeanInterval()
+    whole.add(values[:2_048])
+    whole.add(values[2_048:])
+    part.add(values[:2_048])
+    part = MeanInterval.from_json(part.to_json())
+    part.add(values[2_048:])
+    assert part.interval(1e-6) == whole.interval(1e-6)
+    assert part.count == 4_096
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf])
+def test_values_that_are_out_of_range_are_refused(value: float) -> None:
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
+        MeanInterval().add(np.array([0.5, value]))
+    if value != 1.1:
+        with pytest.raises(InputError, match="finite numbers >= 0"):
+            LowerMean().add(np.array([0.5, value]))
+
+
+@pytest.mark.parametrize("data", [{}, {"count": 1, "gains": [0.0], "roundings": 3}])
+def test_a_damaged_state_is_refused(data: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="begin anew"):
+        LowerMean.from_json(data)

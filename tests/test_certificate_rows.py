@@ -1,0 +1,81 @@
+"""Rows are normalised exactly, and drawn from exactly."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference import InputError
+from reference.certificates.rows import choose, choose_all, exact_row, soft_row, unit_row
+
+
+def test_float32_rows_become_rationals_that_sum_to_one() -> None:
+    row = np.random.default_rng(0).dirichlet(np.ones(7)).astype(np.float32)
+    given = row.astype(float).tolist()
+    assert sum(map(Fraction, given)) != 1
+    exact = exact_row(unit_row(given, "s"))
+    assert sum(exact) == 1
+    assert max(abs(float(p) - q) for p, q in zip(exact, given, strict=True)) < 1e-6
+    soft = exact_row(soft_row([0.5, -np.inf, 3.0], "s"))
+    assert sum(soft) == 1
+    assert soft[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([0.5, 0.4], "the row of 's' sums to 0.9, not to 1"),
+        ([0.5, np.nan], "finite numbers >= 0"),
+        ([1.5, -0.5], "finite numbers >= 0"),
+        ([0.0, 0.0], "positive sum"),
+    ],
+)
+def test_rows_that_are_no_probabilities_are_refused(row: list[float], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        unit_row(row, "s")
+
+
+@pytest.mark.parametrize("row", [[0.0, np.nan], [-np.inf, -np.inf], [np.inf, 0.0]])
+def test_logits_without_a_soft_max_are_refused(row: list[float]) -> None:
+    with pytest.raises(InputError, match="one of them finite"):
+        soft_row(row, "s")
+
+
+class Bits:
+    """A generator that gives what it is told."""
+
+    def __init__(self, uniform: float, bits: list[int]):
+        self.uniform, self.bits = uniform, bits
+
+    def random(self, count: int | None = None) -> Any:
+        return self.uniform if count is None else np.full(count, self.uniform)
+
+    def integers(self, below: int) -> int:
+        return self.bits.pop(0)
+
+
+def test_a_draw_at_a_boundary_is_decided_by_more_bits() -> None:
+    row = unit_row([1 / 3, 2 / 3], "s")
+    boundary = exact_row(row)[0]
+    # The 53 bits below a third: the boundary lies inside of what they leave open.
+    uniform = float(np.floor(float(boundary) * 2**53) / 2**53)
+    rest = (boundary - Fraction(uniform)) * 2**53
+    assert 0 <= rest < 1
+    sums = np.cumsum(row).tolist()
+    for bits in ([0] * 9, [1] * 9):
+        drawn = Fraction(int("".join(map(str, bits)), 2), 2**9)
+        expected = int(drawn >= rest)
+        rng: Any = Bits(uniform, list(bits))
+        assert choose(row, sums, rng) == expected
+        both = choose_all(np.array([row]), Bits(uniform, list(bits)))  # type: ignore[arg-type]
+        assert both.tolist() == [expected]
+
+
+def test_both_ways_draw_the_same_and_never_what_has_no_probability() -> None:
+    row = unit_row([0.0, 0.25, 0.0, 0.75, 0.0], "s")
+    many = choose_all(np.tile(row, (5_000, 1)), np.random.default_rng(0))
+    rng, sums = np.random.default_rng(0), np.cumsum(row).tolist()
+    assert many.tolist() == [choose(row, sums, rng) for _ in range(5_000)]
+    assert set(many.tolist()) == {1, 3}
+    assert abs((many == 3).mean() - 0.75) < 0.03

@@ -1,0 +1,356 @@
+"""`pdai.certify`: the right number lies inside, and nothing is claimed that is not known."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from reference import InputError
+from reference.bounds import one_sided_tv_bound
+from reference.certificates.betting import Interval
+from reference.certificates.importance import effective_size, pareto_k, shortfall
+from reference.certificates.policies import ForwardRows
+from reference.certificates.statement import Line, small
+from reference.certificates.walks import Walker
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.problems import Grid, enumerate_dag, enumerate_rewards
+from reference.solve import forward_from_backward
+
+PROBLEM = Grid(3, 2)
+WEIGHTS = np.random.default_rng(0).random((3, 3, 3))
+
+
+def policy(state: Any) -> list[float]:
+    """Unequal rows of floats."""
+    row = WEIGHTS[state.coordinates][: len(PROBLEM.children(state))] + 0.2
+    return (row / row.sum()).tolist()
+
+
+def of_history(history: Any) -> list[float]:
+    """Depends on how one came here."""
+    row = np.array(policy(history[-1]))
+    row[0] *= len({x.coordinates[0] for x in history})
+    return (row / row.sum()).tolist()
+
+
+CASES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "state": (policy, {}),
+    "states": (lambda states: [policy(s) for s in states], {"takes": "states"}),
+    "logits": (lambda s: np.log(policy(s)).tolist(), {"gives": "logits"}),
+    "mapping": (lambda s: dict(zip(PROBLEM.children(s), policy(s), strict=True)), {}),
+    "float32": (lambda s: np.array(policy(s), np.float32), {}),
+    "history": (of_history, {"takes": "history"}),
+    "histories": (lambda hs: [of_history(h) for h in hs], {"takes": "histories"}),
+}
+
+
+@cache
+def exact_tv_of_trajectories(name: str) -> Fraction:
+    """`TV(p_F, mu)` by enumerating trajectories, from rows made here."""
+    dag = enumerate_dag(PROBLEM)
+    rewards = enumerate_rewards(PROBLEM, dag)
+    if name in ("history", "histories"):
+        lifted = lift(dag, History())
+        rows: dict[Any, Any] = {}
+        for node, row in enumerate(lifted.dag.children):
+            if row:
+                past = (dag.labels[0], *lifted.dag.labels[node][1])
+                p = [Fraction(value) for value in of_history(past)]
+                for child, value in zip(row, p, strict=True):
+                    rows[node, child] = value / sum(p)
+        forward = ForwardPolicy(lifted.dag, RATIONAL, [rows[edge] for edge in lifted.dag.edges])
+        backward: Any = BackwardPolicy.uniform(dag, RATIONAL).on(lifted)
+    else:
+        weights = [w for u, row in enumerate(dag.children) if row for w in policy(dag.labels[u])]
+        forward = ForwardPolicy.from_weights(dag, RATIONAL, weights)
+        backward = BackwardPolicy.uniform(dag, RATIONAL)
+    return one_sided_tv_bound(forward, backward, rewards, sum(rewards, Fraction(0)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> None:
+    sampler, options = CASES[name]
+    exact = pdai.certify(sampler, PROBLEM, **options)
+    tv = exact_tv_of_trajectories(name)
+    assert exact.regime == "E"
+    assert exact.tv is not None
+    assert exact.interval.low <= exact.tv <= exact.interval.high
+    assert exact.tv <= tv + Fraction(1, 10**6)
+    for regime, known in (("Z", {}), ("S", {}), ("N", {})):
+        found = pdai.certify(sampler, PROBLEM, regime=regime, samples=4_096, **options, **known)  # type: ignore[arg-type]
+        assert found.regime == regime
+        assert found.interval.low <= tv <= found.interval.high
+        assert found.interval.low > 0
+        assert (found.interval.high == 1) == (regime == "N")
+
+
+def test_the_interval_misses_hardly_ever_at_a_high_level() -> None:
+    tv = exact_tv_of_trajectories("state")
+    misses = 0
+    for seed in range(60):
+        found = pdai.certify(policy, PROBLEM, regime="Z", samples=300, level=0.1, seed=seed)
+        misses += not found.interval.low <= tv <= found.interval.high
+    assert misses <= 12
+
+
+def test_control_a_wrong_reward_moves_the_interval_away() -> None:
+    class Other(Grid):
+        def reward(self, terminal: Any) -> Fraction:
+            return Fraction(1) if terminal.coordinates == (0, 0) else super().reward(terminal)
+
+    z = sum((Other(3, 2).reward(x) for x in terminals()), Fraction(0))
+    found = pdai.certify(policy, Other(3, 2), regime="Z", log_z=math.log(z), samples=4_096)
+    assert not found.interval.low <= exact_tv_of_trajectories("state") <= found.interval.high
+
+
+def terminals() -> list[Any]:
+    dag = enumerate_dag(PROBLEM)
+    return [dag.labels[x] for x in dag.terminals]
+
+
+def test_bounds_of_z_keep_the_interval_and_widen_it() -> None:
+    true = math.log(PROBLEM.z())
+    tv = exact_tv_of_trajectories("state")
+    narrow = pdai.certify(policy, PROBLEM, regime="Z", samples=4_096)
+    wide = pdai.certify(
+        policy, PROBLEM, regime="Z", samples=4_096, log_z=(true - 0.05, true + 0.05)
+    )
+    assert wide.interval.low < narrow.interval.low <= tv <= narrow.interval.high
+    assert narrow.interval.high < wide.interval.high < narrow.interval.high + 0.06
+    assert wide.interval.low > narrow.interval.low - 0.06
+
+
+def test_log_z_from_below_is_below() -> None:
+    for regime in ("Z", "N"):
+        found = pdai.certify(policy, PROBLEM, regime=regime, samples=8_192)  # type: ignore[arg-type]
+        assert math.log(PROBLEM.z()) - 0.3 < found.value("log Z from below, nats")
+        assert found.value("log Z from below, nats") < math.log(PROBLEM.z())
+
+
+def test_a_mode_that_is_never_visited_is_named_and_counted() -> None:
+    mode = terminals()[0]
+
+    def blind(state: Any) -> Any:
+        row = dict(zip(PROBLEM.children(state), policy(state), strict=True))
+        left = {child: p for child, p in row.items() if child != mode}
+        return {child: p / sum(left.values()) for child, p in left.items()}
+
+    exact = pdai.certify(blind, PROBLEM)
+    mass = PROBLEM.reward(mode) / PROBLEM.z()
+    assert exact.value("mass of terminals that are never reached") == mass
+    assert exact.tv is not None
+    assert exact.tv >= mass
+    assert repr(mode) in exact.notes[0]
+    sampled = pdai.certify(blind, PROBLEM, regime="Z", samples=4_096)
+    assert sampled.interval.high >= mass
+    assert any("gives zero to the child" in note and repr(mode) in note for note in sampled.notes)
+
+
+def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
+    dag = enumerate_dag(PROBLEM)
+    parents = {
+        dag.labels[v]: [dag.labels[dag.edges[e][0]] for e in row]
+        for v, row in enumerate(dag.in_edges)
+    }
+    from reference.certificates.policies import BackwardRows
+
+    walker = Walker(
+        PROBLEM, ForwardRows(policy, PROBLEM), BackwardRows(parents.__getitem__, PROBLEM), 0
+    )
+    walks = walker.draw(4_096, labels=True)
+    lines = ["terminal,log_p_f,log_p_b,log_reward"] + [
+        f'"{x!r}",{a},{b},{c}'
+        for x, a, b, c in zip(
+            walks.terminals, walks.log_p_f, walks.log_p_b, walks.log_reward, strict=True
+        )
+    ]
+    path = tmp_path / "recorded.csv"
+    path.write_text("\n".join(lines))
+    found = pdai.certify(path, PROBLEM)
+    assert found.regime == "Z"
+    assert found.interval.low <= exact_tv_of_trajectories("state") <= found.interval.high
+    assert any("is the word of whoever recorded them" in note for note in found.notes)
+    path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",-9.5"]))
+    with pytest.raises(InputError, match=r"was recorded as -9\.5"):
+        pdai.certify(path, PROBLEM)
+    path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",nan"]))
+    with pytest.raises(InputError, match="is NaN"):
+        pdai.certify(path, PROBLEM)
+
+
+def bare(tmp_path: Path, name: str, samples: list[Any]) -> Path:
+    path = tmp_path / name
+    path.write_text("\n".join(f'"{x!r}"' for x in samples))
+    return path
+
+
+def test_bare_samples_bound_the_distance_from_both_sides(tmp_path: Path) -> None:
+    right = pdai.certify(
+        bare(tmp_path, "right.csv", PROBLEM.sample(20_000, 0)), PROBLEM, level=0.01
+    )
+    assert right.regime == "S"
+    assert right.interval.low == 0
+    assert right.interval.high < 0.05
+    first = pdai.certify(bare(tmp_path, "one.csv", terminals()[:1] * 500), PROBLEM)
+    true = 1 - PROBLEM.reward(terminals()[0]) / PROBLEM.z()
+    assert 0.8 * true < first.interval.low <= true <= first.interval.high
+
+
+def test_samples_outside_the_problem_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "samples.csv"
+    path.write_text("banana\n")
+    with pytest.raises(InputError, match="'banana' is none of the problem's 9 terminal states"):
+        pdai.certify(path, PROBLEM)
+    path.write_text(f'"{PROBLEM.initial!r}"\n')
+    with pytest.raises(InputError, match="is none of the problem's"):
+        pdai.certify(path, PROBLEM)
+    path.write_text("")
+    with pytest.raises(InputError, match="has no samples"):
+        pdai.certify(path, PROBLEM)
+
+
+def test_expectations_are_exact_or_widened_by_the_distance() -> None:
+    def features(x: Any) -> dict[str, float]:
+        return {"right half": float(x.coordinates[0] > 0), "mean of y": x.coordinates[1] / 2}
+
+    exact = pdai.certify(policy, PROBLEM, features=features, mode_states=terminals()[:1])
+    assert (
+        exact.value(f"mass of {terminals()[0]!r}: target")
+        == PROBLEM.reward(terminals()[0]) / PROBLEM.z()
+    )
+    found = pdai.certify(policy, PROBLEM, regime="Z", features=features, samples=8_192)
+    for name in ("right half", "mean of y"):
+        sampler, target = (exact.value(f"{name}: {whose}") for whose in ("sampler", "target"))
+        low, high = found.value(f"{name}: sampler")
+        assert low <= sampler <= high
+        wide = found.value(f"{name}: target (with TV)")
+        assert wide.low <= target <= wide.high
+        assert found.value(f"{name}: target, by importance weights") == pytest.approx(
+            float(target), abs=0.1
+        )
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
+        pdai.certify(policy, PROBLEM, features=lambda x: {"y": x.coordinates[1]})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 0.0}, "level is 0.0"),
+        ({"samples": 1}, "samples is 1"),
+        ({"log_z": (2.0, 1.0)}, "give a number, or a lower and an upper one"),
+        ({"regime": "X"}, "must be E, Z, S or N"),
+        ({"takes": "history"}, "WEIGHTS|attribute"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(options: dict[str, Any], words: str) -> None:
+    error = AttributeError if options.get("takes") else InputError
+    with pytest.raises(error, match=words):
+        pdai.certify(policy, PROBLEM, **options)
+
+
+def test_a_function_needs_a_problem() -> None:
+    with pytest.raises(InputError, match="add --problem"):
+        pdai.certify(policy)
+    with pytest.raises(InputError, match="but must be a run folder, a function"):
+        pdai.certify(3, PROBLEM)
+
+
+class Endless:
+    """A tree too large to enumerate, whose Z nobody knows."""
+
+    initial = ()
+
+    def children(self, state: Any) -> tuple[Any, ...]:
+        return tuple((*state, letter) for letter in range(4)) if len(state) < 12 else ()
+
+    def reward(self, terminal: Any) -> Fraction:
+        return Fraction(1 + terminal[0])
+
+    def parents(self, state: Any) -> tuple[Any, ...]:
+        return (state[:-1],)
+
+
+def test_without_z_no_closeness_is_claimed() -> None:
+    found = pdai.certify(lambda s: [0.25] * 4, Endless(), samples=4_096, max_states=1_000)
+    assert found.regime == "N"
+    assert found.interval.high == 1
+    assert any("why no more is known" in note for note in found.notes)
+    true = math.log(10) + 11 * math.log(4)
+    assert true - 0.2 < found.value("log Z from below, nats") < true
+    known = pdai.certify(
+        lambda s: [0.25] * 4, Endless(), samples=4_096, max_states=1_000, log_z=true
+    )
+    assert known.regime == "Z"
+    assert known.interval.low <= 0.2 <= known.interval.high
+    with pytest.raises(InputError, match="regime Z needs log Z"):
+        pdai.certify(lambda s: [0.25] * 4, Endless(), regime="Z")
+
+
+def test_parents_that_are_none_are_refused() -> None:
+    class Wrong(Endless):
+        def parents(self, state: Any) -> tuple[Any, ...]:
+            return (state[:-1], (9,))
+
+    with pytest.raises(InputError, match="the mass of p_B is not one"):
+        pdai.certify(lambda s: [0.25] * 4, Wrong(), max_states=100)
+    problem: Any = type("NoParents", (Endless,), {"parents": None})()
+    with pytest.raises(InputError, match=r"has no parents\(state\)"):
+        pdai.certify(lambda s: [0.25] * 4, problem, max_states=100)
+
+
+def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
+    found = pdai.certify(policy, PROBLEM)
+    assert "(exact)" in repr(found)
+    assert "<table>" in found._repr_html_()
+    assert found.to_json()["tv"] == str(found.tv)
+    assert small(1.3e-7) == "1.3e-07"
+    assert small(Fraction(2, 3), down=True) == "0.666666"
+    assert small(Fraction(2, 3), down=False) == "0.666667"
+    assert small(1e-9 + 1e-17, down=False) == "1.00001e-09"
+    assert Line("x", Interval(1 / 3, 2 / 3), "bound").text() == "[0.333333, 0.666667]"
+
+
+def test_rounding_is_outward() -> None:
+    ratio = np.array([-1e-9, 0.0, -np.inf, 3.0])
+    low, high = shortfall(ratio, np.full(4, 1e-12))
+    exact = -np.expm1(ratio)
+    assert (low <= exact.clip(0)).all()
+    assert (high >= exact.clip(0)).all()
+    assert high[1] > 0 == low[1]
+    assert (high[2], low[3], high[3]) == (1, 0, 0)
+
+
+def test_the_diagnostics_of_weights() -> None:
+    rng = np.random.default_rng(0)
+    assert effective_size(np.zeros(100)) == pytest.approx(100)
+    assert effective_size(np.array([0.0, -800.0])) == pytest.approx(1)
+    for shape in (0.2, 0.6, 0.9):
+        logs = -shape * np.log(rng.random(50_000))
+        assert pareto_k(logs) == pytest.approx(shape, abs=0.15)
+
+
+def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> None:
+    """A sampler with the right law, by a reversal that is far from uniform."""
+    dag = enumerate_dag(PROBLEM)
+    rng = np.random.default_rng(0)
+    skewed = BackwardPolicy.from_weights(
+        dag, RATIONAL, [Fraction(int(w)) for w in rng.integers(1, 30, len(dag.edges))]
+    )
+    forward, _ = forward_from_backward(skewed, enumerate_rewards(PROBLEM, dag))
+    rows = {
+        dag.labels[u]: [float(forward.values[edge]) for edge in row]
+        for u, row in enumerate(dag.out_edges)
+    }
+    loose = pdai.certify(rows.__getitem__, PROBLEM, regime="Z", samples=8_192)
+    tight = pdai.certify(rows.__getitem__, PROBLEM, regime="Z", samples=8_192, tighten=100)
+    assert loose.interval.low > 0.03
+    assert tight.interval.high < 0.02
+    assert any("p_B was learned in 100 steps" in note for note in tight.notes)

@@ -1,0 +1,101 @@
+"""Bounds of Z by best-first search hold the exact one."""
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+import pdai
+from reference import InputError
+from reference.certificates.partition import bound_partition
+from reference.problems import Grid, Ising
+from reference.problems.ising import Spins
+
+
+@pytest.mark.parametrize(("spins", "order"), [(3, "fixed"), (9, "fixed"), (3, "any"), (5, "any")])
+def test_the_exact_z_of_an_ising_model_lies_inside(spins: int, order: Any) -> None:
+    problem = Ising.random(spins, order=order)
+    log_z = problem.log_z()
+    widths = []
+    for most in (1, 20, 100_000):
+        found = bound_partition(problem, most=most, gap=0.0)
+        assert found.log_z.low <= log_z.value + log_z.error
+        assert found.log_z.high >= log_z.value - log_z.error
+        widths.append(found.log_z.width)
+    assert widths[0] == math.inf
+    assert widths[-1] < 1e-6
+    assert found.terminals == 2**spins
+
+
+def test_the_bound_of_an_ising_model_is_one_at_every_state() -> None:
+    problem = Ising.random(6, order="fixed")
+    for known in range(7):
+        for start in product((-1, 1), repeat=known):
+            ends = product((-1, 1), repeat=6 - known)
+            mass = sum((problem.reward(Spins((*start, *end))) for end in ends), Fraction(0))
+            bound = problem.log_mass_bound(Spins((*start, *(0,) * (6 - known))))
+            assert math.log(mass) <= bound <= math.log(mass) + 4
+
+
+def test_the_search_stops_when_the_bounds_are_close() -> None:
+    found = bound_partition(Ising.random(11, order="fixed"), gap=0.2)
+    assert found.expanded < 2**11 - 1
+    assert found.log_z.width <= 0.21
+
+
+class Unknown:
+    """An Ising model that knows no Z, but a bound of what lies below."""
+
+    def __init__(self) -> None:
+        self.known = Ising.random(8, order="fixed")
+        self.initial = self.known.initial
+        self.children, self.reward = self.known.children, self.known.reward
+
+    def parents(self, state: Spins) -> list[Spins]:
+        x = state.values
+        last = (x.index(0) if 0 in x else len(x)) - 1
+        return [Spins((*x[:last], *(0,) * (len(x) - last)))]
+
+    def log_mass_bound(self, state: Spins) -> float:
+        return self.known.log_mass_bound(state)
+
+
+def test_a_bound_of_mass_takes_a_sampler_from_regime_n_to_z() -> None:
+    def uniform(state: Spins) -> list[float]:
+        return [0.5, 0.5]
+
+    problem = Unknown()
+    found = pdai.certify(uniform, problem, samples=4_096, max_states=100)
+    known = pdai.certify(uniform, problem.known, max_states=100_000)
+    assert found.regime == "Z"
+    assert known.tv is not None
+    assert found.interval.low <= known.tv <= found.interval.high < 1
+    assert any("best-first search" in note for note in found.notes)
+
+
+def test_control_a_bound_that_is_none_is_refused() -> None:
+    problem: Any = Unknown()
+    problem.log_mass_bound = lambda state: problem.known.log_mass_bound(state) - 9
+    with pytest.raises(InputError, match="must bound from above"):
+        bound_partition(problem)
+    problem.log_mass_bound = lambda state: math.nan
+    with pytest.raises(InputError, match="must be a number of nats"):
+        bound_partition(problem)
+
+
+def test_a_graph_that_is_no_tree_is_bounded_too() -> None:
+    grid = Grid(4, 2)
+
+    class Bounded(Grid):
+        def log_mass_bound(self, state: Any) -> float:
+            if state.stopped:
+                return math.log(self.reward(state))
+            cells = math.prod(4 - x for x in state.coordinates)
+            return math.log(cells * 2.501)
+
+    for most in (3, 10_000):
+        low, high = bound_partition(Bounded(4, 2), most=most).log_z
+        assert low <= math.log(grid.z()) <= high
+    assert high - low < 1e-6

@@ -1,0 +1,142 @@
+"""Trajectories drawn from rows of a network: each is enumerated too, with its probabilities."""
+
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+
+from fast.balance.steps import evaluate
+from fast.measure.exact_policy import exact_policy
+from fast.measure.histories import base_log_p_b, complete_histories
+from fast.measure.row_sampler import BATCH, RowSampler, closed_rows
+from fast.measure.tighten import log_likelihood, tightened
+from fast.policies.backward import LearnedBackward
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from reference.certificates.betting import Interval
+from reference.certificates.regimes import Budget, Seen, with_log_z, with_target
+from reference.certificates.rows import exact_row
+from reference.errors import InputError
+from reference.marginals import path_sums
+from reference.problems import exact_reward
+from verify.crosscheck.instances import make_instance, random_policy
+
+# Trajectories of one length, of many; trees, and states with several parents.
+CASES = (
+    ("grid", "markov", "uniform"),
+    ("grid", "gru", "learned"),
+    ("synthetic, prepend-append", "srwm", "uniform"),
+    ("graphs", "markov", "learned"),
+)
+
+
+def made(name: str, dynamics: str, p_b: str) -> tuple[Any, Any, RowSampler]:
+    instance = make_instance(name)
+    policy = random_policy(instance.environment, dynamics=dynamics, p_b=p_b)
+    return (
+        instance,
+        policy,
+        RowSampler(policy, instance.environment, instance.problem, "float32", 0),
+    )
+
+
+@pytest.mark.crosscheck("fast.measure.row_sampler")
+@pytest.mark.parametrize(("name", "dynamics", "p_b"), CASES)
+def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
+    name: str, dynamics: str, p_b: str
+) -> None:
+    instance, policy, sampler = made(name, dynamics, p_b)
+    enumeration = instance.enumeration
+    blocks = list(complete_histories(policy, enumeration, float64=True))
+    ends, log_p_f, log_p_b = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    labels = enumeration.dag.labels
+    log_reward = dict(
+        zip((labels[x] for x in enumeration.dag.terminals), enumeration.log_rewards, strict=True)
+    )
+    rewards = np.array([log_reward[labels[x]] for x in ends])
+    tv = np.maximum(np.exp(log_p_f) - np.exp(rewards + log_p_b - enumeration.log_z), 0).sum()
+    place: dict[Any, list[int]] = {}
+    for number, x in enumerate(ends):
+        place.setdefault(labels[x], []).append(number)
+    terminals = instance.problem.sample(600, 0) if hasattr(instance.problem, "sample") else None
+    for walks in (sampler.draw(600), sampler.draw_backward(terminals or sampler.draw(9).terminals)):
+        for x, f, b, r in zip(*walks[:4], strict=True):
+            off = np.abs(log_p_f[place[x]] - f) + np.abs(log_p_b[place[x]] - b)
+            assert off.min() < 1e-9
+            assert r == pytest.approx(log_reward[x], abs=1e-12)
+        assert walks.error.max() < 1e-11
+    log_z = Interval(enumeration.log_z - 1e-12, enumeration.log_z + 1e-12)
+    budget = Budget(width=0.0, samples=2 * BATCH)
+    found = with_log_z(sampler, log_z, 1e-6, budget, Seen())
+    assert found.interval.low <= tv <= found.interval.high
+    assert found.interval.width < 0.2
+    if terminals is not None:
+        found = with_target(sampler, terminals, 1e-6, budget, Seen())
+        assert found.interval.low <= tv <= found.interval.high
+
+
+@pytest.mark.crosscheck("fast.measure.row_sampler.closed_rows")
+def test_closed_rows_stand_for_rationals_that_sum_to_one() -> None:
+    rng = np.random.default_rng(0)
+    logits, mask = rng.normal(size=(20, 6)) * 3, rng.random((20, 6)) < 0.7
+    mask[:, 0] = True
+    log_p = logits - np.log(np.where(mask, np.exp(logits), 0).sum(1, keepdims=True))
+    for row, given, legal in zip(closed_rows(log_p, mask), log_p, mask, strict=True):
+        exact = exact_row(row.tolist())
+        assert sum(exact) == 1
+        assert [float(p) for p in exact] == pytest.approx(np.where(legal, np.exp(given), 0))
+        assert sum(Fraction(p) != Fraction(q) for p, q in zip(exact, row.tolist(), strict=True)) < 2
+
+
+def test_control_a_diverged_network_is_refused() -> None:
+    with pytest.raises(InputError, match="training diverged"):
+        closed_rows(np.array([[0.0, np.nan]]), np.ones((1, 2), bool))
+
+
+def test_a_backward_policy_that_reads_latents_is_refused() -> None:
+    with pytest.raises(InputError, match="its mass is not one"):
+        made("grid", "gru", "lifted")
+
+
+def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
+    instance, policy, _ = made("grid", "markov", "uniform")
+
+    class Other(type(instance.problem)):  # type: ignore[misc]
+        def reward(self, terminal: Any) -> Fraction:
+            return exact_reward(instance.problem, terminal) * 2
+
+    other = Other(instance.problem.side, instance.problem.dimension)
+    sampler = RowSampler(policy, instance.environment, other, "float32", 0)
+    with pytest.raises(InputError, match="certify against the reward that was trained on"):
+        sampler.draw(4)
+
+
+@pytest.mark.crosscheck("fast.measure.tighten.tightened", "fast.measure.tighten.log_likelihood")
+def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
+    """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
+    instance = make_instance("grid")
+    policy = random_policy(instance.environment, dynamics="markov")
+    learned = tightened(policy, instance.environment, 150, seed=0)
+    assert eqx.tree_equal(learned.network, policy.network)
+    _, forward = exact_policy(policy, instance.enumeration, 10_000)
+    visits = path_sums(forward)
+    dag = forward.dag
+    reversal = [
+        visits[u] * p / visits[v] for (u, v), p in zip(dag.edges, forward.values, strict=True)
+    ]
+    found = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
+    often = np.array([float(visits[v]) for _, v in dag.edges]) > 0.05
+    assert found[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
+    uniform = np.exp(base_log_p_b(policy, instance.enumeration, float64=True))
+    assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
+
+    draws = uniforms(jax.random.key(1), instance.environment, 50)
+    drawn, _ = sample_trajectories(learned, instance.environment, draws)
+    expected = evaluate(learned, instance.environment, drawn).log_p_b.sum(-1)
+    backward = learned.backward
+    assert isinstance(backward, LearnedBackward)
+    own = log_likelihood(backward, instance.environment, drawn)
+    assert np.asarray(own) == pytest.approx(np.asarray(expected), abs=1e-5)
