@@ -9,6 +9,7 @@ from fast.measure.enumeration import Enumeration, exact_policy
 from fast.measure.laws import exact_law
 from fast.measure.report import has_exact_law, target_law
 from fast.policies.policy import Policy
+from fast.runs.display import slow
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
@@ -89,7 +90,8 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
         )
     with arithmetic(config):
         setup, state, _ = load_run(folder)
-        found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+        with slow("summing the law over all states or trajectories"):
+            found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
         return replace(found, unfinished=unfinished(setup, state))
 
 

@@ -12,7 +12,7 @@ from fast.measure.laws import sample_terminals
 from fast.measure.report import Report
 from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import last_state, load_checkpoint
-from fast.runs.display import PLAIN, Display
+from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
 from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
 from fast.runs.frozen import arithmetic, check_tables, tables_digest
@@ -24,7 +24,10 @@ from fast.runs.setup import Setup, set_up
 from fast.tasks.options import check_seeds
 from fast.training.config import TrainConfig
 from fast.training.state import TrainState
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
+
+# They are drawn before the first is shown.
+MAX_SAMPLES = 10_000_000
 
 
 def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
@@ -146,10 +149,9 @@ def draw_samples(folder: Path, count: int, seed: int) -> list[Sample]:
         InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
             `seed` is none of a training.
     """
-    if count < 1:
-        raise InputError(f"count is {count}, but must be at least 1")
+    check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
     check_seeds(seed, 1)
-    with arithmetic(load_config(folder)):
+    with arithmetic(load_config(folder)), slow(f"drawing {count:,} samples"):
         return _draw_samples(folder, count, seed)
 
 

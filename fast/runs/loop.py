@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from fast.measure.enumeration import Floats
 from fast.runs.checkpoints import Stepped, save_checkpoint, seeds_gone_bad
-from fast.runs.display import PLAIN, Display
+from fast.runs.display import PLAIN, Display, slow
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from reference.errors import InputError
@@ -109,8 +109,9 @@ def advance_to_end(
             started = time.perf_counter()
             size = min(CHUNK, schedule.steps - step)
             try:
-                state, info = advance(state, size)
-                losses = np.asarray(info.loss, np.float64)
+                with slow(f"at steps {step:,} to {step + size:,}; the first are compiled as well"):
+                    state, info = advance(state, size)
+                    losses = np.asarray(info.loss, np.float64)
             except jax.errors.JaxRuntimeError as error:
                 if (explained := explain(error)) is None:
                     raise

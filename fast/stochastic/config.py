@@ -75,6 +75,8 @@ class StochasticConfig(ABC):
         counts = ("latent_size", "components", "width", "steps", "batch", "seeds", "evaluations")
         for name in (*counts, "checkpoint_every"):
             self._require(name, getattr(self, name) >= 1, "be at least 1")
+        # Its covariance is a matrix of d x d.
+        self._require("latent_size", self.latent_size <= 10_000, "be at most 10,000")
         for name in ("learning_rate", "log_z_learning_rate"):
             self._require(name, 0 < getattr(self, name) < math.inf, "be positive and finite")
         self._require(

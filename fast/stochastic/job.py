@@ -17,6 +17,7 @@ from fast.runs.folder import make_folder
 from fast.runs.loop import CHUNK, Schedule, advance_to_end
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.records import read_json, read_report, write_report
+from fast.runs.sizes import check_memory
 from fast.stochastic.config import StochasticConfig, from_json, to_json
 from fast.stochastic.densities import Normal
 from fast.stochastic.evaluation import (
@@ -64,6 +65,13 @@ def set_up_stochastic(config: StochasticConfig) -> StochasticSetup:
     """Enumerates the problem, and checks its environment against it."""
     problem = config.problem()
     environment = make_environment(problem)
+    check_memory(
+        seeds=config.seeds,
+        weights=config.width * config.latent_size,
+        batch=config.batch,
+        steps=environment.horizon + 1,
+        step=4 * (environment.actions + config.latent_size),
+    )
     return StochasticSetup(
         config,
         environment,
