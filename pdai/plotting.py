@@ -58,14 +58,15 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     axes = figure.subplots(1, panels)
     for axis, (folder, markovian, (learned, target)) in zip(axes, runs, strict=False):
         _draw_law(axis, learned, target, _family(markovian))
-        axis.set_title(f"{folder.name}: learned against target", fontsize=10)
+        title = f"{_printable(folder)}: learned against target"
+        axis.set_title(title, fontsize=10, parse_math=False)
     several = len({markovian for _, markovian, _ in runs}) < len(runs)
     for number, (folder, markovian, _) in enumerate(runs):
         name, color = _family(markovian)
         style = {
             "color": color,
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
-            "label": folder.name if several else name,
+            "label": _printable(folder) if several else name,
         }
         records = finished_records(folder)
         _draw_curve(axes[-2], records, "tv", style)
@@ -75,8 +76,15 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     for axis in axes[-2:]:
         axis.title.set_fontsize(10)
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False, fontsize=9)
+        for text in axis.legend(frameon=False, fontsize=9).get_texts():
+            text.set_parse_math(False)
     return figure
+
+
+def _printable(folder: Path) -> str:
+    """The name of a folder as a label, which is left out if it begins with an underscore."""
+    text = "".join(c if c.isprintable() else "?" for c in folder.resolve().name[:60])
+    return text if not text.startswith("_") else f" {text}"
 
 
 def _family(markovian: bool) -> tuple[str, str]:

@@ -17,11 +17,11 @@ from fast.runs.checkpoints import save_checkpoint
 from fast.runs.display import Display
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import arithmetic, tables_digest
-from fast.runs.job import load_run, resume
+from fast.runs.job import MAX_SAMPLES, load_run, resume
 from fast.runs.records import load_law, read_json, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,8 +94,7 @@ class Run:
         Raises:
             InputError: if `count` is not positive, or the run has no such seed.
         """
-        if count < 1:
-            raise InputError(f"count is {count}, but must be at least 1")
+        check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
         with arithmetic(self.config):
             environment = self._loaded[0].environment
             return drawn_terminals(self.policy(of), environment, count, seed)

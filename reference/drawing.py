@@ -23,7 +23,8 @@ from reference.representations import Shown
 INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
 # Lines that pass below a text are faded.
 PAPER = {"edgecolor": "none", "facecolor": "white", "alpha": 0.8, "pad": 0.4}
-SMALL: dict[str, Any] = {"fontsize": 7, "bbox": PAPER}
+# A dollar in the name of a state begins no formula.
+SMALL: dict[str, Any] = {"fontsize": 7, "bbox": PAPER, "parse_math": False}
 
 
 def check_picture(path: Path) -> None:
@@ -102,7 +103,7 @@ def render(picture: Picture) -> Figure:
     axes.set_axis_off()
     axes.set_xlim(-1, max(xs) + 1)
     axes.set_ylim(min(ys) - 1, max(ys) + 1)
-    axes.set_title(picture.title, fontsize=9)
+    axes.set_title(picture.title, fontsize=9, parse_math=False)
     for edge, (u, v) in enumerate(picture.dag.edges):
         _edge(axes, [nodes[u], *passed[edge], nodes[v]])
         if picture.edge_names:

@@ -84,7 +84,13 @@ def forward_from_law(
     dag, field = policy_space.dag, policy_space.field
     through = [field.zero] * len(dag.edges)
     for tau in dag.trajectories():
-        weight = law(tau)
+        try:
+            weight = law(tau)
+        except (TypeError, ValueError, LookupError) as error:
+            raise InputError(
+                f"the law raises {type(error).__name__}, {error}, for the trajectory {tau}: it "
+                "must give a number for each"
+            ) from error
         field.check([weight], "the probability of trajectory")
         if not field.nonnegative(weight):
             raise InputError(

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,12 @@ import jax
 import numpy as np
 import pytest
 
+import fast.runs.display
 import reference.files
+import reference.problems.base
 from fast.runs.audit import audit
 from fast.runs.checkpoints import load_checkpoint, save_checkpoint
+from fast.runs.display import slow
 from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import FILES, load_config
 from fast.runs.frozen import load_policy
@@ -24,6 +28,7 @@ from fast.runs.job import draw_samples, resume, train
 from fast.runs.loop import DivergedError, Schedule, advance_to_end
 from fast.runs.records import load_law, read_json, read_metrics, read_report, write_json
 from fast.runs.setup import set_up
+from fast.runs.sizes import check_states
 from fast.training.compose import configure, to_json
 from fast.training.config import TrainConfig
 from pdai.cli import main
@@ -31,8 +36,10 @@ from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
 from pdai.plotting import plot_runs
 from pdai.progress import QUIET
+from reference import TooLargeError, enumerate_dag
 from reference.errors import InputError
 from reference.files import load_arrays, read_file, replace_file
+from reference.problems import Grid
 
 
 def tiny(out: Path, **options: Any) -> TrainConfig:
@@ -355,3 +362,53 @@ def test_a_folder_named_as_what_is_half_done_is_left_alone(tmp_path: Path) -> No
     (tmp_path / "y.partial").symlink_to(tmp_path)
     with alone_in(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == ["x.partial"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"batch": 10**12}, r"batches of 1000000000000 trajectories .* take at least .* GiB"),
+        ({"batch": 10**20}, r"batch is 1000\d+, but must be below 2\^53"),
+        ({"replay": "uniform", "replay_capacity": 10**12}, r"a replay buffer of .* GiB"),
+        ({"seeds": 10**8}, r"for each of 100000000 seeds, take at least"),
+        ({"hidden_layers": 10**6}, "hidden_layers is 1000000, but must lie from 0 to 100"),
+        ({"dynamics": "gru", "latent_size": 10**7}, "100000000000000 parameters, take at least"),
+        ({"parameters": 10**13}, "10000000000000 parameters, take at least"),
+    ],
+    ids=str,
+)
+def test_sizes_are_refused_before_work_begins(
+    options: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=told):
+        train(configure("grid", side=4, **options, out=tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_states_that_memory_does_not_hold_are_not_enumerated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check_states(10**12, 2_000_000)
+    with pytest.raises(InputError, match="which --max-states lets be enumerated, take at least"):
+        check_states(10**12, 10**12)
+    monkeypatch.setattr(reference.problems.base, "memory_of_machine", lambda: 200 * 15)
+    with pytest.raises(TooLargeError, match="more than 15 states"):
+        enumerate_dag(Grid(), 10**9)
+
+
+def test_what_takes_long_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with slow("thinking"):
+        pass
+    monkeypatch.setattr(fast.runs.display, "LONG", 0.01)
+    with slow("counting"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "counting ...\n"
+
+
+def test_a_folder_may_have_any_name(run: Path, tmp_path: Path) -> None:
+    for name in ("a$b", "$\\frac{", "_hidden", "x" * 200, "bell\a", os.fsdecode(b"\xff$")):
+        other = run.rename(tmp_path / name)
+        plot_runs([other, other], tmp_path / "drawn.png")
+        run = other

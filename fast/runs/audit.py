@@ -10,6 +10,7 @@ from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
 from fast.measure.terminals import has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
+from fast.runs.display import slow
 from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
@@ -90,7 +91,8 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
         )
     with arithmetic(config):
         setup, state, _ = load_run(folder)
-        found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+        with slow("summing the law over all states or trajectories"):
+            found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
         return replace(found, unfinished=unfinished(setup, state))
 
 

@@ -2,8 +2,10 @@
 
 import io
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self, TextIO
@@ -72,6 +74,30 @@ class Lines:
 def silent(title: str, steps: int) -> Progress:
     """Shows nothing."""
     return Lines(title, steps, io.StringIO())
+
+
+# Seconds after which one wants to know what takes so long.
+LONG = 10.0
+
+
+@contextmanager
+def slow(what: str) -> Iterator[None]:
+    """Says to stderr what the body does, if it takes more than ten seconds.
+
+    Args:
+        what: in words, such as "enumerating grid".
+    """
+
+    def say() -> None:
+        print(f"{what} ...", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(LONG, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> str:

@@ -11,7 +11,7 @@ from fast.measure.report import Report
 from fast.measure.samples import Samples, drawn_terminals
 from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import last_state, load_checkpoint
-from fast.runs.display import PLAIN, Display
+from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
 from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
 from fast.runs.frozen import arithmetic, check_tables, tables_digest
@@ -23,7 +23,10 @@ from fast.runs.setup import Setup, set_up
 from fast.tasks.options import check_seeds
 from fast.training.config import TrainConfig
 from fast.training.state import TrainState
-from reference.errors import InputError
+from reference.errors import InputError, check_integer
+
+# They are drawn before the first is shown.
+MAX_SAMPLES = 10_000_000
 
 
 def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
@@ -133,10 +136,9 @@ def draw_samples(folder: Path, count: int, seed: int) -> Samples:
         InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
             `seed` is none of a training.
     """
-    if count < 1:
-        raise InputError(f"count is {count}, but must be at least 1")
+    check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
     check_seeds(seed, 1)
-    with arithmetic(load_config(folder)):
+    with arithmetic(load_config(folder)), slow(f"drawing {count:,} samples"):
         setup, state, _ = load_run(folder)
         if stands := unfinished(setup, state):
             print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)

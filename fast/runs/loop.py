@@ -11,7 +11,7 @@ import numpy as np
 
 from fast.measure.enumeration import Floats
 from fast.runs.checkpoints import Stepped, save_checkpoint, seeds_gone_bad
-from fast.runs.display import PLAIN, Display
+from fast.runs.display import PLAIN, Display, slow
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from reference.errors import InputError
@@ -95,8 +95,10 @@ class _Course(Generic[State]):
     def _do(self, steps: int) -> tuple[Floats, Any]:
         started = time.perf_counter()
         try:
-            self.state, info = self._advance(self.state, steps)
-            losses = np.asarray(info.loss, np.float64)
+            until = self.step + steps
+            with slow(f"at steps {self.step:,} to {until:,}; the first are compiled as well"):
+                self.state, info = self._advance(self.state, steps)
+                losses = np.asarray(info.loss, np.float64)
         except jax.errors.JaxRuntimeError as error:
             if (explained := self._explain(error)) is None:
                 raise

@@ -200,7 +200,8 @@ def read_report(folder: Path) -> dict[str, Any]:
         InputError: if the run is not finished, or its report is damaged or of another run.
     """
     data = read_json(folder / "report.json")
-    if kind_of(folder / "checkpoint.eqx") and data.pop("of", None) != checkpoint_digest(folder):
+    of = data.pop("of", None)
+    if kind_of(folder / "checkpoint.eqx") and of != checkpoint_digest(folder):
         raise InputError(
             f"{folder / 'report.json'} is of another run than checkpoint.eqx beside it: bring back "
             f"what was there, or remove the report, and make it again with --resume {folder}"

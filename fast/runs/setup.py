@@ -7,7 +7,9 @@ import jax
 
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.runs.display import slow
 from fast.runs.frozen import load_frozen
+from fast.runs.sizes import check_sizes, check_states
 from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
 from fast.training.state import NO_SAMPLERS, TrainState
@@ -51,11 +53,14 @@ def set_up(config: TrainConfig) -> Setup:
             frozen runs are not on factors of this one.
     """
     problem = config.restricted()
+    check_states(config.task.states(), config.run.max_states)
     environment = config.task.make_environment(problem, config.run.max_states)
+    check_sizes(config, environment)
     enumeration, form = None, None
     states, most = config.task.states(), config.run.max_states
     if problem is not None and states <= most:
-        enumeration = _enumerated(config, problem, environment)
+        with slow(f"enumerating {config.task.short_name}"):
+            enumeration = _enumerated(config, problem, environment)
     if enumeration is None and config.p_b.reads_latent:
         raise InputError(
             f"p_b lifted on {states:,} states: its mass bends the target, and can be "

@@ -11,12 +11,15 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from reference.errors import InputError, check_choice
+from reference.errors import InputError, check_choice, plain, shown
 
 Options = TypeVar("Options")
 
 # JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
 SEEDS_END = 2**31
+
+# Beyond, neighbours are one float64.
+INTEGERS_END = 2**53
 
 # What an option may be an instance of, and how a message calls that. A bool is no number, though
 # Python counts it among the integers.
@@ -101,11 +104,13 @@ def _check(owner: str, name: str, value: object, kind: Any) -> None:
         kinds, called = PLAIN.get(kind, (kind, f"a {kind.__name__}"))
         holds = isinstance(value, kinds) and (kind is bool or not isinstance(value, bool))
         _require(owner, name, value, holds, called)
+        if kind is int and isinstance(value, int) and abs(value) >= INTEGERS_END:
+            raise InputError(f"{owner}: {name} is {shown(value)}, but must be below 2^53 in size")
 
 
 def _require(owner: str, name: str, value: object, holds: bool, called: str) -> None:
     if not holds:
-        raise InputError(f"{owner}: {name} is {value!r}, but must be {called}")
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be {called}")
 
 
 def _converted(value: Any, kind: Any) -> Any:
@@ -128,7 +133,7 @@ def require(options: object, name: str, holds: bool, rule: str) -> None:
     """
     # NaN makes every comparison false, so that it is refused as well.
     if not holds:
-        raise InputError(f"{name} is {getattr(options, name)}, but must {rule}")
+        raise InputError(f"{name} is {plain(getattr(options, name))}, but must {rule}")
 
 
 def require_counts(options: object, *names: str) -> None:

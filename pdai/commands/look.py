@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from fast.runs.display import slow
 from pdai.commands.tables import show
 from reference.errors import InputError
 
@@ -125,7 +126,8 @@ class Inspect:
 
         if self.draw is not None:
             check_picture(self.draw)
-        inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
+        with slow(f"enumerating {self.problem}"):
+            inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
         table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
         for name, value in inspection.rows().items():
             table.add_row(name, value)
@@ -155,7 +157,8 @@ class Check:
 
         from pdai.checks import check_any
 
-        report = check_any(self.part, self.problem)
+        with slow(f"checking {self.part}"):
+            report = check_any(self.part, self.problem)
         table = Table(title=f"{self.part} breaks no rule", show_header=False)
         for name, value in report.rows().items():
             table.add_row(name, value)

@@ -22,6 +22,7 @@ from reference.errors import (
     plain,
     shown,
 )
+from reference.files import memory_of_machine
 
 S = TypeVar("S", bound=Hashable)
 
@@ -29,6 +30,8 @@ S = TypeVar("S", bound=Hashable)
 RewardForm = Literal["product", "sum"]
 
 MAX_NODES = 2_000_000
+# What Python holds of a state, at the least: its label, its number, its children.
+BYTES_PER_STATE = 200
 # Beyond, a single fraction has a million bits.
 MAX_LOG_REWARD = 1_000_000
 # To 52 decimals, so that its multiples by integers of 7 digits are good to 45.
@@ -115,6 +118,8 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
     check_members(problem, with_reward=False)
     check_hashable("the initial state", problem.initial)
+    # However many are asked for, more than memory holds are not listed.
+    max_nodes = min(max_nodes, memory_of_machine() // BYTES_PER_STATE)
     states, number = [problem.initial], {problem.initial: 0}
     rows: list[tuple[int, ...]] = []
     depth = 0

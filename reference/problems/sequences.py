@@ -13,6 +13,9 @@ from reference.errors import InputError, check_choice, check_integer, check_seed
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
+# The numbers of states and trajectories have as many digits.
+MAX_LENGTH = 10_000
+
 Build = Literal["append", "prepend-append"]
 
 
@@ -41,7 +44,7 @@ class Sequences:
             raise InputError(
                 f"the alphabet {shown(self.alphabet)} must be one or more distinct letters"
             )
-        check_integer("Sequences", "the length", self.length, 1)
+        check_integer("Sequences", "the length", self.length, 1, most=MAX_LENGTH)
         check_choice("Sequences", "build", self.build, Build)
 
     @property
@@ -108,7 +111,7 @@ class SyntheticSequences(Sequences):
         form: RewardForm = "product",
     ) -> Self:
         """Utilities uniform on (0, 1), rounded to 24 bits; letters "a", "b", ..."""
-        check_integer("SyntheticSequences.random", "the length", length, 1)
+        check_integer("SyntheticSequences.random", "the length", length, 1, most=MAX_LENGTH)
         check_integer("SyntheticSequences.random", "the number of letters", letters, 1)
         if letters > 26:
             raise InputError(f"the number of letters is {letters}, but must lie between 1 and 26")

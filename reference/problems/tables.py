@@ -36,7 +36,7 @@ class TableSequences(Sequences):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_scores(self.scores, self.alphabet, self.length)
-        check_integer("TableSequences", "the exponent", self.exponent, 1)
+        check_integer("TableSequences", "the exponent", self.exponent, 1, most=1_000)
 
     @classmethod
     def load(cls, path: Path, build: Build = "prepend-append", exponent: int = 3) -> Self:

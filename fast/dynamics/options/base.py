@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from fast.dynamics.base import AbstractDynamics
     from fast.environments import AbstractEnvironment
 
+# Each is compiled by itself.
+MAX_LAYERS = 100
+
 
 @dataclass(frozen=True)
 class DynamicsOptions(ABC):
@@ -32,7 +35,8 @@ class DynamicsOptions(ABC):
     def __post_init__(self) -> None:
         check_options(self)
         require(self, "parameters", self.parameters >= 0, "be at least 0")
-        require(self, "hidden_layers", self.hidden_layers >= 0, "be at least 0")
+        layers = self.hidden_layers
+        require(self, "hidden_layers", 0 <= layers <= MAX_LAYERS, f"lie from 0 to {MAX_LAYERS}")
 
     @property
     def is_markovian(self) -> bool:
