@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from reference import InputError
+from reference.balance import log_float
 from reference.certificates.rows import choose, choose_all, exact_row, soft_row, unit_row
+from reference.certificates.sums import PathSums, closed_rows, soft_rows
 
 
 def test_float32_rows_become_rationals_that_sum_to_one() -> None:
@@ -79,3 +81,44 @@ def test_both_ways_draw_the_same_and_never_what_has_no_probability() -> None:
     assert many.tolist() == [choose(row, sums, rng) for _ in range(5_000)]
     assert set(many.tolist()) == {1, 3}
     assert abs((many == 3).mean() - 0.75) < 0.03
+
+
+def test_closed_rows_stand_for_rationals_that_sum_to_one() -> None:
+    rng = np.random.default_rng(0)
+    logits, mask = rng.normal(size=(20, 6)) * 3, rng.random((20, 6)) < 0.7
+    mask[:, 0] = True
+    log_p = logits - np.log(np.where(mask, np.exp(logits), 0).sum(1, keepdims=True))
+    for row, given, legal in zip(closed_rows(log_p, mask), log_p, mask, strict=True):
+        exact = exact_row(row.tolist())
+        assert sum(exact) == 1
+        assert [float(p) for p in exact] == pytest.approx(np.where(legal, np.exp(given), 0))
+        assert sum(Fraction(p) != Fraction(q) for p, q in zip(exact, row.tolist(), strict=True)) < 2
+
+
+def test_control_a_diverged_network_is_refused() -> None:
+    with pytest.raises(InputError, match="training diverged"):
+        closed_rows(np.array([[0.0, np.nan]]), np.ones((1, 2), bool))
+
+
+def test_the_soft_max_of_a_batch_is_that_of_each_row() -> None:
+    logits = np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32)
+    for row, given in zip(soft_rows(logits, np.ones((9, 5), bool)), logits, strict=True):
+        assert row.tolist() == pytest.approx(soft_row(given.tolist(), "s"), rel=1e-14)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(InputError, match="NaN or infinite"):
+            soft_rows(np.array([[0.0, bad]]), np.ones((1, 2), bool))
+
+
+def test_sums_along_paths_and_their_error() -> None:
+    rng, sums = np.random.default_rng(0), PathSums(3)
+    exact = [Fraction(1)] * 3
+    for step in range(200):
+        rows = soft_rows(rng.normal(size=(3, 4)), np.ones((3, 4), bool))
+        chosen, active = rng.integers(4, size=3), np.array([True, True, step < 50])
+        sums.forward(rows, chosen, active)
+        for i in np.flatnonzero(active):
+            exact[i] *= exact_row(rows[i].tolist())[chosen[i]]
+    true = np.array([log_float(p) for p in exact])
+    off = np.abs(sums.log_p_f - true)
+    assert (off <= sums.error(np.zeros(3))).all()
+    assert sums.error(np.zeros(3)).max() < 1e-9

@@ -27,8 +27,8 @@ from fast.measure.exact_policy import to_float64
 from fast.policies.policy import Policy
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all
+from reference.certificates.sums import PathSums, closed_rows
 from reference.errors import InputError
-from reference.fields.field import gamma
 from reference.problems.base import exact_reward
 from reference.problems.closed_form import Enclosure
 
@@ -94,14 +94,14 @@ class RowSampler:
         environment = self.environment
         with self._own():
             at = _start(environment, BATCH)
-        latent, sums = None, _Sums(count)
+        latent, sums = None, PathSums(count)
         active = np.ones(BATCH, bool)
         for step in range(environment.horizon):
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
                 latent, log_p, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
             if step:
-                sums.backward(at, np.asarray(log_back), active[:count])
+                sums.backward(*_way_back(at, log_back), active[:count])
             active = active & ~np.asarray(at.ended)
             if not active.any():
                 break
@@ -114,14 +114,14 @@ class RowSampler:
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
                 _, _, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
-            sums.backward(at, np.asarray(log_back), active[:count])
+            sums.backward(*_way_back(at, log_back), active[:count])
         final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)
         terminals = decode_all(environment, final)
         with self._own():
             given = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
         rewards = self._checked(terminals, given)
         log_reward = np.array([reward.value for reward in rewards])
-        error = sums.error(np.abs(log_reward)) + np.array([reward.error for reward in rewards])
+        error = sums.error(log_reward) + np.array([reward.error for reward in rewards])
         return Walks(terminals, sums.log_p_f, sums.log_p_b, log_reward, error)
 
     def _backward_actions(self, final: Any) -> Ints:
@@ -173,39 +173,6 @@ class RowSampler:
         return jax.enable_x64(self.precision == "float64")
 
 
-class _Sums:
-    """The sums along trajectories, and what rounding may do to them."""
-
-    def __init__(self, count: int):
-        self.log_p_f, self.log_p_b, self.size = np.zeros((3, count))
-        self.widest = 0
-
-    def forward(self, rows: Floats, action: Ints, active: Any) -> None:
-        count = len(active)
-        with np.errstate(divide="ignore"):
-            logs = np.log(rows[np.arange(count), action[:count]])
-        self.log_p_f += self._counted(logs, rows.shape[1], active)
-
-    def backward(self, at: "_At", log_back: Floats, active: Any) -> None:
-        count, mask = len(active), np.asarray(at.parents)
-        legal = mask | ~mask.any(-1, keepdims=True)
-        rows = closed_rows(log_back, legal)
-        with np.errstate(divide="ignore"):
-            logs = np.log(rows[np.arange(count), np.asarray(at.undo)[:count]])
-        self.log_p_b += self._counted(logs, rows.shape[1], active)
-
-    def _counted(self, logs: Floats, width: int, active: Any) -> Floats:
-        used: Floats = np.where(active, logs, 0.0)
-        self.size += np.where(active & np.isfinite(used), 1 + np.abs(used), 0.0)
-        self.widest = max(self.widest, 2 * width)
-        return used
-
-    def error(self, log_reward: Floats) -> Floats:
-        """As in `reference.certificates.walks`: logarithms within two units, and a sum per step."""
-        roundings = self.widest + int(self.size.max(initial=0)) + 12
-        return gamma(roundings) * (self.size + log_reward + 1)
-
-
 class _At(NamedTuple):
     """Where a batch is, and how it came there."""
 
@@ -217,21 +184,11 @@ class _At(NamedTuple):
     undo: Any
 
 
-def closed_rows(log_p: Floats, mask: Any) -> Floats:
-    """Rows of probabilities of which the largest is one minus the others.
-
-    Raises:
-        InputError: if one is no row of probabilities.
-    """
-    rows: Floats = np.where(mask, np.exp(log_p), 0.0)
-    if not np.isfinite(rows).all():
-        raise InputError(
-            "the network gives a row with NaN or infinity: training diverged; look at metrics.jsonl"
-        )
-    at, largest = np.arange(len(rows)), rows.argmax(1)
-    rows[at, largest] = 0.0
-    rows[at, largest] = np.maximum(1 - rows.sum(1), 0.0)
-    return rows
+def _way_back(at: _At, log_back: Any) -> tuple[Floats, Ints]:
+    """The rows of `p_B` where a batch is, and which entry leads back."""
+    mask = np.asarray(at.parents)
+    legal = mask | ~mask.any(-1, keepdims=True)
+    return closed_rows(np.asarray(log_back), legal), np.asarray(at.undo)
 
 
 def _joined(blocks: Sequence[Walks]) -> Walks:

@@ -11,14 +11,13 @@ import pytest
 from fast.balance.steps import evaluate
 from fast.measure.exact_policy import exact_policy
 from fast.measure.histories import base_log_p_b, complete_histories
-from fast.measure.row_sampler import BATCH, RowSampler, closed_rows
+from fast.measure.row_sampler import BATCH, RowSampler
 from fast.measure.tighten import log_likelihood, tightened
 from fast.policies.backward import LearnedBackward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Seen, with_log_z, with_target
-from reference.certificates.rows import exact_row
 from reference.errors import InputError
 from reference.marginals import path_sums
 from reference.problems import exact_reward
@@ -43,7 +42,6 @@ def made(name: str, dynamics: str, p_b: str) -> tuple[Any, Any, RowSampler]:
     )
 
 
-@pytest.mark.crosscheck("fast.measure.row_sampler")
 @pytest.mark.parametrize(("name", "dynamics", "p_b"), CASES)
 def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     name: str, dynamics: str, p_b: str
@@ -76,24 +74,6 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     if terminals is not None:
         found = with_target(sampler, terminals, 1e-6, budget, Seen())
         assert found.interval.low <= tv <= found.interval.high
-
-
-@pytest.mark.crosscheck("fast.measure.row_sampler.closed_rows")
-def test_closed_rows_stand_for_rationals_that_sum_to_one() -> None:
-    rng = np.random.default_rng(0)
-    logits, mask = rng.normal(size=(20, 6)) * 3, rng.random((20, 6)) < 0.7
-    mask[:, 0] = True
-    log_p = logits - np.log(np.where(mask, np.exp(logits), 0).sum(1, keepdims=True))
-    for row, given, legal in zip(closed_rows(log_p, mask), log_p, mask, strict=True):
-        exact = exact_row(row.tolist())
-        assert sum(exact) == 1
-        assert [float(p) for p in exact] == pytest.approx(np.where(legal, np.exp(given), 0))
-        assert sum(Fraction(p) != Fraction(q) for p, q in zip(exact, row.tolist(), strict=True)) < 2
-
-
-def test_control_a_diverged_network_is_refused() -> None:
-    with pytest.raises(InputError, match="training diverged"):
-        closed_rows(np.array([[0.0, np.nan]]), np.ones((1, 2), bool))
 
 
 def test_a_backward_policy_that_reads_latents_is_refused() -> None:

@@ -1,0 +1,70 @@
+"""Samplers of torchgfn: `pdai.certify(pdai.adapters.torchgfn.sampler(env, pf), log_z=...)`."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from reference.certificates.sums import Floats, Ints
+
+
+def sampler(
+    env: Any,
+    pf: Any,
+    pb: Any = None,
+    problem: Any = None,
+    label: Callable[[Any], Hashable] | None = None,
+    seed: int = 0,
+) -> SteppedSampler:
+    """A torchgfn sampler on a discrete environment, to be certified.
+
+    Args:
+        env: a `gfn.env.DiscreteEnv`.
+        pf: the estimator of `p_F`, of which the logits are taken.
+        pb: that of `p_B`; None for uniform parents.
+        problem: of this project, with the same rewards.
+        label: from a state of the library, a tuple of numbers, to one of the problem.
+        seed: of the draws.
+    """
+    return SteppedSampler(_Steps(env, pf, pb), problem, label, seed)
+
+
+class _Steps:
+    """torchgfn, asked step by step: the last action is the exit, from a state to itself."""
+
+    def __init__(self, env: Any, pf: Any, pb: Any):
+        self.env, self.pf, self.pb = env, pf, pb
+
+    def start(self, count: int) -> Any:
+        return self.env.reset(batch_shape=count).tensor
+
+    def forward(self, states: Any) -> Logits:
+        import torch
+
+        wrapped = self.env.states_from_tensor(states)
+        with torch.no_grad():
+            return Logits(self.pf(wrapped).double().numpy(), wrapped.forward_masks.numpy())
+
+    def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
+        import torch
+
+        chosen = torch.as_tensor(actions)
+        leave = chosen == self.env.n_actions - 1
+        following, going = states.clone(), ~leave & torch.as_tensor(active)
+        if going.any():
+            before = self.env.states_from_tensor(states[going])
+            steps = self.env.actions_from_tensor(chosen[going][:, None])
+            following[going] = self.env.step(before, steps).tensor
+        wrapped = self.env.states_from_tensor(following)
+        mask = wrapped.backward_masks.numpy()
+        with torch.no_grad():
+            values = np.zeros(mask.shape) if self.pb is None else self.pb(wrapped).double().numpy()
+        taken = np.minimum(actions, mask.shape[1] - 1)
+        return following, leave.numpy(), WayBack(Logits(values, mask), taken, going.numpy())
+
+    def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
+        wrapped = self.env.states_from_tensor(states)
+        log_reward: Floats = self.env.log_reward(wrapped).double().numpy()
+        labels: list[Hashable] = list(map(tuple, states.reshape(len(states), -1).tolist()))
+        return labels, log_reward
