@@ -1,0 +1,76 @@
+"""Samplers of gfnx: `pdai.certify(pdai.adapters.gfnx.sampler(env, params, logits), log_z=...)`."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from reference.certificates.sums import Floats, Ints
+
+
+def sampler(
+    env: Any,
+    env_params: Any,
+    forward_logits: Callable[[Any], Any],
+    backward_logits: Callable[[Any], Any] | None = None,
+    problem: Any = None,
+    label: Callable[[Any], Hashable] | None = None,
+    seed: int = 0,
+) -> SteppedSampler:
+    """A gfnx sampler, to be certified.
+
+    Args:
+        env: a vectorised environment.
+        env_params: its parameters.
+        forward_logits: from a batch of observations to the logits of `p_F`.
+        backward_logits: likewise of `p_B`; None for uniform parents.
+        problem: of this project, with the same rewards.
+        label: from a state of the library, a tuple of numbers, to one of the problem.
+        seed: of the draws.
+    """
+    steps = _Steps(env, env_params, forward_logits, backward_logits)
+    return SteppedSampler(steps, problem, label, seed)
+
+
+class _Steps:
+    """gfnx, asked step by step: terminal states stay, with a single legal way back."""
+
+    def __init__(self, env: Any, env_params: Any, forward: Any, backward: Any):
+        import jax
+
+        self.env, self.params = env, env_params
+
+        def rows(state: Any) -> tuple[Any, Any]:
+            seen = env.get_obs(state, env_params)
+            return forward(seen), ~env.get_invalid_mask(state, env_params).astype(bool)
+
+        def move(state: Any, action: Any) -> tuple[Any, ...]:
+            _, after, _, ended, _ = env.step(state, action, env_params)
+            taken = env.get_backward_action(state, action, after, env_params)
+            mask = ~env.get_invalid_backward_mask(after, env_params).astype(bool)
+            seen = env.get_obs(after, env_params)
+            logits = mask * 0.0 if backward is None else backward(seen)
+            return after, ended, taken, logits, mask
+
+        self._rows, self._move = jax.jit(rows), jax.jit(move)
+
+    def start(self, count: int) -> Any:
+        return self.env.get_init_state(count)
+
+    def forward(self, states: Any) -> Logits:
+        return Logits(*self._rows(states))
+
+    def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
+        after, ended, taken, logits, mask = self._move(states, actions)
+        return after, ended, WayBack(Logits(logits, mask), np.asarray(taken), active)
+
+    def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
+        import jax
+
+        given = self.env.reward_module.log_reward(states, self.params)
+        log_reward: Floats = np.asarray(given, np.float64)
+        # Of a state, what has an axis beside that of the batch; the rest are flags.
+        rows = next(np.asarray(leaf) for leaf in jax.tree.leaves(states) if leaf.ndim > 1)
+        labels: list[Hashable] = list(map(tuple, rows.reshape(len(rows), -1).tolist()))
+        return labels, log_reward

@@ -1,0 +1,86 @@
+"""Samplers of other libraries, by stand-ins that keep their conventions."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from reference import InputError
+from reference.problems import Grid
+from reference.problems.grid import Cell
+
+SIDE = 3
+PROBLEM = Grid(SIDE, 2)
+WEIGHTS = np.random.default_rng(0).normal(size=(SIDE, SIDE, 3)).astype(np.float32)
+
+
+class ForeignGrid:
+    """A hypergrid as torchgfn has it: two increments and the exit, which is the last action."""
+
+    def __init__(self, shift: float = 0.0):
+        self.shift = shift
+
+    def start(self, count: int) -> Any:
+        return np.zeros((count, 2), int)
+
+    def forward(self, states: Any) -> Logits:
+        mask = np.concatenate([states < SIDE - 1, np.ones((len(states), 1), bool)], 1)
+        return Logits(WEIGHTS[states[:, 0], states[:, 1]], mask)
+
+    def move(self, states: Any, actions: Any, active: Any) -> tuple[Any, Any, WayBack]:
+        going = (actions < 2) & active
+        following = states.copy()
+        following[np.flatnonzero(going), actions[going]] += 1
+        mask = following > 0
+        back = WayBack(Logits(np.zeros(mask.shape), mask), np.minimum(actions, 1), going)
+        return following, actions == 2, back
+
+    def ends(self, states: Any) -> tuple[list[Any], Any]:
+        labels = [tuple(row) for row in states.tolist()]
+        logs = [math.log(PROBLEM.reward(cell(x))) + self.shift for x in labels]
+        return labels, np.array(logs, np.float32).astype(float)
+
+
+def cell(x: tuple[int, ...]) -> Cell:
+    return Cell(x, stopped=True)
+
+
+def same(state: Any) -> list[float]:
+    """The same sampler as logits of this project: the exit comes first."""
+    x, y = state.coordinates
+    up = [WEIGHTS[x, y, i] for i in range(2) if state.coordinates[i] < SIDE - 1]
+    return [float(WEIGHTS[x, y, 2]), *map(float, up)]
+
+
+def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
+    foreign = SteppedSampler(ForeignGrid(), PROBLEM, cell)
+    found = pdai.certify(foreign, PROBLEM, samples=20_000, width=0.0)
+    own = pdai.certify(same, PROBLEM, regime="Z", gives="logits", samples=20_000, width=0.0)
+    exact = pdai.certify(same, PROBLEM, gives="logits")
+    assert found.regime == "Z"
+    assert found.interval.low < own.interval.high
+    assert own.interval.low < found.interval.high
+    assert exact.tv is not None
+    assert exact.tv <= Fraction(found.interval.high)
+    assert found.interval.width < 0.05
+    assert any("with which the library's agree" in note for note in found.notes)
+
+
+def test_rewards_of_the_library_alone_widen_the_interval() -> None:
+    foreign = SteppedSampler(ForeignGrid())
+    found = pdai.certify(foreign, log_z=math.log(PROBLEM.z()), samples=8_192)
+    exact = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, samples=8_192)
+    assert found.interval.low < exact.interval.low
+    assert exact.interval.high < found.interval.high < exact.interval.high + 1e-3
+
+
+def test_control_a_reward_that_disagrees_is_refused() -> None:
+    foreign = SteppedSampler(ForeignGrid(shift=0.01), PROBLEM, cell)
+    with pytest.raises(InputError, match="certify against the reward that was trained on"):
+        pdai.certify(foreign, PROBLEM)
+    with pytest.raises(InputError, match="not drawn backwards"):
+        pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, regime="S")
