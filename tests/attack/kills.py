@@ -16,7 +16,7 @@ from tests.attack.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-SMALL = "--parameters 2000 --batch 16 --steps 400 --checkpoint-every 100 --evaluations 2"
+SMALL = "--parameters 5000 --batch 16 --steps 400 --checkpoint-every 100 --evaluations 2"
 
 
 class Victim(NamedTuple):
