@@ -106,10 +106,7 @@ class MeanOptions(DynamicsOptions):
 
 @dataclass(frozen=True)
 class GaussianOptions(MeanOptions):
-    """A latent drawn from N(mean, scale^2) on every step, and from a mixture of normals at first.
-
-    (Paper: the stochastic section; Lahlou et al., A theory of continuous GFlowNets, 2023.)
-    """
+    """A latent drawn from N(mean, scale^2) on every step, at first from a mixture of normals."""
 
     is_stochastic: ClassVar[bool] = True
 
