@@ -31,6 +31,7 @@ from fast.runs.records import load_law, read_json, read_metrics, save_law, write
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai import cli as pdai_cli
+from pdai.certifying import certify
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.tables import audit_table
@@ -100,6 +101,29 @@ def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
     assert re.search(r"KL\(p_T \|\| target\), nats\D+[0-9.e-]+ \(float64\)", output)
     assert re.search(r"sum of p_T\D+1 ", output)
     assert "1 to 1" in output
+
+
+def test_a_run_is_certified_and_corrected_by_rejection(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = finished / "runs" / "lines-gru-0"
+    exact = certify(run)
+    assert exact.regime == "E"
+    assert exact.tv is not None
+    assert float(exact.tv) == pytest.approx(float(audit(run).tv), abs=1e-12)
+    found = certify(run, regime="Z", samples=4_096)
+    # Each end of `lines` has several trajectories, whose TV is at least that of the ends.
+    assert exact.tv <= found.interval.high
+    assert found.interval.low <= found.interval.high < 0.5
+    main(["sample", str(run), "--exact", "--count", "30"])
+    printed = capsys.readouterr()
+    assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in printed.out.splitlines())
+    assert len(printed.out.splitlines()) == 30
+    assert "of all trajectories are kept" in printed.err
+    with pytest.raises(InputError, match="of is 7, but the run"):
+        certify(run, of=7)
+    with pytest.raises(InputError, match="has a problem of its own"):
+        certify(run, "reference.problems:Grid.minimal")
 
 
 def test_samples_are_states_with_their_rewards(finished: Path) -> None:

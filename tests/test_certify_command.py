@@ -1,0 +1,95 @@
+"""The command `pdai certify`, and the page that explains it."""
+
+import csv
+import json
+import math
+import re
+import shlex
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from pdai.cli import main, parse
+from reference.bounds import tv_bound
+from reference.certificates.betting import BETS
+
+PAGE = (Path(__file__).parent.parent / "docs" / "certify.md").read_text()
+MODULE = """
+from reference.problems import Grid
+
+class Posterior(Grid):
+    def __init__(self):
+        super().__init__(3, 2)
+
+def policy(state):
+    children = Posterior().children(state)
+    return [1 / len(children)] * len(children)
+
+def off(state):
+    return [0.5] * len(Posterior().children(state))
+
+def features(x):
+    return {"x is 0": float(x.coordinates[0] == 0)}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "certified_module.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_everything_that_is_known_is_printed_and_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["certify", "certified_module:policy", "--problem", "certified_module:Posterior"]
+    more = ["--features", "certified_module:features", "--table", "law.csv", "--out", "report.json"]
+    main([*arguments, *more])
+    printed = capsys.readouterr().out
+    assert "regime E" in printed
+    assert re.search(r"TV of terminals\D+0\.\d+ \(exact\)", printed)
+    report = json.loads((here / "report.json").read_text())
+    with (here / "law.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    gaps = [abs(Fraction(row["p_T"]) - Fraction(row["target"])) for row in rows]
+    assert sum(gaps) / 2 == Fraction(report["tv"])
+    assert {line["kind"] for line in report["lines"]} == {"exact", "float64"}
+    main([*arguments, "--regime", "Z", "--samples", "5000", "--log-z", "0.75", "0.875"])
+    printed = capsys.readouterr().out
+    assert re.search(r"log Z, nats\D+\[0.75, 0.875\] \(as given\)", printed)
+    assert "level of each bound" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["certified_module:off"], "sums to 1.5, not to 1"),
+        (["certified_module:policy", "--log-z", "1", "2", "3"], "takes one number or two"),
+        (["certified_module:policy", "--regime", "Z", "--table", "x.csv"], "leave it out"),
+        (["certified_module:policy", "--out", "no/where.json"], "its folder does not exist"),
+        (["certified_module:missing"], "has no attribute 'missing'"),
+        (["nothing.csv"], "cannot be read as CSV"),
+    ],
+)
+def test_bad_input_is_one_line_and_exits_with_two(
+    arguments: list[str], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["certify", *arguments, "--problem", "certified_module:Posterior", "--samples", "99"])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", re.findall(r"^pdai (.*)$", PAGE, re.MULTILINE))
+def test_the_commands_of_the_page_are_understood(line: str) -> None:
+    assert parse(shlex.split(line)).sampler
+
+
+def test_the_numbers_of_the_page() -> None:
+    assert f"{len(BETS)} `kappa`" in PAGE
+    assert f"{tv_bound(0.2):.4f}" in PAGE
+    assert f"{1 - math.exp(-0.2):.4f}" in PAGE
