@@ -12,7 +12,7 @@ from fast.runs.folder import load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from pdai.subjects import Subject, write_file
-from reference.certificates.exact import ExactLaw, exact_law
+from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
@@ -54,10 +54,10 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         enumeration = setup.enumeration
         if enumeration is None:
             raise TooLargeError(f"the run {str(folder)!r} has more states than --max-states")
-        lifted, forward = exact_policy(policy, enumeration, max_states)
-        write_file(file, forward, lifted, enumeration.rewards, str(folder))
+        made = ExactSampler(*exact_policy(policy, enumeration, max_states))
+        write_file(file, made, enumeration.rewards, config.task.short_name)
         labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
-        return exact_law(forward, labels, enumeration.rewards)
+        return exact_law(made.forward, labels, enumeration.rewards)
 
     def sampler() -> RowSampler:
         return RowSampler(policy, setup.environment, problem, config.run.precision, seed)

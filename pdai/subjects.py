@@ -1,13 +1,14 @@
 """What a certificate is of: a run, a function, a file of samples, or an object that draws."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from reference.certificates import lifted_states, write_certificate
 from reference.certificates.betting import Interval
-from reference.certificates.exact import ExactLaw, exact_law, exact_sampler
+from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
 from reference.certificates.recorded import Recorded, read_record
@@ -15,7 +16,7 @@ from reference.certificates.reversal import reversed_walker
 from reference.certificates.walks import Sampler, Walker, parents_of
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
-from reference.loading import as_problem, load_object
+from reference.loading import as_problem, load_object, name_of
 from reference.metrics import normalize
 from reference.problems.base import enumerate_dag, enumerate_rewards
 
@@ -149,7 +150,7 @@ def _of_function(
         dag = subject.dag()
         made = exact_sampler(rows, dag, max_states)
         rewards = enumerate_rewards(problem, dag)
-        write_file(file, made.forward, made.lifted, rewards, name)
+        write_file(file, made, rewards, name_of(type(problem)))
         law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
         return law._replace(notes=[*law.notes, *_gaps(rows)])
 
@@ -203,7 +204,22 @@ def _of_file(path: Path, problem: Any, seed: int, max_states: int) -> Subject:
     return subject
 
 
-def write_file(file: Any, forward: Any, lifted: Any, rewards: Any, name: str) -> None:
-    """Writes the certificate file of an exact sampler, if a path is given."""
-    if file is not None:
-        raise InputError("certificate files are not there yet")
+def write_file(
+    path: str | Path | None,
+    made: ExactSampler,
+    rewards: Sequence[Fraction],
+    problem: str,
+) -> None:
+    """Writes the certificate file of an exact sampler, if a path is given.
+
+    It claims TV as a fraction, or, if that has too many digits, a bound of 12 decimals.
+    """
+    if path is None:
+        return
+    states = lifted_states(made.lifted)
+    try:
+        write_certificate(path, made.forward, rewards, states=states, problem=problem)
+    except InputError:
+        write_certificate(
+            path, made.forward, rewards, states=states, problem=problem, relation="<=", scale=10**40
+        )

@@ -13,6 +13,7 @@ import pytest
 import pdai
 from reference import InputError
 from reference.bounds import one_sided_tv_bound
+from reference.certificates import check_certificate, confirm_problem, read_header
 from reference.certificates.betting import Interval
 from reference.certificates.importance import effective_size, pareto_k, shortfall
 from reference.certificates.policies import ForwardRows
@@ -354,3 +355,24 @@ def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> N
     assert loose.interval.low > 0.03
     assert tight.interval.high < 0.02
     assert any("p_B was learned in 100 steps" in note for note in tight.notes)
+
+
+@pytest.mark.parametrize("name", ["state", "history"])
+def test_the_certificate_file_is_accepted_and_a_changed_number_is_not(
+    name: str, tmp_path: Path
+) -> None:
+    sampler, options = CASES[name]
+    path = tmp_path / "sampler.cert"
+    found = pdai.certify(sampler, PROBLEM, certificate=path, **options)
+    assert check_certificate(path).accepted
+    assert confirm_problem(path, PROBLEM).accepted
+    claim = read_header(path).claim
+    assert claim.value >= found.tv
+    assert float(claim.value) == pytest.approx(float(found.tv or 0), abs=1e-11)
+    lines = path.read_text().splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("t "))
+    lines[row] = lines[row].replace("t ", "t 9", 1)
+    path.write_text("\n".join(lines) + "\n")
+    assert not check_certificate(path).accepted
+    with pytest.raises(InputError, match="a certificate file is of regime E"):
+        pdai.certify(sampler, PROBLEM, regime="Z", certificate=path, **options)
