@@ -62,6 +62,20 @@ def test_everything_that_is_known_is_printed_and_written(
     assert "level of each bound" in printed
 
 
+def test_a_certificate_is_written_and_sampled(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["certify", "certified_module:policy", "--problem", "certified_module:Posterior"]
+    main([*arguments, "--certificate", "grid.cert"])
+    capsys.readouterr()
+    main(["sample", "--certificate", "grid.cert", "--count", "20"])
+    assert len(capsys.readouterr().out.splitlines()) == 20
+    for wrong in (["sample"], ["sample", "run", "--certificate", "grid.cert"]):
+        with pytest.raises(SystemExit):
+            main(wrong)
+        assert "give one of the two" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -36,7 +36,7 @@ class SampleRun:
     What of a state cannot be printed, and a backslash, is escaped as in Python.
     """
 
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    run_folder: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="RUN")] = None
     """The folder that `pdai train` printed."""
     count: int = 10
     """How many samples."""
@@ -44,25 +44,46 @@ class SampleRun:
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
+    certificate: Path | None = None
+    """Sample the table of this certificate file instead of a run: states alone."""
 
     def run(self) -> None:
         """Samples, and prints tab-separated lines to stdout."""
         from fast.runs.job import draw_samples
 
+        if self.count < 1:
+            raise InputError(f"count is {self.count}, but must be at least 1")
+        if (self.run_folder is None) == (self.certificate is None):
+            raise InputError(
+                "sample needs a run folder, or --certificate FILE: give one of the two"
+            )
+        if self.certificate is not None:
+            self._run_certificate(self.certificate)
+            return
+        assert self.run_folder is not None
         if self.exact:
-            self._run_exactly()
+            self._run_exactly(self.run_folder)
             return
         drawn = draw_samples(self.run_folder, self.count, self.seed)
         for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
             print(f"{_escaped(str(state))}\t{log_reward:.6f}")
 
-    def _run_exactly(self) -> None:
+    def _run_certificate(self, path: Path) -> None:
+        import numpy as np
+
+        from reference.certificates import CertifiedSampler, numpy_bits
+
+        if self.exact:
+            raise InputError("--exact is of runs: leave it out beside --certificate")
+        sampler, bits = CertifiedSampler.load(path), numpy_bits(np.random.default_rng(self.seed))
+        for _ in range(self.count):
+            print(sampler.draw(bits))
+
+    def _run_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
         from pdai.certified_runs import exact_draws
 
-        if self.count < 1:
-            raise InputError(f"count is {self.count}, but must be at least 1")
-        kept, found = exact_draws(self.run_folder, self.count, self.seed, MAX_RATIONAL_NODES)
+        kept, found = exact_draws(folder, self.count, self.seed, MAX_RATIONAL_NODES)
         print(
             f"exact samples of the target: at least {found.rate:.4g} of all trajectories are kept "
             f"({kept.drawn:,} drawn)",
