@@ -9,7 +9,7 @@ from typing import Any
 
 # A compiled program takes 18 of a process's memory maps, of which Linux allows 65,530; what asks
 # for one more ends the process. A file of tests compiles some hundred programs.
-MOST_MAPS = 20_000
+MOST_MAPS = 10_000
 
 
 def compile_quickly() -> None:
