@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pdai.cli import main, parse
+from pdai.cli import main
+from pdai.parsing import parse
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
 

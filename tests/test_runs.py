@@ -590,7 +590,7 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
     [
         (["train", "six7"], ["no problem 'six7': did you mean six6? There are six6, pho4, syn,"]),
         (["trian"], ["there is no command 'trian': did you mean train?"]),
-        (["stochastic", "line"], ["there is no problem 'line': did you mean lines?"]),
+        (["train", "line"], ["there is no problem 'line': did you mean lines?"]),
         (["reproduce", "tab:set"], ["no label of an experiment 'tab:set': did you mean tab:sets?"]),
         (["inspect", ".:."], ["'.:.' does not name a problem"]),
         (["check", "..:x"], ["'..:x' does not name a part"]),

@@ -39,3 +39,36 @@ def test_control_a_longer_function_is_seen() -> None:
     assert long_functions(told + body * MOST_LINES) == {"told": MOST_LINES + 1}
     method = "class A:\n    async def long(self):\n" + ("    " + body) * MOST_LINES
     assert long_functions(method) == {"long": MOST_LINES + 1}
+
+
+def code_lines(source: str) -> dict[str, int]:
+    """How many lines of code each class has: no blank lines, comments or docstrings."""
+    text, tree = source.splitlines(), ast.parse(source)
+    told = {
+        number
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    return {
+        kind.name: sum(
+            bool(text[number - 1].strip())
+            and not text[number - 1].strip().startswith("#")
+            and number not in told
+            for number in range(kind.lineno, (kind.end_lineno or kind.lineno) + 1)
+        )
+        for kind in tree.body
+        if isinstance(kind, ast.ClassDef)
+    }
+
+
+def test_what_a_user_writes_is_below_forty_lines() -> None:
+    found = [code_lines(path.read_text()) for path in (ROOT / "examples").glob("*.py")]
+    lengths = [length for lines in found for length in lines.values()]
+    assert len(lengths) >= 8
+    assert max(lengths) < 40
+
+
+def test_control_docstrings_and_blanks_are_not_counted() -> None:
+    source = 'class A:\n    """What."""\n\n    # Why.\n    x = 1\n    y = 2\n'
+    assert code_lines(source) == {"A": 3}

@@ -12,7 +12,6 @@ from tests.attack.outcome import Outcome
 
 WORDS = [
     "train",
-    "stochastic",
     "distribute",
     "stream",
     "reproduce",
@@ -112,7 +111,7 @@ def attacks(rng: random.Random, scratch: Path) -> Iterator[Outcome]:
 
 def attack(words: list[str], scratch: Path) -> Outcome:
     """One command."""
-    if words[0] in ("train", "stochastic", "distribute", "stream"):
+    if words[0] in ("train", "distribute", "stream"):
         words = [*words, "--steps", "1", "--batch", "4"]
     story = f"pdai {words!r:.300}"
     try:

@@ -52,7 +52,7 @@ def _resumed(run: Path) -> Any:
 # What each command answers, as data that can be compared.
 COMMANDS: dict[str, Callable[[Path], Any]] = {
     "audit": audit,
-    "sample": lambda run: draw_samples(run, 20, 0),
+    "sample": lambda run: [list(part) for part in draw_samples(run, 20, 0)],
     "plot": _drawn,
     "report": lambda run: {k: v for k, v in read_report(run).items() if k != "seconds"},
     "resume": _resumed,

@@ -39,10 +39,10 @@ VICTIMS = {
         "train --resume out",
         ("checkpoint.eqx", "report.json", "metrics.jsonl"),
     ),
-    "stochastic": Victim(
-        "stochastic lines --length 4 --steps 200 --batch 16 --evaluations 1 --checkpoint-every 100"
-        " --out out",
-        "stochastic --resume out",
+    "random latent": Victim(
+        "train lines --dynamics gaussian --length 4 --steps 200 --batch 16 --evaluations 1 "
+        "--checkpoint-every 100 --out out",
+        "train --resume out",
         ("checkpoint.eqx", "report.json", "metrics.jsonl"),
     ),
     "reproduce": Victim(

@@ -106,8 +106,8 @@ FAULTS = (
         "seeds-paired-with-the-first-client-only",
         "Every seed of an aggregate is given the samplers of the first one.",
         "fast/training/trainer.py",
-        "each = (state, seeds, frozen.policies)",
-        "each = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), "
+        "arguments = (state, seeds, frozen.policies)",
+        "arguments = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), "
         "frozen.policies))",
         "tests/test_distribute.py::test_seeds_are_paired_with_those_of_the_given_samplers",
     ),

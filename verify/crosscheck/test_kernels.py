@@ -56,7 +56,12 @@ ELSEWHERE = {
     "fast.training.method": "made of parts that are compared here: test_exploration",
     "fast.training.state": "made of parts that are compared here: test_gradients",
     "fast.training.step": "likewise",
+    "fast.dynamics.heads": "parts of dynamics, which are compiled there: test_dynamics",
+    "fast.dynamics.latent_matrix": "likewise",
+    "fast.dynamics.links": "likewise",
     "fast.dynamics.rotations": "NumPy",
+    "fast.environments.features": "constants of an environment: test_features",
+    "fast.measure.tighten": "called from Python, on a whole policy: test_row_sampler",
     "fast.environments.graphs": "NumPy",
 }
 
