@@ -67,6 +67,8 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
             learned = tightened(policy, setup.environment, steps, seed)
         return RowSampler(learned, setup.environment, problem, config.run.precision, seed)
 
+    if setup.enumeration is not None:
+        subject.rewards = setup.enumeration.rewards
     subject.exact, subject.sampler, subject.tightened = exact, sampler, tighter
     return subject
 

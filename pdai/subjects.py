@@ -1,11 +1,13 @@
 """What a certificate is of: a run, a function, a file of samples, or an object that draws."""
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from reference.balance import log_float
 from reference.certificates import lifted_states, write_certificate
 from reference.certificates.betting import Interval
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
@@ -36,6 +38,7 @@ class Subject:
         sampler: a fresh sampler of trajectories.
         tightened: a sampler with a `p_B` learned in so many steps of 256 of its trajectories.
         bare: samples of terminal states, if there is nothing else.
+        rewards: of all terminal states, where they were enumerated already.
         notes: what a reader must know.
         exact_notes: what a reader of the exact law must know.
     """
@@ -48,6 +51,7 @@ class Subject:
     sampler: Callable[[], Sampler] | None = None
     tightened: Callable[[Any, int], Sampler] | None = None
     bare: list[Hashable] | None = None
+    rewards: Sequence[Fraction] | None = None
     notes: tuple[str, ...] = ()
     exact_notes: tuple[str, ...] = ()
     _dag: PointedDAG[Any] | None = None
@@ -79,13 +83,31 @@ class Subject:
     def log_z(self) -> Interval | None:
         """What the problem knows of `log Z`; None if nothing."""
         known = getattr(self.problem, "log_z", None)
+        if not callable(known) and self.bounds_mass:
+            return bound_partition(self.problem).log_z
         if not callable(known):
-            return bound_partition(self.problem).log_z if self.bounds_mass else None
+            return self._summed_log_z()
         found = known()
         value, error = (
             (found.value, found.error) if hasattr(found, "error") else (float(found), 0.0)
         )
         return Interval(value - error * (1 + 2.0**-40), value + error * (1 + 2.0**-40))
+
+    def _summed_log_z(self) -> Interval | None:
+        """`log Z` from all rewards, where states can be enumerated though histories may not."""
+        rewards = self.rewards
+        if rewards is None and self.problem is not None:
+            try:
+                rewards = enumerate_rewards(self.problem, self.dag())
+            except TooLargeError:
+                return None
+        if rewards is None:
+            return None
+        total = sum(rewards, start=Fraction(0))
+        value = log_float(total)
+        # Two logarithms of integers and their difference, each within units of what it is.
+        error = 2.0**-49 * (math.log(total.numerator) + math.log(total.denominator) + 1)
+        return Interval(value - error, value + error)
 
 
 def subject_of(

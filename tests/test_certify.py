@@ -187,6 +187,38 @@ def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
         pdai.certify(path, PROBLEM)
 
 
+class Unsummed:
+    """The same problem, which does not tell its log Z."""
+
+    initial = PROBLEM.initial
+
+    def children(self, state: Any) -> Any:
+        return PROBLEM.children(state)
+
+    def parents(self, state: Any) -> Any:
+        dag = enumerate_dag(PROBLEM)
+        of = dag.index[state]
+        return [x for x, row in zip(dag.labels, dag.children, strict=True) if of in row]
+
+    def reward(self, terminal: Any) -> Any:
+        return PROBLEM.reward(terminal)
+
+
+def test_log_z_is_summed_where_the_states_are_few() -> None:
+    found = pdai.certify(policy, Unsummed(), regime="Z", samples=4_096)
+    assert found.interval.low <= exact_tv_of_trajectories("state") <= found.interval.high
+    line = next(line for line in found.lines if line.name == "log Z, nats")
+    assert isinstance(line.value, Interval)
+    true = math.log(sum(enumerate_rewards(PROBLEM, enumerate_dag(PROBLEM))))
+    assert line.value.low < true < line.value.high
+    assert line.value.width < 1e-12
+
+
+def test_control_log_z_is_not_known_where_they_are_too_many() -> None:
+    with pytest.raises(InputError, match="needs log Z"):
+        pdai.certify(policy, Unsummed(), regime="Z", samples=4_096, max_states=5)
+
+
 def bare(tmp_path: Path, name: str, samples: list[Any]) -> Path:
     path = tmp_path / name
     path.write_text("\n".join(f'"{x!r}"' for x in samples))
