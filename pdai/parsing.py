@@ -7,7 +7,6 @@ from typing import Annotated, Any, Union
 import tyro
 
 from fast.tasks import TASKS
-from pdai.commands.certify import Certify
 from pdai.commands.combine import USUAL, distribute_command, stream_command
 from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
 from pdai.commands.reproduce import Reproduce
@@ -15,22 +14,31 @@ from pdai.commands.train import train_command
 from pdai.commands.verify import Vectors, Verify
 from reference.errors import InputError, no_such
 
-# Whose options depend on which parts they choose.
+
+def certify_command(_: Sequence[str]) -> type[Any]:
+    """The command `pdai certify`, whose module takes a while to load."""
+    from pdai.commands.certify import Certify
+
+    return Certify
+
+
+# Made when they are chosen, as their options depend on which parts they choose.
 COMPOSED: dict[str, Callable[[Sequence[str]], type[Any]]] = {
     "train": train_command,
     "distribute": distribute_command,
     "stream": stream_command,
+    "certify": certify_command,
 }
 
 
-# The commands in the order of the help; None where the options depend on the parts chosen.
+# The commands in the order of the help; None where they are made when they are chosen.
 COMMANDS: dict[str, type[Any] | None] = {
     "train": None,
     "distribute": None,
     "stream": None,
     "reproduce": Reproduce,
     "audit": AuditRun,
-    "certify": Certify,
+    "certify": None,
     "sample": SampleRun,
     "plot": PlotRuns,
     "inspect": Inspect,
