@@ -1,29 +1,42 @@
 """Checks of what comes from outside: a loss, a network, an environment."""
 
+from contextlib import nullcontext
 from typing import Any
+
+import jax
 
 from fast.balance.loss import Loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment, load_environment
 from fast.measure.check_environment import check_environment
 from fast.measure.check_loss import check_loss
+from fast.measure.enumeration import Precision
 from reference.errors import InputError
 from reference.loading import as_problem, load_object, name_of
 
 
-def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
+def check_any(
+    what: Any, problem: Any = None, precision: Precision | None = None, **options: Any
+) -> Any:
     """The report of the check that fits: of a loss, a network, or an environment.
 
     Args:
         what: a loss or its class; dynamics, made, as a class, or as what makes them; an
             environment or its class; or `module:Name` of one of them.
         problem: of an environment, or one to make a network on; or `module:Name` of it.
+        precision: what an environment computes in; float32 unless chosen.
         options: of the check.
 
     Raises:
         InputError: at the first rule that is broken, or if there is no check for it.
     """
     found = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
+    is_environment = isinstance(found, AbstractEnvironment) or hasattr(found, "from_problem")
+    if precision is not None and not is_environment:
+        raise InputError(
+            f"precision is {precision!r}, but only an environment is checked in a precision, and "
+            f"{what!r} is none: leave it out"
+        )
     if isinstance(found, type) and issubclass(found, Loss):
         found = found()
     if isinstance(found, Loss):
@@ -32,7 +45,7 @@ def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
         return _check_network(found, problem, options)
     if isinstance(found, type) and issubclass(found, AbstractDynamics):
         return _check_network(found, problem, options)
-    if isinstance(found, AbstractEnvironment) or hasattr(found, "from_problem"):
+    if is_environment:
         if problem is None:
             raise InputError(
                 f"{what!r} is an environment, but no problem is given to check it against: add "
@@ -40,7 +53,9 @@ def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
             )
         own = as_problem(problem)
         spec = what if isinstance(what, str) else name_of(found)
-        return check_environment(own, load_environment(spec, own), **options)
+        with jax.enable_x64(True) if precision == "float64" else nullcontext():
+            environment = load_environment(spec, own)
+        return check_environment(own, environment, precision or "float32", **options)
     raise InputError(
         f"{what!r} is {found!r}, but must be a Loss, an AbstractDynamics or an "
         "AbstractEnvironment: name one of these"
@@ -49,8 +64,6 @@ def check_any(what: Any, problem: Any = None, **options: Any) -> Any:
 
 def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     """The check of a network, made on the environment of a problem, by default a small grid."""
-    import jax
-
     from fast.dynamics.options import OwnDynamics
     from fast.environments import TabularEnvironment
     from fast.measure.check_dynamics import check_dynamics

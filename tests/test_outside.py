@@ -205,6 +205,26 @@ def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
     assert pdai.check(make).rows()
 
 
+def test_an_environment_is_checked_in_float64_as_well() -> None:
+    found = pdai.check(Subsets, SubsetsProblem, precision="float64").rows()
+    assert found["terminals"] == "16"
+    with pytest.raises(InputError, match="only an environment is checked in a precision"):
+        pdai.check(Renyi, precision="float64")
+
+
+class Rough(Subsets):
+    """The control: its rewards are right to float32 alone."""
+
+    def log_reward(self, state: Any) -> Any:
+        return super().log_reward(state) + 1e-6
+
+
+def test_control_an_error_of_float32_is_seen_in_float64() -> None:
+    assert pdai.check(Rough, SubsetsProblem).rows()
+    with pytest.raises(InputError, match="reward"):
+        pdai.check(Rough, SubsetsProblem, precision="float64")
+
+
 def test_an_environment_of_ones_own_passes_its_check() -> None:
     assert pdai.check(Subsets, SubsetsProblem).rows()["terminals"] == "16"
     with pytest.raises(InputError, match="no problem is given"):

@@ -171,6 +171,9 @@ class Check:
     """Where it is: an object, or a class."""
     problem: str | None = None
     """MODULE:NAME of the problem of an environment, or of one to make a network on."""
+    precision: Literal["float32", "float64"] | None = None
+    """What an environment computes in, which decides how far log R may be off; float32 unless
+    chosen."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout."""
@@ -179,7 +182,7 @@ class Check:
         from pdai.checks import check_any
 
         with slow(f"checking {self.part}"):
-            report = check_any(self.part, self.problem)
+            report = check_any(self.part, self.problem, self.precision)
         table = Table(title=f"{self.part} breaks no rule", show_header=False)
         for name, value in report.rows().items():
             table.add_row(name, value)
