@@ -43,6 +43,7 @@ ELSEWHERE = {
     "pdai.adapters.gfnx": "asks another library: tests/test_adapters.py, by its conventions",
     "pdai.adapters.torchgfn": "likewise",
     "fast.runs.checkpoints": "reads and writes files: tests/test_runs.py",
+    "pdai.checks": "hands on to the checks: tests/test_outside.py",
     "pdai.distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "fast.dynamics.recurrence": "draws initial weights",
     "fast.environments.interface": "part of checking",
