@@ -8,13 +8,13 @@ from fast.measure.row_sampler import RowSampler
 from fast.measure.tighten import tightened
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
-from fast.runs.folder import load_config
+from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from pdai.subjects import Subject, write_file
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
-from reference.errors import InputError, TooLargeError
+from reference.errors import TooLargeError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 
@@ -37,12 +37,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         InputError: if the folder is no run with a checkpoint, or has no such seed.
     """
     config = load_config(folder)
-    row = 0 if of is None else of - config.run.seed
-    if not 0 <= row < config.run.seeds:
-        raise InputError(
-            f"of is {of}, but the run {str(folder)!r} has the seeds {config.run.seed} to "
-            f"{config.run.seed + config.run.seeds - 1}"
-        )
+    row = row_of_seed(folder, config, of, "of")
     with arithmetic(config):
         setup, state, _ = load_run(folder)
         policy = setup.policies(state)[row]

@@ -15,7 +15,7 @@ from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import save_checkpoint
 from fast.runs.display import Display
-from fast.runs.folder import create_run, load_config
+from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, tables_digest
 from fast.runs.job import MAX_SAMPLES, load_run, resume
 from fast.runs.records import load_law, read_json, read_report
@@ -184,14 +184,7 @@ class Run:
         return found
 
     def _row(self, seed: int | None) -> int:
-        run = self.config.run
-        row = 0 if seed is None else seed - run.seed
-        if not 0 <= row < run.seeds:
-            raise InputError(
-                f"of is {seed}, but the run {str(self.folder)!r} has the seeds {run.seed} to "
-                f"{run.seed + run.seeds - 1}"
-            )
-        return row
+        return row_of_seed(self.folder, self.config, seed, "of")
 
 
 def free_folder(folder: Path) -> Path:

@@ -12,6 +12,8 @@ import pytest
 
 import fast.runs.files
 from fast.runs.files import alone_in, new_folder
+from fast.runs.folder import row_of_seed
+from fast.training.compose import configure
 from reference import InputError
 from reference.files import replace_file
 
@@ -166,3 +168,14 @@ def test_a_folder_that_cannot_be_filled_does_not_appear(tmp_path: Path) -> None:
         with pytest.raises((KeyboardInterrupt, InputError)):
             fill(error)
         assert names(tmp_path) == set()
+
+
+def test_a_seed_is_found_among_those_of_its_run() -> None:
+    config = configure("lines", seed=3, seeds=2)
+    assert [row_of_seed(Path("run"), config, seed, "of") for seed in (None, 3, 4)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_seed_that_a_run_has_not_is_refused(seed: int) -> None:
+    with pytest.raises(InputError, match=f"of is {seed}, but the run 'run' has the seeds 3 to 4"):
+        row_of_seed(Path("run"), configure("lines", seed=3, seeds=2), seed, "of")

@@ -11,7 +11,7 @@ from fast.measure.laws import exact_law
 from fast.measure.terminals import has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.display import slow
-from fast.runs.folder import load_config
+from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from reference.errors import InputError, TooLargeError
@@ -83,16 +83,11 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
             trajectories to sum.
     """
     config = load_config(folder)
-    number = 0 if seed is None else seed - config.run.seed
-    if not 0 <= number < config.run.seeds:
-        raise InputError(
-            f"seed is {seed}, but the run {str(folder)!r} has the seeds {config.run.seed} to "
-            f"{config.run.seed + config.run.seeds - 1}"
-        )
+    row = row_of_seed(folder, config, seed, "seed")
     with arithmetic(config):
         setup, state, _ = load_run(folder)
         with slow("summing the law over all states or trajectories"):
-            found = _audit(setup.policies(state)[number], setup.enumeration, str(folder))
+            found = _audit(setup.policies(state)[row], setup.enumeration, str(folder))
         return replace(found, unfinished=unfinished(setup, state))
 
 

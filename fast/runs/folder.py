@@ -145,6 +145,28 @@ def load_config(folder: Path) -> TrainConfig:
     return _with_frozen(placed, tuple(folder / path for path in frozen))
 
 
+def row_of_seed(folder: Path, config: TrainConfig, seed: int | None, name: str) -> int:
+    """The place of a seed among those of a run; of its first one if none is asked for.
+
+    Args:
+        folder: the run folder.
+        config: its configuration.
+        seed: which is asked for.
+        name: of the argument that asks.
+
+    Raises:
+        InputError: if the run has no such seed.
+    """
+    first, seeds = config.run.seed, config.run.seeds
+    row = 0 if seed is None else seed - first
+    if not 0 <= row < seeds:
+        raise InputError(
+            f"{name} is {seed}, but the run {str(folder)!r} has the seeds {first} to "
+            f"{first + seeds - 1}"
+        )
+    return row
+
+
 def check_folder(folder: Path) -> None:
     """Checks that what a run folder has of ours are files and folders, and no links out of it.
 

@@ -29,12 +29,11 @@ MOST_JSON = 2**26
 COLUMNS = ("tv", "loss")
 
 
-def read_json(path: Path, made_by: str = "`pdai train`") -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a run folder.
 
     Args:
         path: the file.
-        made_by: the command that makes such folders; those with a plan.json are of `PLANNED`.
 
     Raises:
         InputError: if it is missing or damaged, or was changed.
@@ -46,7 +45,7 @@ def read_json(path: Path, made_by: str = "`pdai train`") -> dict[str, Any]:
                 f"{str(folder)!r} has no {path.name}, as it is an experiment of {PLANNED}, whose "
                 "runs are the folders in it: give one of these"
             )
-        made_by = PLANNED if path == planned else made_by
+        made_by = PLANNED if path == planned else "`pdai train`"
         raise InputError(
             f"{str(folder)!r} has no {path.name}, so it is not a run folder of {made_by}: give the "
             "folder that the command printed"
