@@ -28,7 +28,9 @@ class TerminalLaw:
     Attributes:
         probabilities: `p_T(x)`, one per `dag.terminals`.
         method: in words.
-        samples: the number of samples it was estimated from; 0 if it is exact.
+        samples: the size of the histogram that it is; 0 if it is none.
+        error: what is to be expected of its error in TV, where it is estimated by backward
+            trajectories; else 0.
         backward_mass: `sum over tau of p_B(tau | x)` per terminal, or None if not summed.
         log_ratio_range: the least and the largest `log( p_F(tau) / (p_B(tau|x) R(x)) )` over all
             complete trajectories, in nats, or None if not known.
@@ -37,6 +39,7 @@ class TerminalLaw:
     probabilities: Floats
     method: str
     samples: int = 0
+    error: float = 0.0
     backward_mass: Floats | None = None
     log_ratio_range: tuple[float, float] | None = None
 

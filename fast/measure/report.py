@@ -46,7 +46,8 @@ class Report:
         exact: samples from the target itself, where something is sampled; None if the target
             cannot be sampled.
         method: how the learned law was obtained, in words.
-        tv_kind: "exact"; "sampled", so that it has a floor; "of trajectories", an upper bound of
+        tv_kind: "exact"; "estimated" by backward trajectories, whose error the notes tell;
+            "sampled", so that it has a floor; "of trajectories", an upper bound of
             the distance between terminal laws; or "unknown".
         log_z: the true `log Z`, or None.
         log_z_is_learned: whether the learned `log_z` is a parameter or a flow.

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
+from fast.measure.backward_law import backward_law
 from fast.measure.enumeration import Enumeration, Floats
 from fast.measure.laws import MAX_HISTORIES, TerminalLaw, exact_law, sampled_law
 from fast.measure.report import (
@@ -69,7 +70,7 @@ def law_of(
     seed: int,
     samples: int = LAW_SAMPLES,
 ) -> TerminalLaw:
-    """The terminal law: exact where feasible, else from samples.
+    """The terminal law: exact where feasible, else from trajectories backwards, or from samples.
 
     Args:
         policy: the policy.
@@ -82,6 +83,10 @@ def law_of(
     if has_exact_law(policy, enumeration):
         return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
     count = samples if final else min(samples, CURVE_SAMPLES)
+    if isinstance(policy, Policy) and not policy.backward.reads_latent:
+        found = backward_law(policy, environment, enumeration, count, seed)
+        if found is not None:
+            return found
     return sampled_law(policy, environment, enumeration, count, seed)
 
 
@@ -154,7 +159,13 @@ def enumerated_report(
     terminals = _Terminals(environment, enumeration)
     log_z: Sequence[float | None] = learned_log_z or [None] * len(policies)
     each = zip(policies, laws, log_z, strict=True)
-    samples = laws[0].samples
+    samples, error = max(law.samples for law in laws), max(law.error for law in laws)
+    known = "sampled" if samples else "estimated" if error else "exact"
+    notes = {
+        "sampled": ("exact sampling is the floor of the sampled figures",),
+        "estimated": (f"the TV of a law so estimated is off by about {error:.1g} at most",),
+        "exact": (),
+    }
     return Report(
         learned=tuple(
             terminals.measured(policy, law.probabilities, seed + 1 + i, learned)
@@ -162,12 +173,12 @@ def enumerated_report(
         ),
         uniform=terminals.measured(uniform_policy(policies[0]), uniform_law(enumeration), seed),
         exact=terminals.exact(samples, seed),
-        method=laws[0].method,
-        tv_kind="sampled" if samples else "exact",
+        method=" or ".join(dict.fromkeys(law.method for law in laws)),
+        tv_kind=known,
         log_z=enumeration.log_z,
         log_z_is_learned=learned_log_z is not None,
         drawn=TOP_SAMPLES,
         terminals=len(terminals.nodes),
         top_count=len(terminals.top),
-        notes=("exact sampling is the floor of the sampled figures",) if samples else (),
+        notes=notes[known],
     )

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from fast.dynamics.markov import Uniform
-from fast.measure import estimates, laws, terminals
+from fast.measure import backward_law, estimates, laws, terminals
 from fast.measure import paths as of_paths
 from fast.measure import report as evaluation
 from fast.measure.enumeration import Ints, decode_all
@@ -383,10 +383,58 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     assert has_exact_law(exact.policy, enumeration)
     for module in (terminals, laws):
         monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count - 1)
-    monkeypatch.setattr(terminals, "CURVE_SAMPLES", 4_096)
     assert has_exact_law(random_policy(environment, dynamics="markov"), enumeration)
     assert not has_exact_law(exact.policy, enumeration)
+    monkeypatch.setattr(terminals, "CURVE_SAMPLES", backward_law.FEWEST * len(exact.p_t) - 1)
+    assert law(exact.policy, False).samples == terminals.CURVE_SAMPLES
+    monkeypatch.setattr(terminals, "CURVE_SAMPLES", 4_096)
+    found = law(exact.policy, False)
+    assert (found.samples, found.method[:4]) == (0, f"{4_096 // len(exact.p_t)} ")
+    monkeypatch.setattr(terminals, "backward_law", lambda *_: None)
     assert law(exact.policy, False).samples == 4_096
+
+
+@pytest.mark.crosscheck(
+    "fast.measure.backward_law.backward_law", "fast.measure.backward_law.histogram_error"
+)
+def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -> None:
+    environment, enumeration = exact.instance.environment, exact.instance.enumeration
+    p_t, count = np.array(exact.p_t, float), 64 * len(exact.p_t)
+    expected = backward_law.histogram_error(p_t, count)
+    drawn = np.random.default_rng(0).multinomial(count, p_t, 2_000) / count
+    assert expected == pytest.approx(np.abs(drawn - p_t).sum(1).mean() / 2, rel=0.05)
+
+    def law(policy: Policy, samples: int = count) -> Any:
+        return backward_law.backward_law(policy, environment, enumeration, samples, SEED)
+
+    found = law(exact.policy)
+    assert 0 < found.error < expected
+    # Of 64 trajectories the error is that of chance, and rarely three times what is expected.
+    assert np.abs(found.probabilities - p_t).sum() / 2 < 3 * found.error
+    assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
+    report = enumerated_report([exact.policy], None, environment, enumeration, [found], SEED)
+    assert (report.tv_kind, report.exact and report.exact.tv) == (
+        "estimated",
+        metrics.Estimate(0.0, 0.0),
+    )
+    assert str(float(f"{found.error:.1g}")) in report.notes[0]
+    assert law(exact.policy, backward_law.FEWEST * len(p_t) - 1) is None
+
+
+def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment, enumeration = exact.instance.environment, exact.instance.enumeration
+    paths = of_paths.backward_paths
+
+    def missed(*given: Any) -> Any:
+        """As if each terminal had a path of half its probability that is never drawn."""
+        found = paths(*given)
+        return found._replace(log_path_ratio=found.log_path_ratio - math.log(2))
+
+    monkeypatch.setattr(backward_law, "backward_paths", missed)
+    count = 64 * len(exact.p_t)
+    assert backward_law.backward_law(exact.policy, environment, enumeration, count, SEED) is None
 
 
 # Statistics
