@@ -1,7 +1,7 @@
 """The lazy random walk as array code."""
 
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,6 +15,8 @@ from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
+
+TimeCode = Literal["same", "fourier"]
 
 
 class WalkState(NamedTuple):
@@ -34,6 +36,8 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         log_heights: `log R`, one per cell of the box in lexicographic order.
         radius: `M`.
         encoding: one-hot coordinates and time, or these numbers themselves.
+        time_code: whether the time is coded as the coordinates are ("same"), or by 16 sines and
+            16 cosines whatever their code is ("fourier", as the paper does).
     """
 
     is_graded = True
@@ -42,22 +46,28 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
     radius: int = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
+    time_code: TimeCode = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
-        cls, problem: LazyRandomWalk, encoding: Encoding = "one-hot"
+        cls,
+        problem: LazyRandomWalk,
+        encoding: Encoding = "one-hot",
+        time_code: TimeCode = "same",
     ) -> "WalkEnvironment":
         """The environment with the parameters of `problem`."""
         check_choice("LazyRandomWalk", "the encoding", encoding, Encoding)
+        check_choice("LazyRandomWalk", "the time code", time_code, TimeCode)
         moves = 2 * problem.dimension + 1
         return cls(
             log_heights=jnp.array(_log_heights(problem), jnp.float32),
             radius=problem.radius,
             dimension=problem.dimension,
             encoding=encoding,
+            time_code=time_code,
             horizon=problem.steps,
             actions=moves,
             parents=moves,
@@ -102,11 +112,13 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         return WalkState(cell, jnp.int32(self.horizon))
 
     def observe(self, state: WalkState) -> Float[Array, " features"]:
+        if self.time_code == "fourier":
+            waves = encode_numbers(state.time[None], "fourier")
+            return jnp.concatenate([self._place(state), waves])
         if self.encoding != "one-hot":
             return encode_numbers(jnp.append(state.position, state.time), self.encoding)
-        cells = state.position[:, None] == jnp.arange(-self.radius, self.radius + 1)
         time = state.time == jnp.arange(self.horizon + 1)
-        return jnp.concatenate([cells.reshape(-1), time]).astype(jnp.float32)
+        return jnp.concatenate([self._place(state), time]).astype(jnp.float32)
 
     def log_reward(self, state: WalkState) -> Float[Array, ""]:
         powers = (2 * self.radius + 1) ** jnp.arange(self.dimension - 1, -1, -1)
@@ -120,6 +132,13 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
 
     def decode(self, state: WalkState) -> Walker:
         return Walker(tuple(int(x) for x in state.position), int(state.time))
+
+    def _place(self, state: WalkState) -> Float[Array, " features"]:
+        """The features of the position alone."""
+        if self.encoding != "one-hot":
+            return encode_numbers(state.position, self.encoding)
+        cells = state.position[:, None] == jnp.arange(-self.radius, self.radius + 1)
+        return cells.reshape(-1).astype(jnp.float32)
 
     def _moves(self) -> Int[Array, "actions dimension"]:
         """The displacement of each action."""

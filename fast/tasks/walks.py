@@ -6,11 +6,14 @@ Imports no JAX, so that the command line answers at once.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fast.tasks.task import BuiltIn
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
+
+if TYPE_CHECKING:
+    from fast.environments import AbstractEnvironment
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,28 @@ class RandomWalkTask(BuiltIn):
     """d."""
     landscape: Literal["rings", "sharp-rings", "sinusoidal"] = "rings"
     """The reward of the last position."""
+    time_code: Literal["same", "fourier"] = "same"
+    """How the time is coded: as the position is, or by sines and cosines, as the paper does, while
+    --encoding is the code of the position."""
+
+    def check(self) -> None:
+        """Refuses a second name for the same features."""
+        if self.encoding == "fourier" and self.time_code == "fourier":
+            raise InputError(
+                "time_code is 'fourier' with encoding 'fourier', which codes the time by sines and "
+                "cosines already: leave time_code at 'same'"
+            )
+        super().check()
 
     def make_problem(self) -> LazyRandomWalk:
         """The walk."""
         return LazyRandomWalk(self.radius, self.walk_steps, self.dimension, self.landscape)
+
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+        """The walk, with position and time as its options say."""
+        from fast.environments import WalkEnvironment
+
+        return WalkEnvironment.from_problem(problem, self.encoding, self.time_code)
 
     def states(self) -> int:
         """Positions and times."""

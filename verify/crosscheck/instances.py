@@ -12,7 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.dynamics.options import DYNAMICS, CellOptions
-from fast.environments import AbstractEnvironment, AnyProblem, TabularEnvironment, make_environment
+from fast.environments import (
+    AbstractEnvironment,
+    AnyProblem,
+    TabularEnvironment,
+    WalkEnvironment,
+    make_environment,
+)
 from fast.measure.enumeration import Enumeration, enumerate_environment
 from fast.policies.build import build_policy
 from fast.policies.policy import Policy
@@ -94,6 +100,14 @@ TABLES: dict[str, Grid | EdgeAddition] = {
 }
 
 PRESETS: dict[str, AnyProblem] = PROBLEMS | VARIANTS | TABLES
+
+# Environments whose states are seen in another way than any encoding says, with their problems.
+OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
+    "walk, waves of time": (
+        LazyRandomWalk(1, 3, 2),
+        WalkEnvironment.from_problem(LazyRandomWalk(1, 3, 2), time_code="fourier"),
+    ),
+}
 
 
 class Instance(NamedTuple):

@@ -16,7 +16,7 @@ from fast.environments.grid import GridEnvironment
 from reference.errors import InputError
 from reference.problems import EdgeAddition
 from verify.crosscheck import test_dynamics, test_graph_networks, test_losses
-from verify.crosscheck.instances import PROBLEMS, TABLES, VARIANTS, make_instance
+from verify.crosscheck.instances import OBSERVED, PROBLEMS, TABLES, VARIANTS, make_instance
 from verify.crosscheck.parts import (
     ELSEWHERE,
     concrete,
@@ -29,8 +29,9 @@ from verify.crosscheck.parts import (
 
 
 def environments() -> list[AbstractEnvironment[Any]]:
-    """Those that test_environments compares, in every encoding that they have."""
+    """Those that are compared, in every encoding that they have, and seen in every other way."""
     found = [make_instance(name).environment for name in TABLES]
+    found += [environment for _, environment in OBSERVED.values()]
     for problem in (PROBLEMS | VARIANTS).values():
         for encoding in get_args(Encoding):
             try:
