@@ -3,6 +3,7 @@
 Imports nothing heavy before `main`: Ctrl-C may come while modules load.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -46,9 +47,11 @@ def _run(arguments: Sequence[str]) -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         _check_working_directory()
-        from pdai.parsing import parse
+        with _no_collection():
+            from pdai.parsing import parse
 
-        parse(arguments).run()
+            command = parse(arguments)
+        command.run()
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {error}", file=sys.stderr)
@@ -62,6 +65,18 @@ def _run(arguments: Sequence[str]) -> None:
         told = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
         print(f"pdai: {told}", file=sys.stderr)
         sys.exit(1)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Looks for no garbage in the body: while modules load there is none, and it takes time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _check_working_directory() -> None:

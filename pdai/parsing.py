@@ -1,70 +1,58 @@
 """The command line of `pdai`, read. Imports JAX only in the commands that compute."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import make_dataclass
+from importlib import import_module
 from typing import Annotated, Any, Union
 
 import tyro
 
 from fast.tasks import TASKS
-from pdai.commands.combine import USUAL, distribute_command, stream_command
-from pdai.commands.look import AuditRun, Check, Inspect, PlotRuns, SampleRun
-from pdai.commands.reproduce import Reproduce
-from pdai.commands.train import train_command
-from pdai.commands.verify import Vectors, Verify
 from reference.errors import InputError, no_such
 
-
-def certify_command(_: Sequence[str]) -> type[Any]:
-    """The command `pdai certify`, whose module takes a while to load."""
-    from pdai.commands.certify import Certify
-
-    return Certify
-
-
-# Made when they are chosen, as their options depend on which parts they choose.
-COMPOSED: dict[str, Callable[[Sequence[str]], type[Any]]] = {
-    "train": train_command,
-    "distribute": distribute_command,
-    "stream": stream_command,
-    "certify": certify_command,
+# The commands in the order of the help: the module of `pdai.commands` that is loaded for each, and
+# what it is there: a class, or a function that makes one of the parts that the arguments choose.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("train", "train_command"),
+    "distribute": ("combine", "distribute_command"),
+    "stream": ("combine", "stream_command"),
+    "reproduce": ("reproduce", "Reproduce"),
+    "audit": ("look", "AuditRun"),
+    "certify": ("certify", "Certify"),
+    "sample": ("look", "SampleRun"),
+    "plot": ("look", "PlotRuns"),
+    "inspect": ("look", "Inspect"),
+    "check": ("look", "Check"),
+    "verify": ("verify", "Verify"),
+    "vectors": ("verify", "Vectors"),
 }
 
 
-# The commands in the order of the help; None where they are made when they are chosen.
-COMMANDS: dict[str, type[Any] | None] = {
-    "train": None,
-    "distribute": None,
-    "stream": None,
-    "reproduce": Reproduce,
-    "audit": AuditRun,
-    "certify": None,
-    "sample": SampleRun,
-    "plot": PlotRuns,
-    "inspect": Inspect,
-    "check": Check,
-    "verify": Verify,
-    "vectors": Vectors,
-}
-# What stands first after a command that takes a problem.
-PROBLEMS: dict[str, tuple[str, ...]] = {
-    "train": tuple(TASKS),
-    "distribute": tuple(USUAL),
-    "stream": tuple(USUAL),
-}
+def load_command(name: str, arguments: Sequence[str]) -> type[Any]:
+    """The class of a command, with the options that the arguments after its name choose."""
+    module, made = COMMANDS[name]
+    found: Any = getattr(import_module(f"pdai.commands.{module}"), made)
+    command: type[Any] = found if isinstance(found, type) else found(arguments)
+    return command
+
+
+def problems(command: str) -> Sequence[str]:
+    """What can stand first after a command that takes a problem; empty for others."""
+    if command in ("distribute", "stream"):
+        return tuple(import_module("pdai.commands.combine").USUAL)
+    return tuple(TASKS) if command == "train" else ()
 
 
 def commands(arguments: Sequence[str]) -> Any:
     """All commands as one type, with the options that the arguments choose."""
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     # Without a command all are shown; beside another, only that they are there.
-    composed = {
-        name: make(arguments[1:] if name == chosen else ())
+    every = {
+        name: load_command(name, arguments[1:] if name == chosen else ())
         if chosen in (None, name)
         else make_dataclass(name, ())
-        for name, make in COMPOSED.items()
+        for name in COMMANDS
     }
-    every = {name: composed.get(name) or kind for name, kind in COMMANDS.items()}
     return Union[  # noqa: UP007  (of a computed tuple)
         tuple(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in every.items())
     ]
@@ -77,7 +65,7 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
         InputError: if it is none.
     """
     command, problem = (*arguments, "", "")[:2]
-    known = PROBLEMS.get(command, ())
+    known = problems(command)
     for kind, word, there in (("command", command, COMMANDS), ("problem", problem, known)):
         if there and word and not word.startswith("-") and word not in there:
             raise InputError(no_such(kind, word, there))

@@ -5,11 +5,11 @@ from typing import Any
 from fast.training.compose import configure
 from pdai.distributed.plan import DIRECT, Distributed, Plan, Streamed
 from pdai.experiments.base import Cell, Experiment
-from pdai.experiments.models import GRU_PLUS
+from pdai.experiments.models import FIRST_GRU
 
 COMBINED, PRODUCT = "combined", "on the product"
 COMMON: dict[str, Any] = {
-    **GRU_PLUS, "parameters": 10_000, "steps": 1_000, "evaluations": 4, "law_samples": 2**16
+    **FIRST_GRU, "parameters": 10_000, "steps": 1_000, "evaluations": 4, "law_samples": 2**16
 }  # fmt: skip
 DIFFERENT: dict[str, Any] = {"client_dynamics": ("gru", "srwm", "markov")}
 SETTING = (

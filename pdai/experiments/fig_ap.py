@@ -2,18 +2,22 @@
 
 from fast.training.compose import configure
 from pdai.experiments.base import BEST, PRINTED, Cell, Experiment, cells
-from pdai.experiments.models import MODELS
+from pdai.experiments.models import SEQUENCES, SRWM_PLUS
 
 COMMON = configure("syn", form="sum", length=8, steps=2_000, evaluations=2)
 # What grows is the latent, as in the paper: of the SRWM beside a head 64 to 85 wide.
-LATENTS = {8: {PRINTED: 32, BEST: 16}, 16: {PRINTED: 52, BEST: 32}, 32: {PRINTED: 80, BEST: 48}}
+LATENTS = {
+    8: {PRINTED: 32, SRWM_PLUS: 32, BEST: 16},
+    16: {PRINTED: 52, SRWM_PLUS: 52, BEST: 32},
+    32: {PRINTED: 80, SRWM_PLUS: 80, BEST: 48},
+}
 
 
 def _row(thousands: int) -> tuple[Cell, ...]:
     sizes = LATENTS[thousands]
     models = {
         name: {**options, **({"latent_size": sizes[name]} if name in sizes else {})}
-        for name, options in MODELS.items()
+        for name, options in SEQUENCES.items()
     }
     return cells(f"{thousands},000", COMMON.changed(parameters=1_000 * thousands), models)
 
@@ -29,11 +33,6 @@ EXPERIMENT = Experiment(
     ),
     metric="tv",
     cells=tuple(cell for thousands in LATENTS for cell in _row(thousands)),
-    finding=(
-        "Not reproduced: at no size is the printed SRWM ahead. As its latent grows it comes "
-        "nearer to the Markovian network (0.0021 behind, then 0.0011 and 0.0004), which hardly "
-        "changes from 8,000 parameters on. GRU+ gains as well, and is ahead by less than counts, "
-        "as it should be on a tree."
-    ),
+    finding="Not run yet.",
     draw="log lines",
 )

@@ -2,7 +2,7 @@
 
 from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
-from pdai.experiments.models import MODELS
+from pdai.experiments.models import SEQUENCES
 
 PRODUCT = configure("syn", length=8, parameters=10_000, steps=2_000)
 
@@ -17,8 +17,8 @@ EXPERIMENT = Experiment(
     ),
     metric="best",
     cells=(
-        *cells("literal", PRODUCT.changed(form="sum"), MODELS, probe="best"),
-        *cells("exponential", PRODUCT, MODELS, probe="best"),
+        *cells("literal", PRODUCT.changed(form="sum"), SEQUENCES, probe="best"),
+        *cells("exponential", PRODUCT, SEQUENCES, probe="best"),
     ),
     finding=(
         "Not reproduced: no model meets better sequences than another. Of the true 20 best of "

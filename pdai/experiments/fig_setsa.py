@@ -4,7 +4,7 @@ from typing import Any
 
 from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
-from pdai.experiments.models import GRU_PLUS, PRINTED
+from pdai.experiments.models import FIRST_GRU, FIRST_SRWM
 
 BACKWARD: dict[str, dict[str, Any]] = {
     "p_B reads the latent": {"p_b": "lifted"},
@@ -28,8 +28,8 @@ EXPERIMENT = Experiment(
     setting="Lines with N = 8, M = 2, and four Laplaces; the KL is exact, over all histories.",
     metric="memory",
     cells=(
-        *cells("SRWM", COMMON, _models(PRINTED), probe="memory"),
-        *cells("GRU+", COMMON, _models(GRU_PLUS), probe="memory"),
+        *cells("SRWM", COMMON, _models(FIRST_SRWM), probe="memory"),
+        *cells("GRU+", COMMON, _models(FIRST_GRU), probe="memory"),
     ),
     finding=(
         "Reproduced: with a p_B of the state, uniform or learned, the KL rises and then falls to "

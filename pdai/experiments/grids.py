@@ -3,22 +3,22 @@
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.experiments.base import Cell, Experiment, cells
-from pdai.experiments.models import WITH_RESET
+from pdai.experiments.models import GRIDS, with_reset
 
 ONE_HOT = configure(
     "grid", parameters=10_000, steps=2_000, epsilon=0.05, evaluations=5, law_samples=2**16
 )
 SETTING = (
     "5 % of the actions are random at first, none after half of training. Integers are the "
-    "embedding that the paper prints for Lines. A TV of about 0.25, 0.5 or 0.75 is one, two or "
-    "three of the four modes missed."
+    "embedding that the paper prints for Lines; their sines and cosines are the usual cure. A TV "
+    "of about 0.25, 0.5 or 0.75 is one, two or three of the four modes missed."
 )
 
 
 def _cells(config: TrainConfig) -> tuple[Cell, ...]:
     return (
-        *cells("one-hot", config, WITH_RESET),
-        *cells("integers", config.changed(encoding="natural"), WITH_RESET),
+        *cells("one-hot", config, with_reset(GRIDS)),
+        *cells("sines and cosines", config.changed(encoding="fourier"), with_reset(GRIDS)),
     )
 
 
@@ -28,15 +28,13 @@ SPARSE = Experiment(
     claim="the path-dependent model fits better; the Markovian one struggles to find its way.",
     setting=f"Four cells of reward 1 in a sea of 1/1000: the paper's picture is lost. {SETTING}",
     metric="tv",
-    cells=_cells(ONE_HOT.changed(landscape="sparse")),
-    finding=(
-        "Not reproduced for the printed SRWM, which misses modes in every seed and embedding. "
-        "One-hot, the Markovian network has all four modes; GRU+ misses one in two seeds of five, "
-        "without its memory in none. On "
-        "integers none has all within this budget, and GRU+ is far ahead of the Markovian "
-        "network (0.39 beside 0.70), and ahead of itself without memory (0.51). "
-        "That the Markovian sampler struggles to find its way is true of the embedding."
+    cells=(
+        *_cells(ONE_HOT.changed(landscape="sparse")),
+        *cells(
+            "integers", ONE_HOT.changed(landscape="sparse", encoding="natural"), with_reset(GRIDS)
+        ),
     ),
+    finding="Not run yet.",
 )
 
 STANDARD = Experiment(
@@ -46,11 +44,5 @@ STANDARD = Experiment(
     setting=f"The usual reward, not the misprinted one. {SETTING}",
     metric="tv",
     cells=_cells(ONE_HOT),
-    finding=(
-        "Not reproduced for the printed SRWM, which has one or two of the four modes, while the "
-        "Markovian network and GRU+ have all in every seed, GRU+ at the floor of its samples. "
-        "GRU+ finds them soonest: the figure shows it after 400 steps, where the Markovian "
-        "network has found them in three seeds of five. On integers every model stays at one mode "
-        "in every seed: with so little exploration none finds the others within 2,000 steps."
-    ),
+    finding="Not run yet.",
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment, cells
-from pdai.experiments.models import GRU_PLUS, MARKOV, PRINTED
+from pdai.experiments.models import FIRST_GRU, FIRST_MARKOV, FIRST_SRWM
 
 NATURAL = configure(
     "lines",
@@ -18,11 +18,11 @@ NATURAL = configure(
 )
 # The paper's "2-layer ReLU network", and its path-dependent model of eq:linear_rec.
 MODELS: dict[str, dict[str, Any]] = {
-    "Markovian": {**MARKOV, "hidden_layers": 1},
-    "recurrence": {**PRINTED, "dynamics": "rnn", "hidden_layers": 1},
-    "Markovian, 3 layers": MARKOV,
-    "SRWM": PRINTED,
-    "GRU+": GRU_PLUS,
+    "Markovian": {**FIRST_MARKOV, "hidden_layers": 1},
+    "recurrence": {**FIRST_SRWM, "dynamics": "rnn", "hidden_layers": 1},
+    "Markovian, 3 layers": FIRST_MARKOV,
+    "SRWM": FIRST_SRWM,
+    "GRU+": FIRST_GRU,
 }
 CELLS: tuple[Cell, ...] = (
     *cells("psi(p_i) = i", NATURAL, MODELS, probe="aliasing"),

@@ -7,7 +7,7 @@ from pdai.experiments.base import Cell, Experiment, cells
 
 RATES = (1e-3, 3e-3, 1e-2)
 _STABLE: dict[str, Any] = {"write_key": "k", "erase": "after"}
-# Three forms of each kind, so that each has nine trials per row.
+# Three forms of each kind, so that each has nine trials per row; the printed one is beside them.
 FORMS: dict[str, dict[str, Any]] = {
     "Markovian, 2 layers": {"dynamics": "markov", "hidden_layers": 2},
     "Markovian, 3 layers": {"dynamics": "markov", "hidden_layers": 3},
@@ -15,6 +15,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "GRU": {"dynamics": "gru", "skip": False, "hidden_layers": 1},
     "GRU, 16, skip": {"dynamics": "gru", "skip": True, "hidden_layers": 3, "latent_size": 16},
     "GRU, skip": {"dynamics": "gru", "skip": True, "hidden_layers": 3},
+    "SRWM, printed": {"dynamics": "srwm", "skip": False, "hidden_layers": 1},
     "SRWM, skip": {"dynamics": "srwm", "skip": True, "hidden_layers": 3},
     "SRWM, block": {
         "dynamics": "srwm", "skip": False, "block": True, "heads": 4, "start": "full",
@@ -29,6 +30,8 @@ MODELS = {
     for form, options in FORMS.items()
     for rate in RATES
 }
+# At 0.001 no network finds all modes of the grid in so few steps (study:tuning).
+FASTER = {name: options for name, options in MODELS.items() if options["learning_rate"] > 1e-3}
 
 
 def _cells() -> tuple[Cell, ...]:
@@ -38,9 +41,8 @@ def _cells() -> tuple[Cell, ...]:
     }  # fmt: skip
     return (
         *cells("sets, K = 16", configure("sets", utility_seed=100, **common), MODELS),
-        *cells("Syn-16", configure("syn", length=16, utility_seed=100, **common), MODELS),
         *cells("SIX6", configure("six6", build="append", **common), MODELS),
-        *cells("grid", configure("grid", epsilon=0.05, **common), MODELS),
+        *cells("grid", configure("grid", epsilon=0.05, **common), FASTER),
     )
 
 
@@ -50,11 +52,12 @@ EXPERIMENT = Experiment(
     claim="",
     setting=(
         "Seed 100, and utilities that no other table has. Each kind of network has nine trials per "
-        "row: three forms at three learning rates, 1,000 steps and 20,000 parameters. Latents have "
-        "32 numbers, or 32 in 4 matrices of 8 x 8 in a block, but for GRU, 16. SRWM, skip is the "
-        "printed matrix with the state beside its read-out and three hidden layers; SRWM, block is "
-        "written at k, erased after the rotation, by angles a tenth as large, and of full rank at "
-        "first; self-referential is that of Irie et al. On the walk states are sines and cosines."
+        "row, on the grid six: three forms at each learning rate; beside them is the printed SRWM. "
+        "1,000 steps and 20,000 parameters. Latents have 32 numbers, or 32 in 4 matrices of 8 x 8 "
+        "in a block, but for GRU, 16. SRWM, skip is the printed matrix with the state beside its "
+        "read-out and three hidden layers; SRWM, block is written at k, erased after the rotation, "
+        "by angles a tenth as large, and of full rank at first; self-referential is that of Irie "
+        "et al."
     ),
     metric="tv",
     cells=_cells(),

@@ -2,30 +2,22 @@
 
 from fast.training.compose import configure
 from pdai.experiments.base import Experiment, cells
-from pdai.experiments.models import MODELS, WITH_RESET
+from pdai.experiments.models import GRIDS, with_reset
 
 RINGS = configure("random-walk", parameters=20_000, steps=1_500, evaluations=5, law_samples=2**16)
+# As in the paper: of time its sines and cosines, of positions nothing is said.
+WAVES = RINGS.changed(time_code="fourier")
 
 EXPERIMENT = Experiment(
     label="fig:apx:lra",
     title="TV on the lazy random walk",
     claim="the path-dependent model fits better, on Rings and on Sinusoidal.",
     setting=(
-        "d = 2, M = 16, T = 32, moves +1, -1 and 0 on a coordinate. The sinusoid is 1 + cos(s_2), "
-        "as the printed one is negative; the printed rings are nearly flat, the sharp ones not."
+        "d = 2, M = 16, T = 32, moves +1, -1 and 0 on a coordinate. Time is coded by sines and "
+        "cosines, as in the paper; study:dags has it one-hot. The sinusoid, negative as printed, was "
+        "left out for the time that it takes."
     ),
     metric="tv",
-    cells=(
-        *cells("rings", RINGS, WITH_RESET),
-        *cells("sharp rings", RINGS.changed(landscape="sharp-rings"), MODELS),
-        *cells("sinusoidal", RINGS.changed(landscape="sinusoidal"), MODELS),
-    ),
-    finding=(
-        "Not reproduced for the printed SRWM, which is last in every row, and on sharp rings "
-        "where it began. GRU+ and the Markovian network are not told apart: GRU+ is ahead in four "
-        "seeds of five on rings and on the sinusoid, in two on sharp rings. On rings its memory "
-        "is what helps, as the same network without it is behind it beyond doubt. After 1,500 "
-        "steps no model is near the target. With a learning rate of 0.01 and a wider memory that "
-        "the head reads alone, a GRU is ahead on both kinds of rings: study:dags."
-    ),
+    cells=(*cells("rings", WAVES, with_reset(GRIDS)),),
+    finding="Not run yet.",
 )

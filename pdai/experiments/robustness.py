@@ -1,0 +1,57 @@
+"""Whether what the tables say depends on the draw of the instance, or on the budget."""
+
+from pdai.experiments.base import Cell, Experiment, cells
+from pdai.experiments.models import SEQUENCES, SRWM_PLUS
+from pdai.experiments.tab_preferencesa import COMMON as PREFERENCES
+from pdai.experiments.tab_sequences import LITERAL
+from pdai.experiments.tab_sequencesabits import COMMON as BITS
+
+SYN = LITERAL.changed(length=16, form="product")
+DRAWS = (1, 2)
+# A fourth of the steps of the tables, as many, and four times as many.
+BUDGETS = (500, 2_000, 8_000)
+
+
+def _draws() -> tuple[Cell, ...]:
+    found: list[Cell] = []
+    for draw in DRAWS:
+        found += cells(f"Syn-16, draw {draw}", SYN.changed(utility_seed=draw), SEQUENCES)
+        posterior = PREFERENCES.changed(comparisons=50, data_seed=draw)
+        found += cells(f"16 bits, draw {draw}", BITS.changed(length=16, mode_seed=draw), SEQUENCES)
+        found += cells(f"50 comparisons, draw {draw}", posterior, SEQUENCES)
+    return tuple(found)
+
+
+def _budgets() -> tuple[Cell, ...]:
+    return tuple(
+        cell
+        for steps in BUDGETS
+        for cell in cells(f"Syn-16, {steps:,} steps", SYN.changed(steps=steps), SEQUENCES)
+    )
+
+
+INSTANCES = Experiment(
+    label="study:instances",
+    title="TV on other draws of utilities, modes and comparisons",
+    claim="",
+    setting="The tables have one draw of each instance; these are two more, of three tasks.",
+    metric="tv",
+    cells=_draws(),
+    finding="Not run yet.",
+    draw="rows",
+    compared=("Markovian", SRWM_PLUS),
+    seeds=(0, 1, 2),
+)
+
+BUDGET = Experiment(
+    label="study:budgets",
+    title="TV after a fourth of the steps, as many, and four times as many",
+    claim="",
+    setting="The learning rate falls to 0 over the steps of each row.",
+    metric="tv",
+    cells=_budgets(),
+    finding="Not run yet.",
+    draw="rows",
+    compared=("Markovian", SRWM_PLUS),
+    seeds=(0, 1, 2),
+)
