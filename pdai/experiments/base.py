@@ -15,7 +15,7 @@ from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best"]
 Drawing = Literal["curves", "rows", "lines", "log lines", "laws", "probe", "none"]
-ProbeName = Literal["aliasing", "memory", "best"]
+ProbeName = Literal["aliasing", "memory", "best", "projection"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 SEEDS = (0, 1, 2, 3, 4)

@@ -27,7 +27,18 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
     if isinstance(training, Plan):
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
-    return _of_run(training.folder())
+    found = _of_run(training.folder())
+    if probe == "projection":
+        measured = found.pop("probes")[-1]
+        return {
+            **found,
+            "learned": measured["learned"][0],
+            "exact": measured["exact"],
+            "tv_kind": measured["tv_kind"],
+            "curve": [],
+            "probes": [],
+        }
+    return found
 
 
 def _of_run(folder: Path) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from jaxtyping import Array
 
 from fast.measure.exact_policy import exact_policy
 from fast.measure.paths import forward_paths
+from fast.measure.projection import fit_projection
 from fast.measure.report import MEAN_BEST
+from fast.measure.terminals import enumerated_report, law_of
+from fast.policies.build import make_policy
 from fast.policies.policy import Policy, uniform_policy
 from fast.runs.meter import Probe
 from fast.runs.setup import Setup
@@ -91,4 +94,36 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     return {"learned": top(policy), "uniform": top(uniform_policy(policy))}
 
 
-PROBES: dict[ProbeName, Probe] = {"aliasing": aliasing, "memory": memory, "best": best}
+def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+    """A Markovian network of as many parameters, fitted to trajectories of the last policy (N1).
+
+    Its figures stand in the place of the policy's. Nothing before the last step.
+    """
+    config = setup.config
+    if step < config.optimiser.steps:
+        return {}
+    assert setup.enumeration is not None
+    form = {"dynamics": "markov", "hidden_layers": 2, "parameters": config.dynamics.parameters}
+    plain, environment = config.changed(**form), setup.environment
+    fitted = fit_projection(
+        setup.policies(state)[0],
+        make_policy(plain, environment, key=jax.random.key(config.run.seed)),
+        environment,
+        steps=config.optimiser.steps,
+        batch=config.sampling.batch,
+        learning_rate=config.optimiser.learning_rate,
+        seed=config.run.seed,
+    )
+    law = law_of(fitted, environment, setup.enumeration, final=True, seed=config.run.seed)
+    report = enumerated_report(
+        [fitted], None, environment, setup.enumeration, [law], config.run.seed
+    ).to_json()
+    return {name: report[name] for name in ("learned", "exact", "tv_kind")}
+
+
+PROBES: dict[ProbeName, Probe] = {
+    "aliasing": aliasing,
+    "memory": memory,
+    "best": best,
+    "projection": projection,
+}

@@ -14,8 +14,8 @@ EXPERIMENT = Experiment(
     claim="the path-dependent model fits better, on Rings and on Sinusoidal.",
     setting=(
         "d = 2, M = 16, T = 32, moves +1, -1 and 0 on a coordinate. Time is coded by sines and "
-        "cosines, as in the paper; study:dags has it one-hot. The sinusoid, negative as printed, was "
-        "left out for the time that it takes."
+        "cosines, as in the paper; study:dags has it one-hot. The sinusoid, negative as printed, "
+        "was left out for the time that it takes."
     ),
     metric="tv",
     cells=(*cells("rings", WAVES, with_reset(GRIDS)),),
