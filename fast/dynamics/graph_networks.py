@@ -12,12 +12,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import AbstractMarkovian
+from fast.dynamics.options.graphs import Gate
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
 from reference.errors import InputError, check_choice, check_integer, check_type
 
 Layer = Literal["gcn", "graphconv"]
-Gate = Literal["inverse-size", "constant"]
 Update = Literal["proposition", "example"]
 
 

@@ -148,6 +148,31 @@ CLAIMS: tuple[Claim, ...] = (
         "Laws on states: infinite.",
     ),
     Claim(
+        id="fig:linesmodels",
+        title="what the linear recurrence reaches on sparse Lines",
+        printed="Lines with M = 2, R = 1 at q_2 and q_20 and 1/1000 elsewhere. The path-dependent "
+        'model has "a better fit to the target distribution given a limited budget of '
+        'trajectories; see fig:linesmodelsc, in which we used the model in eq:linear_rec". The '
+        'embedding is that of a ReLU network, "each state\'s natural embedding" with d_o = 1.',
+        readings=(
+            Reading("psi(p_0), and how good a fit is, are not given.", "ill-defined"),
+            Reading(
+                "psi(p_i) = i from p_0 on: the model comes near the target. TV >= 224/673 > 0.332 "
+                "for N = 20 and every parameter.",
+                "false",
+            ),
+            Reading(
+                "psi(p_0) = 0 and N >= M force the uniform law on the M + 1 actions at p_0: "
+                "p_T(q_0) = 1/(M + 1) and TV >= 1/(M + 1) - pi(q_0), sharp if nothing else is "
+                "forced; with psi(p_0) != 0, or a bias, it is free. Which of two samplers is "
+                "better the bound does not tell.",
+                "true",
+            ),
+        ),
+        control="psi(p_0) = 1: p_T(q_0) = 8^a / (1 + 2^a + 8^a). A constant beside i: near 0. "
+        "N < M: the mask leaves 1/2 for 1/3.",
+    ),
+    Claim(
         id="N8",
         title="expressivity counts",
         printed=None,

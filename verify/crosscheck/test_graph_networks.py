@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -18,9 +18,11 @@ from scipy.special import softmax
 
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, graphs_of
+from fast.dynamics.options.graphs import Gate, TemporalGCNOptions
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
 from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.training.compose import configure
 from reference import Dynamics
 from reference.errors import InputError
 from reference.expressivity.gnn import (
@@ -639,6 +641,30 @@ def test_graph_networks_are_given_the_environment_of_graphs_and_no_other(paper: 
     assert graphs_of(paper.environment) is paper.environment
     with pytest.raises(InputError, match="a graph network on LinesEnvironment"):
         graphs_of(make_environment(Lines.laplaces(3, 1, seed=0)))
+
+
+def test_the_gate_of_a_configuration_is_that_of_its_network(paper: Instance) -> None:
+    observations, features = jnp.asarray(observe(paper)), []
+    for gate in get_args(Gate):
+        options = configure("graphs", dynamics="temporal-gcn", gate=gate).dynamics
+        assert isinstance(options, TemporalGCNOptions)
+        network = options.build(
+            paper.environment, paper.environment.actions, 4, key=jax.random.key(0)
+        )
+        latent = network.initial((len(observations),))
+        for time in range(1, observations.shape[1]):
+            latent = network.advance(latent, observations[:, time])
+        features.append(np.asarray(latent.m))
+    # With a constant gate the feature is what the state tells: degrees gained since the start.
+    degrees = observations.reshape(*observations.shape[:2], paper.environment.nodes, -1).sum(-1)
+    gained = np.asarray(degrees[:, -1] - degrees[:, 0])
+    by_size, constant = features
+    assert np.array_equal(constant, gained)
+    assert not np.allclose(by_size, gained)
+    with pytest.raises(InputError, match="gate is 'size'"):
+        configure("graphs", dynamics="temporal-gcn", gate="size")
+    with pytest.raises(InputError, match="gate is 'constant'"):
+        configure("graphs", dynamics="gcn", gate="constant")
 
 
 def test_bad_options_are_refused(paper: Instance) -> None:
