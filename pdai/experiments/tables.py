@@ -1,4 +1,4 @@
-"""The table of an experiment, as text, Markdown and comma-separated values; and its verdict."""
+"""The table of an experiment, as text, Markdown and comma-separated values."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ def header(experiment: Experiment) -> list[str]:
         *quoted,
         *experiment.models,
         "uniform policy",
-        "exact sampling",
+        "best possible" if experiment.optimum else "exact sampling",
         *([ALLOWED] if experiment.is_combined else []),
         *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
     ]
@@ -49,7 +49,7 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
         ]
         ours = {model: summary(at(runs, row, model), metric) for model in experiment.models}
         # Without spread: it is a single sampler, measured again with other samples.
-        others = [untrained(runs, row, metric), floor(runs, row, metric)]
+        others = [untrained(runs, row, metric), best_known(experiment, runs, row)]
         gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
         lines.append(
             [
@@ -77,6 +77,21 @@ def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
     of_row = [run for run in runs if run.row == row]
     sampled = [run for run in of_row if run.tv_kind == "sampled"]
     return summary(sampled or of_row, metric, "exact")
+
+
+def best_known(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary | None:
+    """What exact sampling has, or the best value that is declared."""
+    if row in experiment.optimum:
+        return Summary(experiment.optimum[row], 0.0, 1)
+    return floor(runs, row, experiment.metric)
+
+
+def reachable(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary | None:
+    """The best that these runs could have: of a distance zero, where nothing is sampled."""
+    known = best_known(experiment, runs, row)
+    if known is None and not MEASURES[experiment.metric].higher_is_better:
+        return Summary(0.0, 0.0, 1)
+    return known
 
 
 def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
@@ -126,36 +141,37 @@ def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
 COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
 
 
-def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
-    """What the paired differences say of the paper's claim of the second column."""
-    gaps = [compared(experiment, runs, row, experiment.compared) for row in experiment.rows]
-    known = [gap for gap in gaps if gap is not None]
-    if not known:
-        return "open: fewer than three seeds so far" if runs else "open: not run yet"
-    lower = sum(gap.decides and gap.mean < 0 for gap in known)
-    higher = sum(gap.decides and gap.mean > 0 for gap in known)
-    upwards = MEASURES[experiment.metric].higher_is_better
-    better, worse = (higher, lower) if upwards else (lower, higher)
-    rest = len(known) - better - worse
-    first, second = experiment.compared
-    counts = (
-        f"{second} is better than {first} in {better}, worse in {worse}, not told apart in {rest} "
-        f"of {len(known)} rows"
-    )
-    if experiment.expects == "equal":
-        return f"{'reproduced' if rest == len(gaps) else 'not reproduced'}: {counts}"
-    if better == len(gaps):
-        return f"reproduced: {counts}"
-    if better and not worse:
-        return f"reproduced in part: {counts}"
-    return f"not reproduced: {counts}" if not better else f"mixed: {counts}"
-
-
 def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
     """The metric, and of which kind it is."""
     kinds = sorted({run.tv_kind for run in runs})
     name = MEASURES[experiment.metric].name
     return f"{name} ({', '.join(kinds)})" if experiment.metric == "tv" and kinds else name
+
+
+def layout(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """Header and rows of the table as it is shown: one row per instance, or one per model.
+
+    Where models are rows, the best of each kind is bold.
+    """
+    head, body = header(experiment), rows(experiment, runs)
+    if experiment.layout == "rows":
+        return [head, *body]
+    for line, row in zip(body, experiment.rows, strict=True):
+        for model in leaders(experiment, runs, row):
+            place = head.index(model)
+            line[place] = f"**{line[place]}**"
+    return [list(column) for column in zip(head, *body, strict=True)]
+
+
+def leaders(experiment: Experiment, runs: Sequence[Run], row: str) -> list[str]:
+    """The best model of each kind, by its mean."""
+    sign = -1 if MEASURES[experiment.metric].higher_is_better else 1
+    found: dict[str, list[tuple[float, str]]] = {}
+    for cell in experiment.cells:
+        ours = summary(at(runs, cell.row, cell.model), experiment.metric)
+        if cell.row == row and ours is not None:
+            found.setdefault(cell.kind, []).append((sign * ours.mean, cell.model))
+    return [min(of_kind)[1] for of_kind in found.values()]
 
 
 def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
