@@ -25,9 +25,7 @@ def table(stored: Sequence[tuple[Experiment, Sequence[Run]]]) -> str:
     return markdown(HEAD, [_line(stored, pair) for pair in PAIRS])
 
 
-def _line(
-    stored: Sequence[tuple[Experiment, Sequence[Run]]], pair: tuple[str, str]
-) -> list[str]:
+def _line(stored: Sequence[tuple[Experiment, Sequence[Run]]], pair: tuple[str, str]) -> list[str]:
     """Ratios are of rows with headroom: elsewhere they compare noise."""
     found: Counter[Standing] = Counter()
     logs: list[float] = []
@@ -39,11 +37,11 @@ def _line(
         ratio = size(experiment, runs, row, pair)
         if result is not Standing.NO_HEADROOM and ratio:
             logs.append(log(ratio))
-    ratio = f"{exp(sum(logs) / len(logs)):.2f}" if logs else "-"
+    average = f"{exp(sum(logs) / len(logs)):.2f}" if logs else "-"
     name = f"{pair[1]} against {pair[0]}"
     if not found:
         return [name, "not run", *["-"] * len(Standing), "-"]
-    return [name, str(found.total()), *(str(found[kind]) for kind in Standing), ratio]
+    return [name, str(found.total()), *(str(found[kind]) for kind in Standing), average]
 
 
 def _rows(

@@ -16,7 +16,9 @@ from pdai.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best"]
-Drawing = Literal["curves", "rows", "lines", "log lines", "laws", "probe", "best", "none"]
+Drawing = Literal[
+    "curves", "rows", "points", "lines", "log lines", "laws", "probe", "best", "none"
+]  # fmt: skip
 Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best"]
 
@@ -111,9 +113,10 @@ class Experiment:
         cells: the trainings.
         finding: what came out, and under which conditions; written from the results.
         setting: what of the definition is ours, as the paper leaves it open.
-        draw: the figure: curves over steps, the metric over rows (as points, or as lines where
-            rows are numbers, on a scale of them or of their logarithms), learned laws, the KL that
-            a probe found, the best states met, or none.
+        draw: the figure: curves over steps; the metric over rows, beside its ratio to the first of
+            the compared columns ("rows") or not ("points"); as lines where rows are numbers, on a
+            scale of them or of their logarithms; learned laws; the KL that a probe found; the best
+            states met; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs whose differences are shown, where both are columns.
         expects: what the paper claims of the second column: that it is better, or no different.

@@ -236,3 +236,12 @@ def _floor(runs: list[Run], metric: Metric) -> float:
     sampled = [run for run in runs if run.tv_kind == "sampled"]
     found = summary(sampled, metric, "exact") if metric in ("tv", "fcs") else None
     return 0.0 if found is None else found.mean
+
+
+def comparable(first: list[Run], second: list[Run], metric: Metric) -> float:
+    """The value below which two columns are not told apart, where one is sampled and one exact.
+
+    That is what exact sampling has: ratios are of values that are raised to it.
+    """
+    floors = _floor(first, metric), _floor(second, metric)
+    return max(floors) if min(floors) == 0 else 0.0

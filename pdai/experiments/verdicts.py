@@ -9,8 +9,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from pdai.experiments.base import MEASURES, Experiment
-from pdai.experiments.results import Difference, Run, summary
-from pdai.experiments.tables import at, compared, floor, reachable, untrained
+from pdai.experiments.results import Difference, Run, comparable, summary
+from pdai.experiments.tables import at, compared, reachable, untrained
 
 RULE = """\
 Each row of a table is judged by itself, by one rule, which was fixed before the runs with the
@@ -102,9 +102,7 @@ def standing(
     return Standing.UNDECIDED
 
 
-def judge(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> Outcome:
+def judge(experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]) -> Outcome:
     """What a row says of the claim that the second column is better, or no different."""
     if experiment.not_testable:
         return Outcome.NOT_TESTABLE
@@ -184,9 +182,7 @@ def _without_power(
     return is_one_place and sign > 0 and min(values) > before.mean / 2
 
 
-def judged_rows(
-    experiment: Experiment, runs: Sequence[Run], pair: tuple[str, str]
-) -> list[Judged]:
+def judged_rows(experiment: Experiment, runs: Sequence[Run], pair: tuple[str, str]) -> list[Judged]:
     """The rows that have both columns, with what they say."""
     there = {(cell.row, cell.model) for cell in experiment.cells}
     return [
@@ -204,9 +200,14 @@ def judged_rows(
 def size(
     experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
 ) -> float | None:
-    """The ratio of the mean of the second column to that of the first, or their difference."""
-    means = [summary(at(runs, row, model), experiment.metric) for model in pair]
-    first, second = (None if mean is None else mean.mean for mean in means)
+    """The ratio of the mean of the second column to that of the first, or their difference.
+
+    Where one is sampled and one exact, means below what exact sampling has count as that.
+    """
+    one, two = (at(runs, row, model) for model in pair)
+    least = comparable(one, two, experiment.metric)
+    means = [summary(column, experiment.metric) for column in (one, two)]
+    first, second = (None if mean is None else max(mean.mean, least) for mean in means)
     return _relation(experiment, first, second)
 
 
