@@ -48,23 +48,28 @@ KINDS: dict[str, Look] = {
     "temporal-gcn": Look("#882255", marker="D"),
 }
 OTHER = Look("#6A3D9A", marker="X")
-_GRU_PLUS = Look("#009E73", marker="^")
+_SRWM_PLUS, _GRU_PLUS = Look("#D55E00", marker="s"), Look("#009E73", marker="^")
+_STILL = Look("#7F4A00", "--", "s", is_filled=False)
 # Models that have a name in several tables, and those that are one kind of network but compared.
 LOOKS: dict[str, Look] = {
     "Markovian": KINDS["markov"],
     "Markovian, 3 layers": Look("#56B4E9", marker="h"),
     "SRWM": KINDS["srwm"],
-    "SRWM+": Look("#D55E00", marker="s"),
+    "SRWM+": _SRWM_PLUS,
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
     "GRU": KINDS["gru"],
     "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
-    "without rotation": Look("#7F4A00", "--", "s", is_filled=False),
-    "SRWM without rotation": Look("#7F4A00", "--", "s", is_filled=False),
+    "LSTM": KINDS["lstm"],
+    "LSTM+": KINDS["lstm"],
+    "without rotation": _STILL,
+    "SRWM without rotation": _STILL,
+    "small angles": Look("#B15928", ":", "D"),
     "identity link": Look("#999933", ":", "P"),
-    "d = 32": KINDS["srwm"],
-    "d = 8": Look("#999933", "--", "s", is_filled=False),
-    "deterministic": Look("#117733", marker="^"),
+    "d = 64": Look("#999933", "--", "D", is_filled=False),
+    "d = 32": _SRWM_PLUS,
+    "d = 8": Look("#B15928", ":", "s", is_filled=False),
+    "deterministic": KINDS["gru"],
     "Gaussian": Look("#CC79A7", marker="o"),
     "on the product": _GRU_PLUS,
     "combined": OTHER,

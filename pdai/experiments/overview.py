@@ -21,7 +21,7 @@ def overview(stored: Stored) -> str:
         if experiment.claim:
             members[_group(experiment, runs)].append((experiment, runs))
     found = {kind: of_kind for kind, of_kind in members.items() if of_kind}
-    told = "; ".join(f"{kind.value.lower()}: {len(of_kind)}" for kind, of_kind in found.items())
+    told = "; ".join(f"**{len(of_kind)}** {_inside(kind)}" for kind, of_kind in found.items())
     parts = [f"Claims of the paper, by what their rows say together: {told}."]
     for kind, of_kind in found.items():
         lines = [line for experiment, runs in of_kind for line in _lines(experiment, runs)]
@@ -76,6 +76,11 @@ def _lines(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
         told = counts([row.outcome for row in rows])
         found.append([name, f"{pair[1]} against {pair[0]}", told, *sizes])
     return found
+
+
+def _inside(kind: Group) -> str:
+    """The name of a group inside a sentence."""
+    return kind.value[0].lower() + kind.value[1:]
 
 
 def _link(experiment: Experiment) -> str:
