@@ -67,7 +67,7 @@ def _group(experiment: Experiment, runs: Sequence[Run]) -> Group:
 
 def _lines(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
     """A line for each judged form, the first with the name of the experiment."""
-    found = []
+    found: list[list[str]] = []
     for pair in _pairs(experiment, runs):
         rows = judged_rows(experiment, runs, pair)
         name = _link(experiment) if not found else ""

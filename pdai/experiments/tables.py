@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from pdai.experiments.base import MEASURES, Cell, Experiment, Metric
-from pdai.experiments.results import Difference, Run, Summary, difference, summary
+from pdai.experiments.results import Difference, Run, Summary, difference, sampling_floor, summary
 from pdai.experiments.trainings import total_steps
 
 # Of combined samplers: what N6 says of the residuals of all parts.
@@ -86,12 +86,12 @@ def best_known(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary
     return floor(runs, row, experiment.metric)
 
 
-def reachable(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary | None:
-    """The best that these runs could have: of a distance zero, where nothing is sampled."""
-    known = best_known(experiment, runs, row)
-    if known is None and not MEASURES[experiment.metric].higher_is_better:
-        return Summary(0.0, 0.0, 1)
-    return known
+def reachable(experiment: Experiment, runs: Sequence[Run], row: str) -> float | None:
+    """The best mean that these runs could have; None if it is not known."""
+    if row in experiment.optimum:
+        return experiment.optimum[row]
+    is_distance = not MEASURES[experiment.metric].higher_is_better
+    return sampling_floor(list(runs), experiment.metric) if is_distance else None
 
 
 def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:

@@ -150,7 +150,7 @@ def _at_the_floor(
     sign = -1 if measure.higher_is_better else 1
     # Of each column the floor of its own samples: that of an exact law is zero.
     gaps = [
-        sign * (found.mean - least.mean)
+        sign * (found.mean - least)
         for model in pair
         if (found := summary(at(runs, row, model), experiment.metric)) is not None
         and (least := reachable(experiment, at(runs, row, model), row)) is not None
