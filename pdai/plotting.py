@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
@@ -97,6 +97,27 @@ def look(model: str, dynamics: str | None = None) -> Look:
     return KINDS.get(dynamics or "", OTHER)
 
 
+def decimal(axis: Any) -> None:
+    """Ticks of a logarithmic scale as decimal numbers, also where it has less than a decade."""
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.6g}" if value >= 1 else below_one(value))
+    )
+    if decades < 0.8:
+        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
+    if decades <= 2:
+        axis.set_minor_locator(NullLocator())
+
+
+def below_one(value: float) -> str:
+    """A small number without an exponent."""
+    return str(np.format_float_positional(value, precision=6, trim="-"))
+
+
 def plot_runs(folders: Sequence[Path], output: Path) -> None:
     """Draws finished runs into one file.
 
@@ -132,11 +153,11 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     panels = len(runs) + 2
     figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
     axes = figure.subplots(1, panels)
+    several = len({name for _, (name, _), _ in runs}) < len(runs)
     for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
         _draw_law(axis, learned, target, family)
-        title = f"{_printable(folder)}: learned against target"
-        axis.set_title(title, fontsize=10, parse_math=False)
-    several = len({name for _, (name, _), _ in runs}) < len(runs)
+        name = _printable(folder) if several else family[0]
+        axis.set_title(f"{name}: learned against target", fontsize=10, parse_math=False)
     for number, (folder, (name, color), _) in enumerate(runs):
         style = {
             "color": color,
@@ -147,6 +168,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_curve(axes[-2], records, "tv", style)
         _draw_curve(axes[-1], records, "loss", style)
     axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
+    decimal(axes[-2].yaxis)
     axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
     for axis in axes[-2:]:
         axis.title.set_fontsize(10)
@@ -166,7 +188,8 @@ def _family(folder: Path) -> tuple[str, str]:
     """The name and colour of the kind of a run."""
     if is_markovian(folder):
         return "Markovian", KINDS["markov"].colour
-    return "path-dependent", look("", str(read_json(folder / "config.json").get("dynamics"))).colour
+    dynamics = str(read_json(folder / "config.json").get("dynamics"))
+    return dynamics if dynamics in KINDS else "path-dependent", look("", dynamics).colour
 
 
 def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
@@ -199,7 +222,8 @@ def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> No
         axis.plot([], [], **style)
         return
     steps, values = zip(*found, strict=True)
-    table = np.array(values)
+    # There is no zero on a logarithmic scale; float32 knows seven digits.
+    table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
     axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
     if table.shape[1] > 1:
         axis.fill_between(steps, table.min(1), table.max(1), color=style["color"], alpha=0.2, lw=0)

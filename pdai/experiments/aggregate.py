@@ -7,8 +7,9 @@ from math import exp, log
 
 from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, RESET, STRONGEST, Experiment
 from pdai.experiments.results import Run
+from pdai.experiments.sizes import size
 from pdai.experiments.tables import at, markdown
-from pdai.experiments.verdicts import Standing, size, standing
+from pdai.experiments.verdicts import Standing, standing
 
 PAIRS = (
     (MARKOVIAN, PRINTED),

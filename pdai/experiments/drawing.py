@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from pdai.experiments.base import MEASURES, Experiment, Metric
 from pdai.experiments.results import Run
 from pdai.experiments.tables import at
-from pdai.plotting import TARGET, Look, look
+from pdai.plotting import TARGET, Look, below_one, look
 
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
@@ -51,26 +50,6 @@ def shown(values: Any, metric: Metric) -> Any:
     return np.maximum(np.asarray(values, float), least_shown(metric))
 
 
-def decimal(axis: Any) -> None:
-    """Ticks of a logarithmic scale as decimal numbers, also where it has less than a decade."""
-    low, high = axis.get_view_interval()
-    decades = np.log10(high / low)
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.6g}" if value >= 1 else _below_one(value))
-    )
-    if decades < 0.8:
-        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
-    else:
-        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
-    if decades <= 2:
-        axis.set_minor_locator(NullLocator())
-
-
-def _below_one(value: float) -> str:
-    return str(np.format_float_positional(value, precision=6, trim="-"))
-
-
 def legend(figure: Figure, experiment: Experiment, runs: Sequence[Run], others: Any) -> None:
     """One legend below the panels: the models that there are, then other marks by name."""
     handles = {
@@ -87,7 +66,7 @@ def legend(figure: Figure, experiment: Experiment, runs: Sequence[Run], others: 
 
 def note(lowest: float, least: float) -> str:
     """What a scale says of values that lie on its end."""
-    return f"; {_below_one(least)} or less is drawn as that" if lowest <= least else ""
+    return f"; {below_one(least)} or less is drawn as that" if lowest <= least else ""
 
 
 def seeds(experiment: Experiment, runs: Sequence[Run]) -> str:

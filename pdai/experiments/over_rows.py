@@ -12,7 +12,6 @@ from pdai.experiments.drawing import (
     EXACT,
     GREY,
     UNTRAINED,
-    decimal,
     least_shown,
     legend,
     looks,
@@ -24,7 +23,7 @@ from pdai.experiments.drawing import (
 )
 from pdai.experiments.results import Run, comparable
 from pdai.experiments.tables import at, best_known, leaders, metric_name, untrained
-from pdai.plotting import TARGET
+from pdai.plotting import TARGET, decimal
 
 # Wide, as models that learn nothing lie on it.
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}

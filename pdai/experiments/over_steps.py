@@ -12,7 +12,6 @@ from pdai.experiments.base import APART, Experiment
 from pdai.experiments.drawing import (
     EXACT,
     GREY,
-    decimal,
     least_shown,
     legend,
     looks,
@@ -23,7 +22,7 @@ from pdai.experiments.drawing import (
 )
 from pdai.experiments.results import TOP, Run
 from pdai.experiments.tables import at, best_known, floor, metric_name
-from pdai.plotting import TARGET
+from pdai.plotting import TARGET, decimal
 
 PER_LINE = 3
 MOST_MARKED = 12

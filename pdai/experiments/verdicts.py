@@ -9,7 +9,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from pdai.experiments.base import MEASURES, Experiment
-from pdai.experiments.results import Difference, Run, comparable, summary
+from pdai.experiments.results import Difference, Run, summary
+from pdai.experiments.sizes import papers_size, size
 from pdai.experiments.tables import at, compared, reachable, untrained
 
 RULE = """\
@@ -190,42 +191,11 @@ def judged_rows(experiment: Experiment, runs: Sequence[Run], pair: tuple[str, st
             row,
             judge(experiment, runs, row, pair),
             size(experiment, runs, row, pair),
-            _papers_size(experiment, row, pair),
+            papers_size(experiment, row, pair),
         )
         for row in experiment.rows
         if {(row, model) for model in pair} <= there
     ]
-
-
-def size(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> float | None:
-    """The ratio of the mean of the second column to that of the first, or their difference.
-
-    Where one is sampled and one exact, means below what exact sampling has count as that.
-    """
-    one, two = (at(runs, row, model) for model in pair)
-    least = comparable(one, two, experiment.metric)
-    means = [summary(column, experiment.metric) for column in (one, two)]
-    first, second = (None if mean is None else max(mean.mean, least) for mean in means)
-    return _relation(experiment, first, second)
-
-
-def _papers_size(experiment: Experiment, row: str, pair: tuple[str, str]) -> float | None:
-    """What the paper prints for the compared columns, whichever form of the second is judged."""
-    quoted = {cell.model: cell.paper for cell in experiment.cells if cell.row == row}
-    first, second = (quoted.get(model) for model in experiment.compared)
-    if first is None or second is None:
-        return experiment.claimed_ratio if pair == experiment.compared else None
-    return _relation(experiment, first.mean, second.mean)
-
-
-def _relation(experiment: Experiment, first: float | None, second: float | None) -> float | None:
-    if first is None or second is None:
-        return None
-    if MEASURES[experiment.metric].higher_is_better:
-        return second - first
-    return second / first if first > 0 else None
 
 
 def group(outcomes: Sequence[Outcome]) -> Group:
