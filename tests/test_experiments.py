@@ -382,6 +382,10 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     # A run that two figures share counts once, and one with few terminals not at all.
     both = correlation.section([(one, rising), (other, [*rising[5:], *falling[5:]])])
     assert "tab:other" not in both
+    # A row that shares some of its runs has all of them.
+    new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
+    some = correlation.section([(one, rising), (other, [*rising[:5], *new])])
+    assert "| tab:other: N = 3 | exact | 10 | 1.000 |" in some
     assert "Not run yet." in correlation.section([(one, rising[:9])])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
     assert "Not run yet." in correlation.section([(one, few)])

@@ -145,6 +145,17 @@ def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -
     assert len(figure.legends) == 1
 
 
+def test_what_is_computed_is_a_band_in_its_row() -> None:
+    bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
+    experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
+    figure = figure_of(experiment, runs_of(experiment))
+    assert len(figure.axes[0].collections) == 2
+    assert "least TV" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plain = dataclasses.replace(experiment, bounds={})
+    # The line of the untrained policy is left.
+    assert len(figure_of(plain, runs_of(plain)).axes[0].collections) == 1
+
+
 def test_rows_that_are_numbers_are_on_their_axis() -> None:
     made = tuple(Cell(row, "Markovian", TINY) for row in ("a: 8,000", "a: 32,000", "b: 1"))
     experiment = dataclasses.replace(

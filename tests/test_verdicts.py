@@ -9,6 +9,7 @@ import pytest
 from pdai.experiments import Experiment, aggregate
 from pdai.experiments.base import MEASURES, Cell, Quoted
 from pdai.experiments.results import Run
+from pdai.experiments.tables import header, rows
 from pdai.experiments.verdicts import (
     RULE,
     Group,
@@ -188,6 +189,8 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
         ("no headroom, not run", Group.NO_HEADROOM),
         ("not testable as stated", Group.NOT_TESTABLE),
         ("not run", Group.OPEN),
+        ("opposite, not run, not run", Group.OPEN),
+        ("opposite, not run", Group.OPPOSITE),
     ],
 )
 def test_rows_say_together_what_each_of_them_says(outcomes: str, expected: Group) -> None:
@@ -239,6 +242,17 @@ def test_control_what_is_shared_or_claims_nothing_is_not_counted_again() -> None
     study = claimed("study:a", values, claim="")
     assert aggregate.table([(experiment, runs), study]) == once
     assert aggregate.table([(experiment, runs), claimed("tab:b", values)]) != once
+
+
+def test_what_is_computed_stands_beside_what_is_trained() -> None:
+    bounds = {"least TV": {ROW: (0.05, 0.0625)}}
+    experiment = tiny(bounds=bounds)
+    runs = column("Markovian", FAR) + column("SRWM", NEAR)
+    (line,) = rows(experiment, runs)
+    assert line[header(experiment).index("least TV")] == "0.0500 to 0.0625"
+    assert "least TV" not in header(tiny())
+    with pytest.raises(InputError, match="says something of N = 5"):
+        tiny(bounds={"least TV": {"N = 5": (0.0, 0.1)}})
 
 
 def test_a_standing_needs_three_seeds() -> None:

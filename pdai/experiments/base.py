@@ -127,6 +127,8 @@ class Experiment:
         claimed_ratio: of the second column to the first, where the paper says it in words.
         not_testable: why the claim cannot be tested as it is stated; "" if it can.
         optimum: per row the best value that there is, where exact sampling does not tell it.
+        bounds: by name, per row, between which two numbers something lies that is computed and not
+            trained, such as the least TV of a kind of policy.
         axis: what rows that are numbers count.
         layout: whether rows are instances and columns models, or the other way round.
     """
@@ -150,6 +152,7 @@ class Experiment:
     claimed_ratio: float | None = None
     not_testable: str = ""
     optimum: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     axis: str = ""
     layout: Layout = "rows"
 
@@ -157,7 +160,8 @@ class Experiment:
         places = [(cell.row, cell.model) for cell in self.cells]
         if len(set(places)) < len(places):
             raise InputError(f"{self.label} has two cells at one row and column")
-        strangers = {*self.ties, *self.optimum} - set(self.rows)
+        bounded = (row for of_rows in self.bounds.values() for row in of_rows)
+        strangers = {*self.ties, *self.optimum, *bounded} - set(self.rows)
         if strangers:
             raise InputError(
                 f"{self.label} says something of {', '.join(sorted(strangers))}, but its rows are "
@@ -212,6 +216,10 @@ class Experiment:
             seeds=self.seeds[:1],
             ties=tuple(row for row in self.ties if row in kept),
             optimum={row: value for row, value in self.optimum.items() if row in kept},
+            bounds={
+                name: {row: pair for row, pair in of_rows.items() if row in kept}
+                for name, of_rows in self.bounds.items()
+            },
         )
 
     @property

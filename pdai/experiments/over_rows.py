@@ -25,6 +25,8 @@ from pdai.experiments.results import Run, comparable
 from pdai.experiments.tables import at, best_known, leaders, metric_name, untrained
 from pdai.plotting import TARGET, decimal
 
+# Of what is computed: the first is of Markovian policies, where there are any.
+BOUNDS = ("#0072B2", "#222222", "#CC79A7")
 # Wide, as models that learn nothing lie on it.
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
 
@@ -46,6 +48,7 @@ def points(experiment: Experiment, runs: Sequence[Run]) -> Figure:
             if is_compared and model != base:
                 _ratios(axes[1], experiment, runs, row, model, place + offset)
         _levels(axes[0], experiment, runs, row, place)
+        _bounds(axes[0], experiment, row, place)
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
     axes[0].set(xscale="log", xlabel=f"{metric_name(experiment, runs)}: {_better(experiment)}")
@@ -125,11 +128,22 @@ def _levels(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str, pl
             axis.vlines(level.mean, place - 0.42, place + 0.42, ls=style, **GREY)
 
 
+def _bounds(axis: Any, experiment: Experiment, row: str, place: float) -> None:
+    """Between what lies that which is computed, as bands over the height of a row."""
+    for colour, of_rows in zip(BOUNDS, experiment.bounds.values(), strict=False):
+        if row in of_rows:
+            low, high = shown(of_rows[row], experiment.metric)
+            heights = (place - 0.42, place + 0.42)
+            axis.fill_betweenx(heights, low, high, color=colour, alpha=0.3, lw=2)
+
+
 def _others(experiment: Experiment, runs: Sequence[Run], rows: Sequence[str]) -> dict[str, Line2D]:
     """The marks beside those of models that a figure has."""
     found = {}
     if any(cell.paper for cell in experiment.cells):
         found["the paper's number"] = Line2D([], [], ls="", marker="x", mew=2, color="black")
+    for colour, name in zip(BOUNDS, experiment.bounds, strict=False):
+        found[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
     known = [best_known(experiment, runs, row) for row in rows]
     if any(untrained(runs, row, experiment.metric) for row in rows):
         numeric = experiment.draw in ("lines", "log lines")

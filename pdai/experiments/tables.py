@@ -32,6 +32,7 @@ def header(experiment: Experiment) -> list[str]:
         "uniform policy",
         "best possible" if experiment.optimum else "exact sampling",
         *([ALLOWED] if experiment.is_combined else []),
+        *experiment.bounds,
         *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
     ]
 
@@ -61,6 +62,7 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
                 ),
                 *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
                 *([_allowed(runs, row, digits)] if experiment.is_combined else []),
+                *(_between(of_rows.get(row), digits) for of_rows in experiment.bounds.values()),
                 *("-" if gap is None else gap.text(digits) for gap in gaps),
             ]
         )
@@ -101,6 +103,13 @@ def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
     if not of_row:
         return "not run"
     return f"{mean(bounds):.{digits}f}" if bounds else "too many to check"
+
+
+def _between(pair: tuple[float, float] | None, digits: int) -> str:
+    """The numbers between which something lies."""
+    if pair is None:
+        return "-"
+    return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in pair))
 
 
 def _quoted(cell: Cell | None) -> str:

@@ -70,7 +70,7 @@ class Group(Enum):
     UNDECIDED = "Undecided"
     NO_HEADROOM = "No headroom"
     NOT_TESTABLE = "Not testable as stated"
-    OPEN = "Not run yet"
+    OPEN = "Not run yet, or for the smaller part"
 
 
 class Judged(NamedTuple):
@@ -199,7 +199,12 @@ def judged_rows(experiment: Experiment, runs: Sequence[Run], pair: tuple[str, st
 
 
 def group(outcomes: Sequence[Outcome]) -> Group:
-    """What rows say together. Rows without headroom say nothing, and are counted beside."""
+    """What rows say together. Rows without headroom say nothing, and are counted beside.
+
+    Where most rows were not run, nothing is said yet.
+    """
+    if outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
+        return Group.OPEN
     found = set(outcomes) - {Outcome.OPEN, Outcome.NO_HEADROOM}
     if Outcome.NOT_TESTABLE in found:
         return Group.NOT_TESTABLE
