@@ -131,7 +131,8 @@ def _levels(axis: Any, experiment: Experiment, runs: Sequence[Run], row: str, pl
 def _bounds(axis: Any, experiment: Experiment, row: str, place: float) -> None:
     """Between what lies that which is computed, as bands over the height of a row."""
     for colour, of_rows in zip(BOUNDS, experiment.bounds.values(), strict=False):
-        if row in of_rows:
+        # There is no zero on a logarithmic scale.
+        if row in of_rows and of_rows[row][1] > 0:
             low, high = shown(of_rows[row], experiment.metric)
             heights = (place - 0.42, place + 0.42)
             axis.fill_betweenx(heights, low, high, color=colour, alpha=0.3, lw=2)
