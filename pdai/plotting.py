@@ -58,6 +58,8 @@ LOOKS: dict[str, Look] = {
     "SRWM+": _SRWM_PLUS,
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
+    # A Markovian network that is fitted to it.
+    "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
     "GRU": KINDS["gru"],
     "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
     "LSTM": KINDS["lstm"],
