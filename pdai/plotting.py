@@ -1,24 +1,123 @@
-"""Plots of runs: learned against target probabilities, and the curves of training."""
+"""The look of each model, and plots of runs: laws, and the curves of training."""
 
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
-from fast.runs.records import load_law
+from fast.runs.records import load_law, read_json
 from reference.drawing import save_figure
 from reference.errors import InputError
 
-# Okabe and Ito's colours, safe for the colour-blind; one per model family, everywhere.
-PATH_DEPENDENT, MARKOVIAN = ("path-dependent", "#D55E00"), ("Markovian", "#0072B2")
+
+class Look(NamedTuple):
+    """How a model is drawn.
+
+    Attributes:
+        colour: of its points and lines.
+        line: the style of its lines.
+        marker: the shape of its points.
+        is_filled: whether points are filled; those of a model without its memory are not.
+    """
+
+    colour: str
+    line: str = "-"
+    marker: str = "o"
+    is_filled: bool = True
+
+
+# Okabe and Ito's colours first, which the colour-blind can tell apart. One for each kind of
+# network, whatever a table calls it.
+KINDS: dict[str, Look] = {
+    "markov": Look("#0072B2"),
+    "linear-markov": Look("#0072B2"),
+    "gcn": Look("#0072B2"),
+    "srwm": Look("#E69F00", marker="s"),
+    "self-referential": Look("#7F4A00", marker="P"),
+    "gru": Look("#117733", marker="^"),
+    "lstm": Look("#CC79A7", marker="v"),
+    "rnn": Look("#882255", marker="D"),
+    "linear": Look("#882255", marker="D"),
+    "temporal-gcn": Look("#882255", marker="D"),
+}
+OTHER = Look("#6A3D9A", marker="X")
+_SRWM_PLUS, _GRU_PLUS = Look("#D55E00", marker="s"), Look("#009E73", marker="^")
+_STILL = Look("#7F4A00", "--", "s", is_filled=False)
+# Models that have a name in several tables, and those that are one kind of network but compared.
+LOOKS: dict[str, Look] = {
+    "Markovian": KINDS["markov"],
+    "Markovian, 3 layers": Look("#56B4E9", marker="h"),
+    "SRWM": KINDS["srwm"],
+    "SRWM+": _SRWM_PLUS,
+    "GRU+": _GRU_PLUS,
+    "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
+    # A Markovian network that is fitted to it.
+    "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
+    "GRU": KINDS["gru"],
+    "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
+    "LSTM": KINDS["lstm"],
+    "LSTM+": KINDS["lstm"],
+    "without rotation": _STILL,
+    "SRWM without rotation": _STILL,
+    "small angles": Look("#B15928", ":", "D"),
+    "identity link": Look("#999933", ":", "P"),
+    "d = 64": Look("#999933", "--", "D", is_filled=False),
+    "d = 32": _SRWM_PLUS,
+    "d = 8": Look("#B15928", ":", "s", is_filled=False),
+    "deterministic": KINDS["gru"],
+    "Gaussian": Look("#CC79A7", marker="o"),
+    "on the product": _GRU_PLUS,
+    "combined": OTHER,
+    "p_B reads the latent": Look("#AA3377", marker="D"),
+    "uniform p_B": Look("#222222"),
+    "learned p_B of the state": Look("#888888", "--", "s", is_filled=False),
+    "5 % random at first": Look("#888888", "--", is_filled=False),
+    "50 % random at first": Look("#222222"),
+}
 TARGET = "#444444"
+
+
+def look(model: str, dynamics: str | None = None) -> Look:
+    """How a model is drawn, the same in every figure.
+
+    Args:
+        model: its name in a table; "Markovian, 0.01" is a variant of "Markovian", of its colour.
+        dynamics: the name of its network, by which it is drawn if the name is none that is known.
+    """
+    known, _, variant = model.partition(",")
+    if model in LOOKS:
+        return LOOKS[model]
+    if variant and known in LOOKS:
+        return LOOKS[known]._replace(line="--", is_filled=False)
+    return KINDS.get(dynamics or "", OTHER)
+
+
+def decimal(axis: Any) -> None:
+    """Ticks of a logarithmic scale as decimal numbers, also where it has less than a decade."""
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.6g}" if value >= 1 else below_one(value))
+    )
+    if decades < 0.8:
+        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
+    if decades <= 2:
+        axis.set_minor_locator(NullLocator())
+
+
+def below_one(value: float) -> str:
+    """A small number without an exponent."""
+    return str(np.format_float_positional(value, precision=6, trim="-"))
 
 
 def plot_runs(folders: Sequence[Path], output: Path) -> None:
@@ -52,17 +151,16 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     Raises:
         InputError: if a folder is not a finished run.
     """
-    runs = [(folder, is_markovian(folder), load_law(folder)) for folder in folders]
+    runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
     figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
     axes = figure.subplots(1, panels)
-    for axis, (folder, markovian, (learned, target)) in zip(axes, runs, strict=False):
-        _draw_law(axis, learned, target, _family(markovian))
-        title = f"{_printable(folder)}: learned against target"
-        axis.set_title(title, fontsize=10, parse_math=False)
-    several = len({markovian for _, markovian, _ in runs}) < len(runs)
-    for number, (folder, markovian, _) in enumerate(runs):
-        name, color = _family(markovian)
+    several = len({name for _, (name, _), _ in runs}) < len(runs)
+    for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
+        _draw_law(axis, learned, target, family)
+        name = _printable(folder) if several else family[0]
+        axis.set_title(f"{name}: learned against target", fontsize=10, parse_math=False)
+    for number, (folder, (name, color), _) in enumerate(runs):
         style = {
             "color": color,
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
@@ -71,7 +169,8 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         records = finished_records(folder)
         _draw_curve(axes[-2], records, "tv", style)
         _draw_curve(axes[-1], records, "loss", style)
-    axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", ylim=(0, None))
+    axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
+    decimal(axes[-2].yaxis)
     axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
     for axis in axes[-2:]:
         axis.title.set_fontsize(10)
@@ -87,9 +186,12 @@ def _printable(folder: Path) -> str:
     return text if not text.startswith("_") else f" {text}"
 
 
-def _family(markovian: bool) -> tuple[str, str]:
-    """The name and colour of a model family."""
-    return MARKOVIAN if markovian else PATH_DEPENDENT
+def _family(folder: Path) -> tuple[str, str]:
+    """The name and colour of the kind of a run."""
+    if is_markovian(folder):
+        return "Markovian", KINDS["markov"].colour
+    dynamics = str(read_json(folder / "config.json").get("dynamics"))
+    return dynamics if dynamics in KINDS else "path-dependent", look("", dynamics).colour
 
 
 def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
@@ -122,7 +224,8 @@ def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> No
         axis.plot([], [], **style)
         return
     steps, values = zip(*found, strict=True)
-    table = np.array(values)
+    # There is no zero on a logarithmic scale; float32 knows seven digits.
+    table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
     axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
     if table.shape[1] > 1:
         axis.fill_between(steps, table.min(1), table.max(1), color=style["color"], alpha=0.2, lw=0)

@@ -18,16 +18,16 @@ from fast.runs.folder import load_config
 from fast.runs.records import read_json, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
-from fast.training.compose import configure
 from fast.training.parts import option_names
-from pdai.experiments import EXPERIMENTS, Experiment, chosen, correlation, srwm_best, tuning
-from pdai.experiments.base import QUICK_STEPS, Quoted, cells
+from pdai.experiments import EXPERIMENTS, chosen, correlation, srwm_best, tuning
+from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.report import RESULTS, report, section
 from pdai.experiments.results import Run, difference, load, save, summary, wanted
 from pdai.experiments.running import reproduce
-from pdai.experiments.tables import compared, costs, header, rows, verdict
+from pdai.experiments.tables import compared, costs, header, rows
 from pdai.experiments.trainings import description
 from reference import InputError
+from tests.made_up_runs import MODELS, TINY, run, tiny
 from verify.lib.ledger import CLAIMS
 
 # What a model may change of a configuration: the network, and the p_B that fig:setsa is about.
@@ -35,32 +35,6 @@ OF_A_MODEL = {"dynamics", "p_b"}.union(
     *(option_names(kind) - {"parameters"} for kind in DYNAMICS.values())
 )  # fmt: skip
 ROOT = Path(__file__).parent.parent
-TINY = configure(
-    "lines", length=3, parameters=2_000, steps=200, evaluations=2, batch=16, latent_size=4
-)
-MODELS: dict[str, Any] = {"Markovian": {"dynamics": "markov"}, "SRWM": {"dynamics": "gru"}}
-
-
-def tiny(seeds: tuple[int, ...] = (0,), **options: Any) -> Experiment:
-    made = cells("N = 3", TINY, MODELS, (Quoted(0.5, 0.1),))
-    facts: dict[str, Any] = {
-        "label": "tab:tiny", "title": "TV", "claim": "", "metric": "tv", "finding": "", **options
-    }  # fmt: skip
-    return Experiment(cells=made, seeds=seeds, **facts)
-
-
-def run(model: str, seed: int, tv: float, **changes: Any) -> Run:
-    """A stored run whose TV is as given."""
-    figures = {"tv": {"mean": tv, "standard_error": 0.0}, "fcs": None}
-    cell = next(cell for cell in tiny().cells if cell.model == model)
-    assert cell.config is not None
-    facts: dict[str, Any] = {
-        "row": "N = 3", "model": model, "seed": seed, "parameters": 2_000, "seconds": 1.0,
-        "config": description(cell.config, seed), "learned": figures, "uniform": figures,
-        "exact": None, "tv_kind": "exact", "log_z": 0.0, "curve": [[0, tv]], "probes": [],
-        "law": None, **changes,
-    }  # fmt: skip
-    return Run(**facts)
 
 
 def test_every_empirical_claim_names_an_experiment() -> None:
@@ -194,32 +168,6 @@ def test_what_a_model_cost_is_of_its_fastest_seed_and_read_off_its_curve() -> No
     # Before the first measurement in training there is nothing to read off.
     late = [dataclasses.replace(r, seconds=30.0) if r.model == "SRWM" else r for r in runs]
     assert costs(tiny((0, 1, 2, 3)), late)[1][-1] == "-"
-
-
-def test_the_verdict_follows_the_intervals() -> None:
-    experiment = tiny((0, 1, 2))
-
-    def judged(shift: float, spread: float) -> str:
-        runs = [run("Markovian", seed, 0.5 + spread * seed) for seed in range(3)]
-        runs += [run("SRWM", seed, 0.5 + shift - spread * seed) for seed in range(3)]
-        return verdict(experiment, runs).partition(":")[0]
-
-    assert judged(-0.1, 0.0) == "reproduced"
-    assert judged(+0.1, 0.0) == "not reproduced"
-    assert judged(+0.1, 0.05) == "not reproduced"
-    # Of a claim that there is no difference, the same data say the opposite.
-    experiment = dataclasses.replace(experiment, expects="equal")
-    assert judged(-0.1, 0.0) == "not reproduced"
-    assert judged(+0.1, 0.0) == "not reproduced"
-    assert judged(+0.1, 0.08) == "reproduced"
-    experiment = tiny((0, 1, 2))
-    assert verdict(experiment, []) == "open: not run yet"
-    best = dataclasses.replace(experiment, metric="best")
-    probes = [{"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["a", 2.0]]}]
-    better = [{"step": 1, "learned": [["a", 2.0], ["c", 1.5]], "uniform": [["a", 2.0]]}]
-    runs = [run("Markovian", seed, 0.0, probes=probes) for seed in range(3)]
-    runs += [run("SRWM", seed, 0.0, probes=better) for seed in range(3)]
-    assert verdict(best, runs).startswith("reproduced")
 
 
 def test_what_was_met_at_any_time_counts_once() -> None:
@@ -385,8 +333,8 @@ def test_quick_and_all_are_every_experiment_shortened() -> None:
 
 
 def test_the_report_is_written_from_the_results() -> None:
-    text = (RESULTS.parent / "README.md").read_text()
-    assert text == report(tuple(EXPERIMENTS.values())), "write it: python -m pdai.experiments"
+    for name, text in report(tuple(EXPERIMENTS.values())).items():
+        assert (RESULTS.parent / name).read_text() == text, "write it: python -m pdai.experiments"
     for experiment in EXPERIMENTS.values():
         if experiment.draw != "none" and load(RESULTS / f"{experiment.slug}.json"):
             assert (RESULTS / f"{experiment.slug}.png").is_file()
@@ -434,6 +382,10 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     # A run that two figures share counts once, and one with few terminals not at all.
     both = correlation.section([(one, rising), (other, [*rising[5:], *falling[5:]])])
     assert "tab:other" not in both
+    # A row that shares some of its runs has all of them.
+    new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
+    some = correlation.section([(one, rising), (other, [*rising[:5], *new])])
+    assert "| tab:other: N = 3 | exact | 10 | 1.000 |" in some
     assert "Not run yet." in correlation.section([(one, rising[:9])])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
     assert "Not run yet." in correlation.section([(one, few)])

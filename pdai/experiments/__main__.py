@@ -4,4 +4,4 @@ from pdai.experiments import EXPERIMENTS
 from pdai.experiments.report import write_report
 
 if __name__ == "__main__":
-    print(write_report(tuple(EXPERIMENTS.values())))
+    print(*write_report(tuple(EXPERIMENTS.values())), sep="\n")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pdai.experiments.base import BEST, Cell, Experiment, cells
+from pdai.experiments.base import BEST, STRONGEST, Cell, Experiment, cells
 from pdai.experiments.grids import ONE_HOT
-from pdai.experiments.models import GRIDS, SEQUENCES, SRWM_PLUS
+from pdai.experiments.models import GRIDS, SEQUENCES
 from pdai.experiments.tab_sequences import LITERAL
 
 WITHOUT = "without rotation"
@@ -15,7 +15,7 @@ SIZE = 32
 def _parts(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The SRWM at its best, and without one of its parts."""
     return {
-        SRWM_PLUS: best,
+        STRONGEST: best,
         WITHOUT: {**best, "rotation": "none"},
         "identity link, stable": {**best, "link": "identity", **STABLE},
     }
@@ -23,7 +23,7 @@ def _parts(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _gated(models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The SRWM at its best beside gated recurrences at theirs."""
-    kept = {name: models[name] for name in (SRWM_PLUS, BEST)}
+    kept = {name: models[name] for name in (STRONGEST, BEST)}
     return {**kept, "LSTM+": {**models[BEST], "dynamics": "lstm"}}
 
 
@@ -59,11 +59,11 @@ ABLATIONS = Experiment(
         "written at k, erased after the rotation."
     ),
     metric="tv",
-    cells=_cells(lambda models: _parts(models[SRWM_PLUS])),
+    cells=_cells(lambda models: _parts(models[STRONGEST])),
     finding="Not run yet.",
     draw="rows",
-    compared=(WITHOUT, SRWM_PLUS),
-    also=(("identity link, stable", SRWM_PLUS),),
+    compared=(WITHOUT, STRONGEST),
+    also=(("identity link, stable", STRONGEST),),
 )
 
 GATES = Experiment(
@@ -74,8 +74,8 @@ GATES = Experiment(
     metric="tv",
     cells=_cells(_gated),
     finding="Not run yet.",
-    compared=(BEST, SRWM_PLUS),
-    also=(("LSTM+", SRWM_PLUS),),
+    compared=(BEST, STRONGEST),
+    also=(("LSTM+", STRONGEST),),
 )
 
 WIDTHS = Experiment(
@@ -84,7 +84,7 @@ WIDTHS = Experiment(
     claim="reducing d to 32 hardly changes how training converges.",
     setting="20,000 parameters, of which the wider latent leaves fewer to the head.",
     metric="tv",
-    cells=_cells(lambda models: _sizes(models[SRWM_PLUS]), parameters=20_000),
+    cells=_cells(lambda models: _sizes(models[STRONGEST]), parameters=20_000),
     finding="Not run yet.",
     draw="rows",
     compared=("d = 64", "d = 32"),

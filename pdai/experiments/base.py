@@ -5,19 +5,26 @@ Imports no JAX, so that the command line answers at once.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from fast.dynamics.options import CellOptions
+from fast.dynamics.options.matrices import MatrixOptions
 from fast.training.config import TrainConfig
 from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best"]
-Drawing = Literal["curves", "rows", "lines", "log lines", "laws", "probe", "none"]
+Drawing = Literal[
+    "curves", "rows", "points", "lines", "log lines", "laws", "probe", "best", "none"
+]  # fmt: skip
+Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best", "projection"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
+# The SRWM in the form that does best.
+STRONGEST = "SRWM+"
 SEEDS = (0, 1, 2, 3, 4)
 QUICK_STEPS = 200
 
@@ -39,12 +46,15 @@ class Measure(NamedTuple):
 
 
 MEASURES: dict[Metric, Measure] = {
-    # Some models agree to five digits.
+    # Some models agree to five digits. One object in a thousand is another one than it should be.
     "fcs": Measure("FCS", negligible=0.001),
     "tv": Measure("TV", negligible=0.001),
-    "separation": Measure("steps until told apart", digits=0),
-    "memory": Measure("KL(s), nats", digits=6),
-    "best": Measure("mean log R of the 20 best", higher_is_better=True),
+    # Policies are looked at every 100 steps: less cannot be seen.
+    "separation": Measure("steps until told apart", digits=0, negligible=100.0),
+    # TV <= sqrt(KL / 2) (Pinsker): after two histories at most one action of a hundred differs.
+    "memory": Measure("KL(s), nats", digits=6, negligible=2e-4),
+    # A hundredth of the reward.
+    "best": Measure("mean log R of the 20 best", higher_is_better=True, negligible=0.01),
 }
 # Half of the KL between the action laws at p_3 and p_2 of the optimal policy on sparse Lines.
 APART = 0.447
@@ -76,6 +86,19 @@ class Cell:
     paper: Quoted | None = None
     probe: ProbeName | None = None
 
+    @property
+    def dynamics(self) -> str | None:
+        """The name of the network; None if it is not known here, or of several."""
+        return self.config.name_of("dynamics") if isinstance(self.config, TrainConfig) else None
+
+    @property
+    def kind(self) -> str:
+        """What the network is: matrix-valued memory, another recurrence, or neither."""
+        options = self.config.dynamics if isinstance(self.config, TrainConfig) else None
+        if isinstance(options, MatrixOptions):
+            return "matrix"
+        return "recurrence" if isinstance(options, CellOptions) else "other"
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -90,12 +113,24 @@ class Experiment:
         cells: the trainings.
         finding: what came out, and under which conditions; written from the results.
         setting: what of the definition is ours, as the paper leaves it open.
-        draw: the figure: curves over steps, the metric over rows (as points on a log scale, or as
-            lines where rows are numbers), learned laws, what the probe found, or none.
+        draw: the figure: curves over steps; the metric over rows, beside its ratio to the first of
+            the compared columns ("rows") or not ("points"); as lines where rows are numbers, on a
+            scale of them or of their logarithms; learned laws; the KL that a probe found; the best
+            states met; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs whose differences are shown, where both are columns.
         expects: what the paper claims of the second column: that it is better, or no different.
         seeds: those reported.
+        ties: the rows in which the paper itself predicts no difference.
+        reaches: how large the metric of the better column may be for what the paper says of it,
+            such as "a nearly perfect fit"; None if it only compares.
+        claimed_ratio: of the second column to the first, where the paper says it in words.
+        not_testable: why the claim cannot be tested as it is stated; "" if it can.
+        optimum: per row the best value that there is, where exact sampling does not tell it.
+        bounds: by name, per row, between which two numbers something lies that is computed and not
+            trained, such as the least TV of a kind of policy.
+        axis: what rows that are numbers count.
+        layout: whether rows are instances and columns models, or the other way round.
     """
 
     label: str
@@ -107,14 +142,31 @@ class Experiment:
     setting: str = ""
     draw: Drawing = "curves"
     compared: tuple[str, str] = (MARKOVIAN, PRINTED)
-    also: tuple[tuple[str, str], ...] = ((MARKOVIAN, BEST), (RESET, BEST))
+    also: tuple[tuple[str, str], ...] = (
+        (MARKOVIAN, STRONGEST), (MARKOVIAN, BEST), (RESET, BEST)
+    )  # fmt: skip
     expects: Literal["better", "equal"] = "better"
     seeds: tuple[int, ...] = SEEDS
+    ties: tuple[str, ...] = ()
+    reaches: float | None = None
+    claimed_ratio: float | None = None
+    not_testable: str = ""
+    optimum: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    axis: str = ""
+    layout: Layout = "rows"
 
     def __post_init__(self) -> None:
         places = [(cell.row, cell.model) for cell in self.cells]
         if len(set(places)) < len(places):
             raise InputError(f"{self.label} has two cells at one row and column")
+        bounded = (row for of_rows in self.bounds.values() for row in of_rows)
+        strangers = {*self.ties, *self.optimum, *bounded} - set(self.rows)
+        if strangers:
+            raise InputError(
+                f"{self.label} says something of {', '.join(sorted(strangers))}, but its rows are "
+                f"{', '.join(self.rows)}: name one of them"
+            )
 
     @property
     def slug(self) -> str:
@@ -131,6 +183,13 @@ class Experiment:
         """The pairs of columns whose differences are shown."""
         pairs = (self.compared, *self.also)
         return tuple(dict.fromkeys(p for p in pairs if set(p) <= set(self.models)))
+
+    @property
+    def judged(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of which the paper's claim is judged: as printed, and at its best."""
+        strongest = (MARKOVIAN, STRONGEST)
+        both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models
+        return (self.compared, strongest) if both else (self.compared,)
 
     @property
     def is_combined(self) -> bool:
@@ -150,7 +209,18 @@ class Experiment:
             for cell in self.runnable
             if cell.config is not None and cell.row in (rows[0], rows[-1])
         ]
-        return dataclasses.replace(self, cells=tuple(shorter), seeds=self.seeds[:1])
+        kept = {cell.row for cell in shorter}
+        return dataclasses.replace(
+            self,
+            cells=tuple(shorter),
+            seeds=self.seeds[:1],
+            ties=tuple(row for row in self.ties if row in kept),
+            optimum={row: value for row, value in self.optimum.items() if row in kept},
+            bounds={
+                name: {row: pair for row, pair in of_rows.items() if row in kept}
+                for name, of_rows in self.bounds.items()
+            },
+        )
 
     @property
     def runnable(self) -> tuple[Cell, ...]:

@@ -20,8 +20,9 @@ INTRODUCTION = """\
 
 The paper: FCS has a Spearman correlation of over 90 % with TV. Here over all models and seeds of a
 row, for which the range of quality is narrow: samplers of different tasks are ranked easily. Rows
-of at most 64 terminals are left out, as there a batch holds all of them and FCS is TV. The TV of
-trajectories is that of terminals on trees, and a bound of it elsewhere."""
+of at most 64 terminals are left out, as there a batch holds all of them and FCS is TV, and rows
+all of whose runs are those of rows before. The TV of trajectories is that of terminals on trees,
+and a bound of it elsewhere."""
 
 BOUND = "of trajectories"
 
@@ -32,18 +33,17 @@ def section(stored: Sequence[tuple[Experiment, Sequence[Run]]]) -> str:
     body = []
     for experiment, runs in stored:
         for row in experiment.rows:
-            pairs, kinds = [], set()
+            pairs, kinds, trained = [], set(), set()
             for run in runs:
                 fcs, tv = run.value("fcs"), run.value("tv")
                 if run.row != row or fcs is None or tv is None or run.law is not None:
                     continue
-                # Some runs belong to several figures: the first has them.
-                training = json.dumps(run.config, sort_keys=True)
-                if training not in seen:
-                    seen.add(training)
-                    pairs.append((tv, fcs))
-                    kinds.add(run.tv_kind)
-            if len(pairs) >= FEWEST:
+                trained.add(json.dumps(run.config, sort_keys=True))
+                pairs.append((tv, fcs))
+                kinds.add(run.tv_kind)
+            is_new = not trained <= seen
+            seen |= trained
+            if is_new and len(pairs) >= FEWEST:
                 value = float(spearmanr(np.array(pairs)).statistic)
                 name, kind = f"{experiment.label}: {row}", " or ".join(sorted(kinds))
                 body.append([name, kind, str(len(pairs)), f"{value:.3f}"])

@@ -1,15 +1,15 @@
 """Total variation against the number of parameters (fig:ap)."""
 
 from fast.training.compose import configure
-from pdai.experiments.base import BEST, PRINTED, Cell, Experiment, cells
-from pdai.experiments.models import SEQUENCES, SRWM_PLUS
+from pdai.experiments.base import BEST, PRINTED, STRONGEST, Cell, Experiment, cells
+from pdai.experiments.models import SEQUENCES
 
 COMMON = configure("syn", form="sum", length=8, steps=2_000, evaluations=2)
 # What grows is the latent, as in the paper: of the SRWM beside a head 64 to 85 wide.
 LATENTS = {
-    8: {PRINTED: 32, SRWM_PLUS: 32, BEST: 16},
-    16: {PRINTED: 52, SRWM_PLUS: 52, BEST: 32},
-    32: {PRINTED: 80, SRWM_PLUS: 80, BEST: 48},
+    8: {PRINTED: 32, STRONGEST: 32, BEST: 16},
+    16: {PRINTED: 52, STRONGEST: 52, BEST: 32},
+    32: {PRINTED: 80, STRONGEST: 80, BEST: 48},
 }
 
 

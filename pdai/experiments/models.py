@@ -12,7 +12,6 @@ from pdai.experiments.srwm_best import FORMS
 
 Options = dict[str, Any]
 
-SRWM_PLUS = "SRWM+"
 # The best in every row and of every kind, but for one block.
 RATE = 1e-2
 
@@ -22,7 +21,7 @@ def _models(markovian: str, srwm: str, gru: str) -> dict[str, Options]:
     forms = {
         base.MARKOVIAN: markovian,
         base.PRINTED: "SRWM, printed",
-        SRWM_PLUS: srwm,
+        base.STRONGEST: srwm,
         base.BEST: gru,
     }
     return {name: {**FORMS[form], "learning_rate": RATE} for name, form in forms.items()}

@@ -226,13 +226,23 @@ def difference(first: list[Run], second: list[Run], metric: Metric) -> Differenc
         return None
     mean, count = float(values.mean()), len(values)
     half = float(stdtrit(count - 1, 0.975) * values.std(ddof=1) / count**0.5)
-    below, above = _floor(second, metric), _floor(first, metric)
+    below, above = sampling_floor(second, metric), sampling_floor(first, metric)
     low, high = mean - half - max(below - above, 0.0), mean + half + max(above - below, 0.0)
     return Difference(mean, low, high, count, MEASURES[metric].negligible)
 
 
-def _floor(runs: list[Run], metric: Metric) -> float:
-    """How far above the true distance a sampled one can be on average; 0 if it is exact."""
-    sampled = [run for run in runs if run.tv_kind == "sampled"]
-    found = summary(sampled, metric, "exact") if metric in ("tv", "fcs") else None
-    return 0.0 if found is None else found.mean
+def sampling_floor(runs: list[Run], metric: Metric) -> float:
+    """How far above the true distances the mean of sampled ones can be; 0 if all are exact."""
+    if metric not in ("tv", "fcs") or not runs:
+        return 0.0
+    floors = [run.value(metric, "exact") if run.tv_kind == "sampled" else 0.0 for run in runs]
+    return statistics.mean(floor or 0.0 for floor in floors)
+
+
+def comparable(first: list[Run], second: list[Run], metric: Metric) -> float:
+    """The value below which two columns are not told apart, where one is sampled and one exact.
+
+    That is what exact sampling has: ratios are of values that are raised to it.
+    """
+    floors = sampling_floor(first, metric), sampling_floor(second, metric)
+    return max(floors) if min(floors) == 0 else 0.0

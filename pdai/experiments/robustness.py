@@ -1,7 +1,7 @@
 """Whether what the tables say depends on the draw of the instance, or on the budget."""
 
-from pdai.experiments.base import Cell, Experiment, cells
-from pdai.experiments.models import SEQUENCES, SRWM_PLUS
+from pdai.experiments.base import STRONGEST, Cell, Experiment, cells
+from pdai.experiments.models import SEQUENCES
 from pdai.experiments.tab_preferencesa import COMMON as PREFERENCES
 from pdai.experiments.tab_sequences import LITERAL
 from pdai.experiments.tab_sequencesabits import COMMON as BITS
@@ -39,7 +39,7 @@ INSTANCES = Experiment(
     cells=_draws(),
     finding="Not run yet.",
     draw="rows",
-    compared=("Markovian", SRWM_PLUS),
+    compared=("Markovian", STRONGEST),
     seeds=(0, 1, 2),
 )
 
@@ -52,6 +52,6 @@ BUDGET = Experiment(
     cells=_budgets(),
     finding="Not run yet.",
     draw="rows",
-    compared=("Markovian", SRWM_PLUS),
+    compared=("Markovian", STRONGEST),
     seeds=(0, 1, 2),
 )

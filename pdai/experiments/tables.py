@@ -1,4 +1,4 @@
-"""The table of an experiment, as text, Markdown and comma-separated values; and its verdict."""
+"""The table of an experiment, as text, Markdown and comma-separated values."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from pdai.experiments.base import MEASURES, Cell, Experiment, Metric
-from pdai.experiments.results import Difference, Run, Summary, difference, summary
+from pdai.experiments.results import Difference, Run, Summary, difference, sampling_floor, summary
 from pdai.experiments.trainings import total_steps
 
 # Of combined samplers: what N6 says of the residuals of all parts.
@@ -30,8 +30,9 @@ def header(experiment: Experiment) -> list[str]:
         *quoted,
         *experiment.models,
         "uniform policy",
-        "exact sampling",
+        "best possible" if experiment.optimum else "exact sampling",
         *([ALLOWED] if experiment.is_combined else []),
+        *experiment.bounds,
         *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
     ]
 
@@ -49,7 +50,7 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
         ]
         ours = {model: summary(at(runs, row, model), metric) for model in experiment.models}
         # Without spread: it is a single sampler, measured again with other samples.
-        others = [untrained(runs, row, metric), floor(runs, row, metric)]
+        others = [untrained(runs, row, metric), best_known(experiment, runs, row)]
         gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
         lines.append(
             [
@@ -61,6 +62,7 @@ def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
                 ),
                 *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
                 *([_allowed(runs, row, digits)] if experiment.is_combined else []),
+                *(_between(of_rows.get(row), digits) for of_rows in experiment.bounds.values()),
                 *("-" if gap is None else gap.text(digits) for gap in gaps),
             ]
         )
@@ -79,6 +81,21 @@ def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
     return summary(sampled or of_row, metric, "exact")
 
 
+def best_known(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary | None:
+    """What exact sampling has, or the best value that is declared."""
+    if row in experiment.optimum:
+        return Summary(experiment.optimum[row], 0.0, 1)
+    return floor(runs, row, experiment.metric)
+
+
+def reachable(experiment: Experiment, runs: Sequence[Run], row: str) -> float | None:
+    """The best mean that these runs could have; None if it is not known."""
+    if row in experiment.optimum:
+        return experiment.optimum[row]
+    is_distance = not MEASURES[experiment.metric].higher_is_better
+    return sampling_floor(list(runs), experiment.metric) if is_distance else None
+
+
 def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
     """The bound on the TV of the combined samplers of a row, mean over seeds."""
     of_row = [run for run in runs if run.row == row]
@@ -86,6 +103,13 @@ def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
     if not of_row:
         return "not run"
     return f"{mean(bounds):.{digits}f}" if bounds else "too many to check"
+
+
+def _between(pair: tuple[float, float] | None, digits: int) -> str:
+    """The numbers between which something lies."""
+    if pair is None:
+        return "-"
+    return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in pair))
 
 
 def _quoted(cell: Cell | None) -> str:
@@ -126,36 +150,37 @@ def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
 COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
 
 
-def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
-    """What the paired differences say of the paper's claim of the second column."""
-    gaps = [compared(experiment, runs, row, experiment.compared) for row in experiment.rows]
-    known = [gap for gap in gaps if gap is not None]
-    if not known:
-        return "open: fewer than three seeds so far" if runs else "open: not run yet"
-    lower = sum(gap.decides and gap.mean < 0 for gap in known)
-    higher = sum(gap.decides and gap.mean > 0 for gap in known)
-    upwards = MEASURES[experiment.metric].higher_is_better
-    better, worse = (higher, lower) if upwards else (lower, higher)
-    rest = len(known) - better - worse
-    first, second = experiment.compared
-    counts = (
-        f"{second} is better than {first} in {better}, worse in {worse}, not told apart in {rest} "
-        f"of {len(known)} rows"
-    )
-    if experiment.expects == "equal":
-        return f"{'reproduced' if rest == len(gaps) else 'not reproduced'}: {counts}"
-    if better == len(gaps):
-        return f"reproduced: {counts}"
-    if better and not worse:
-        return f"reproduced in part: {counts}"
-    return f"not reproduced: {counts}" if not better else f"mixed: {counts}"
-
-
 def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
     """The metric, and of which kind it is."""
     kinds = sorted({run.tv_kind for run in runs})
     name = MEASURES[experiment.metric].name
     return f"{name} ({', '.join(kinds)})" if experiment.metric == "tv" and kinds else name
+
+
+def layout(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
+    """Header and rows of the table as it is shown: one row per instance, or one per model.
+
+    Where models are rows, the best of each kind is bold.
+    """
+    head, body = header(experiment), rows(experiment, runs)
+    if experiment.layout == "rows":
+        return [head, *body]
+    for line, row in zip(body, experiment.rows, strict=True):
+        for model in leaders(experiment, runs, row):
+            place = head.index(model)
+            line[place] = f"**{line[place]}**"
+    return [list(column) for column in zip(head, *body, strict=True)]
+
+
+def leaders(experiment: Experiment, runs: Sequence[Run], row: str) -> list[str]:
+    """The best model of each kind, by its mean."""
+    sign = -1 if MEASURES[experiment.metric].higher_is_better else 1
+    found: dict[str, list[tuple[float, str]]] = {}
+    for cell in experiment.cells:
+        ours = summary(at(runs, cell.row, cell.model), experiment.metric)
+        if cell.row == row and ours is not None:
+            found.setdefault(cell.kind, []).append((sign * ours.mean, cell.model))
+    return [min(of_kind)[1] for of_kind in found.values()]
 
 
 def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

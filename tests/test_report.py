@@ -1,0 +1,207 @@
+"""The pages of the report and its figures: links that lead somewhere, one look for each model."""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdai.experiments import EXPERIMENTS, Experiment
+from pdai.experiments.base import STRONGEST, Cell, Drawing
+from pdai.experiments.drawing import looks
+from pdai.experiments.figures import figure_of
+from pdai.experiments.overview import anchor, overview, verdict
+from pdai.experiments.report import TEXTS, section
+from pdai.experiments.results import Run
+from pdai.experiments.tables import layout, leaders
+from pdai.plotting import LOOKS, Look, look
+from tests.made_up_runs import TINY, run, tiny
+
+ROOT = Path(__file__).parents[1]
+DETAILS = (TEXTS / "details.md").read_text()
+FRONT = (TEXTS / "README.md").read_text()
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that Markdown gives to the headings of a text."""
+    headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+    kept = ("".join(c for c in head.lower() if c.isalnum() or c in " -_") for head in headings)
+    return {head.replace(" ", "-") for head in kept}
+
+
+def lost(text: str) -> set[str]:
+    """The anchors in the details that a text names and that are not there."""
+    return set(re.findall(r"details\.md#([^)\s]+)\)", text)) - anchors(DETAILS)
+
+
+def test_links_into_the_details_lead_to_a_section() -> None:
+    notes = sorted((ROOT / "proofs_notes").glob("*.md"))
+    pages = [TEXTS / "README.md", *notes]
+    assert {page.name: found for page in pages if (found := lost(page.read_text()))} == {}
+    assert sum("details.md#" in page.read_text() for page in notes) >= 19
+    old = [page.name for page in notes if "experiments/README.md#" in page.read_text()]
+    assert old == [], "sections are in details.md"
+    # Control.
+    assert lost("[a](../pdai/experiments/details.md#tabnothing)") == {"tabnothing"}
+
+
+def test_the_first_page_is_short_and_the_details_have_everything() -> None:
+    assert len(FRONT.split()) < 2_500
+    for label, experiment in EXPERIMENTS.items():
+        assert f"[{label}](details.md#{anchor(experiment)})" in FRONT
+        assert anchor(experiment) in anchors(DETAILS)
+    (table,) = re.findall(r"## What to use\n\n\|.*\n\| ---.*\n((?:\|.*\n)+)", FRONT)
+    lines = table.splitlines()
+    assert len(lines) <= 10
+    # Each line has its evidence.
+    assert all("details.md#" in line for line in lines)
+
+
+def other_looks(experiments: Iterable[Experiment]) -> dict[str, set[Look]]:
+    """The models that figures draw in several ways."""
+    found: dict[str, set[Look]] = {}
+    for experiment in experiments:
+        for model, style in looks(experiment).items():
+            found.setdefault(model, set()).add(style)
+    return {model: styles for model, styles in found.items() if len(styles) > 1}
+
+
+def with_columns(*names: str, dynamics: str = "gru", **options: Any) -> Experiment:
+    made = tuple(Cell("N = 3", name, TINY.changed(dynamics=dynamics)) for name in names)
+    compared = (names[0], names[-1])
+    return dataclasses.replace(tiny(**options), cells=made, compared=compared)
+
+
+def test_a_model_looks_the_same_in_every_figure() -> None:
+    drawn = [experiment for experiment in EXPERIMENTS.values() if experiment.draw != "none"]
+    assert other_looks(drawn) == {}
+    places = [with_columns("Markovian", "GRU+"), with_columns("GRU+", "LSTM", "Markovian")]
+    assert other_looks(places) == {}
+    # Control: a name of which nothing is known, and two kinds of network.
+    kinds = [with_columns("mine", dynamics=kind) for kind in ("gru", "lstm")]
+    assert set(other_looks(kinds)) == {"mine"}
+
+
+@pytest.mark.parametrize("label", EXPERIMENTS)
+def test_models_of_a_figure_are_told_apart_and_blue_is_markovian(label: str) -> None:
+    experiment = EXPERIMENTS[label]
+    styles = looks(experiment)
+    if experiment.layout == "rows" and len(styles) <= 10:
+        assert max(Counter(styles.values()).values()) == 1
+    blue = LOOKS["Markovian"].colour
+    for cell in experiment.runnable:
+        if styles[cell.model].colour == blue:
+            assert cell.dynamics in ("markov", "linear-markov", "gcn"), cell.model
+
+
+def test_a_variant_has_the_colour_of_its_model() -> None:
+    assert look("Markovian, 0.01").colour == look("Markovian").colour
+    assert look("Markovian, 0.01") != look("Markovian")
+    assert look("a name", "srwm") == look("SRWM")
+    assert look("a name", "srwm").colour != look(STRONGEST).colour
+    # A reset network is no other colour than its own, but hollow.
+    assert not look("GRU+ reset").is_filled
+    several = looks(with_columns("one", "two", "three", dynamics="srwm"))
+    assert {style.colour for style in several.values()} == {look("SRWM").colour}
+    assert len(set(several.values())) == 3
+
+
+def runs_of(experiment: Experiment, seeds: int = 3) -> list[Run]:
+    """A run of each cell and seed, with everything that a figure may draw."""
+    return [
+        dataclasses.replace(
+            run("SRWM", seed, 0.1 * (place + 1) + 0.01 * seed),
+            row=cell.row,
+            model=cell.model,
+            curve=[[0, 0.9], [100, 0.5], [200, 0.1 * (place + 1)]],
+            probes=[
+                {"step": step, "kl": 0.1 * step, "learned": [["a", 1.0]], "uniform": [["b", 0.5]]}
+                for step in (1, 2)
+            ],
+            law=[[0.25, 0.75], [0.5, 0.5]],
+        )
+        for place, cell in enumerate(experiment.cells)
+        for seed in range(seeds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("draw", "seen"),
+    [("rows", 3 + 3 + 3), ("points", 6), ("curves", 6), ("best", 6), ("probe", 6), ("laws", 12)],
+)
+def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -> None:
+    experiment = with_columns("Markovian", "GRU+", draw=draw)
+    figure = figure_of(experiment, runs_of(experiment))
+    drawn = [line for axis in figure.axes for line in axis.lines if line.get_linestyle() == "None"]
+    # The means of rows, and the paper's numbers, are other marks.
+    points = [line for line in drawn if line.get_marker() not in ("|", "x")]
+    assert sum(len(line.get_xdata()) for line in points) == seen  # type: ignore[arg-type]
+    assert all(axis.get_xlabel() for axis in figure.axes)
+    # No legend covers what is drawn.
+    assert all(axis.get_legend() is None for axis in figure.axes)
+    assert len(figure.legends) == 1
+
+
+def test_what_is_computed_is_a_band_in_its_row() -> None:
+    bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
+    experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
+    figure = figure_of(experiment, runs_of(experiment))
+    assert len(figure.axes[0].collections) == 2
+    assert "least TV" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plain = dataclasses.replace(experiment, bounds={})
+    # The line of the untrained policy is left.
+    assert len(figure_of(plain, runs_of(plain)).axes[0].collections) == 1
+
+
+def test_rows_that_are_numbers_are_on_their_axis() -> None:
+    made = tuple(Cell(row, "Markovian", TINY) for row in ("a: 8,000", "a: 32,000", "b: 1"))
+    experiment = dataclasses.replace(
+        tiny(draw="log lines", axis="parameters"), cells=made, compared=("Markovian",) * 2
+    )
+    left, right = figure_of(experiment, runs_of(experiment)).axes
+    assert (left.get_title(), right.get_title()) == ("a", "b")
+    assert list(left.get_xticks()) == [8_000, 32_000]
+    assert left.get_xlabel() == right.get_xlabel() == "parameters"
+    assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
+
+
+def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
+    kinds = {"M 1": "markov", "M 2": "markov", "S": "srwm", "G": "gru", "R": "self-referential"}
+    made = tuple(Cell("N = 3", m, TINY.changed(dynamics=kind)) for m, kind in kinds.items())
+    experiment = dataclasses.replace(tiny(), cells=made, compared=("M 1", "S"), layout="models")
+    runs = runs_of(experiment)
+    # The first of each kind is the better one.
+    assert leaders(experiment, runs, "N = 3") == ["M 1", "S", "G"]
+    head, *body = layout(experiment, runs)
+    assert head == ["", "N = 3"]
+    assert [line[0] for line in body[:5]] == [*kinds]
+    assert [line[1].startswith("**") for line in body[:5]] == [True, False, True, True, False]
+    assert "The best of each kind is bold." in section(experiment, runs)
+    figure = figure_of(dataclasses.replace(experiment, draw="rows"), runs)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == [*kinds]
+    # Control: with rows as rows, models are columns, and none is bold.
+    plain = dataclasses.replace(experiment, layout="rows")
+    assert layout(plain, runs)[0][1:6] == [*kinds]
+    assert "**" not in section(plain, runs)
+
+
+def test_both_forms_of_the_srwm_are_judged() -> None:
+    experiment = with_columns("Markovian", "SRWM", STRONGEST, claim="it is better")
+    experiment = dataclasses.replace(experiment, compared=("Markovian", "SRWM"))
+    assert experiment.judged == (("Markovian", "SRWM"), ("Markovian", STRONGEST))
+    runs = runs_of(experiment)
+    told = verdict(experiment, runs)
+    assert "Verdict, SRWM against Markovian: " in told
+    assert "Verdict, SRWM+ against Markovian: " in told
+    # What was not run is not told.
+    printed = [one for one in runs if one.model != STRONGEST]
+    assert STRONGEST not in verdict(experiment, printed)
+    table = overview([(experiment, runs)])
+    assert table.count("| SRWM") == 2
+    reason = dataclasses.replace(experiment, not_testable="It compares other sizes.")
+    assert verdict(reason, runs) == ("Verdict: not testable as stated. It compares other sizes.")
+    assert "### Not testable as stated" in overview([(reason, runs)])
