@@ -1,8 +1,7 @@
 """The 16 x 16 grid, sparse and standard (fig:gridsa, fig:apx:h)."""
 
 from fast.training.compose import configure
-from fast.training.config import TrainConfig
-from pdai.experiments.base import Cell, Experiment, cells
+from pdai.experiments.base import BEST, MARKOVIAN, Experiment, cells
 from pdai.experiments.models import GRIDS, with_reset
 
 ONE_HOT = configure(
@@ -15,12 +14,8 @@ SETTING = (
 )
 
 
-def _cells(config: TrainConfig) -> tuple[Cell, ...]:
-    return (
-        *cells("one-hot", config, with_reset(GRIDS)),
-        *cells("sines and cosines", config.changed(encoding="fourier"), with_reset(GRIDS)),
-    )
-
+ROUGH = ONE_HOT.changed(landscape="sparse")
+CURE = {name: GRIDS[name] for name in (MARKOVIAN, BEST)}
 
 SPARSE = Experiment(
     label="fig:gridsa",
@@ -29,10 +24,9 @@ SPARSE = Experiment(
     setting=f"Four cells of reward 1 in a sea of 1/1000: the paper's picture is lost. {SETTING}",
     metric="tv",
     cells=(
-        *_cells(ONE_HOT.changed(landscape="sparse")),
-        *cells(
-            "integers", ONE_HOT.changed(landscape="sparse", encoding="natural"), with_reset(GRIDS)
-        ),
+        *cells("one-hot", ROUGH, with_reset(GRIDS)),
+        *cells("integers", ROUGH.changed(encoding="natural"), with_reset(GRIDS)),
+        *cells("sines and cosines", ROUGH.changed(encoding="fourier"), CURE),
     ),
     finding="Not run yet.",
 )
@@ -43,6 +37,6 @@ STANDARD = Experiment(
     claim="the path-dependent model fits better.",
     setting=f"The usual reward, not the misprinted one. {SETTING}",
     metric="tv",
-    cells=_cells(ONE_HOT),
+    cells=cells("one-hot", ONE_HOT, with_reset(GRIDS)),
     finding="Not run yet.",
 )

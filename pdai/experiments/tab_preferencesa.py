@@ -7,7 +7,6 @@ from pdai.experiments.models import SEQUENCES
 COMMON = configure("preference", parameters=10_000, steps=5_000, evaluations=5, loss="log_variance")
 PAPER = {
     50: (Quoted(0.135, 0.022), Quoted(0.097, 0.016)),
-    150: (Quoted(0.274, 0.074), Quoted(0.236, 0.092)),
 }
 
 
