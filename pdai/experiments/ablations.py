@@ -9,7 +9,6 @@ from pdai.experiments.tab_sequences import LITERAL
 
 WITHOUT = "without rotation"
 STABLE: dict[str, Any] = {"write_key": "k", "erase": "after"}
-SIZE = 32
 
 
 def _parts(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -18,6 +17,7 @@ def _parts(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
         STRONGEST: best,
         WITHOUT: {**best, "rotation": "none"},
         "identity link, stable": {**best, "link": "identity", **STABLE},
+        "neither": {**best, "rotation": "none", "link": "identity", **STABLE},
     }
 
 
@@ -28,8 +28,8 @@ def _gated(models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _sizes(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The SRWM with larger and usual latents, all in one matrix."""
-    return {f"d = {d}": {**best, "latent_size": d} for d in (64, SIZE)}
+    """The SRWM with latents of d x d numbers."""
+    return {f"d = {d}": {**best, "latent_size": d} for d in (64, 32, 2)}
 
 
 SPARSE = ONE_HOT.changed(landscape="sparse")
@@ -63,7 +63,7 @@ ABLATIONS = Experiment(
     finding="Not run yet.",
     draw="rows",
     compared=(WITHOUT, STRONGEST),
-    also=(("identity link, stable", STRONGEST),),
+    also=(("identity link, stable", STRONGEST), ("neither", STRONGEST)),
 )
 
 GATES = Experiment(
@@ -88,5 +88,6 @@ WIDTHS = Experiment(
     finding="Not run yet.",
     draw="rows",
     compared=("d = 64", "d = 32"),
+    also=(("d = 32", "d = 2"),),
     expects="equal",
 )
