@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reference.errors import InputError, check_integer, shown
 from reference.expressivity.aliasing import TiedPolicies
-from reference.problems import Cell, Problem, enumerate_dag
+from reference.problems import Cell, Problem, enumerate_dag, exact_reward
 from reference.problems.random_walk import Walker
 
 Observation = Callable[[Any], Hashable]
@@ -104,8 +104,7 @@ class WithMemory:
 
     def reward(self, terminal: Any) -> Fraction:
         """The old reward."""
-        reward: Fraction = self.problem.reward(terminal)
-        return reward
+        return exact_reward(self.problem, terminal)
 
 
 def tied_policies(
