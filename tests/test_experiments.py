@@ -67,6 +67,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
         "tab:preferencesa": {*OF_A_MODEL, "loss", "log_z_learning_rate", "penalty"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
         "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
+        "study:aliasing": {*OF_A_MODEL, "learning_rate"},
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},
         "study:stochastic": {*option_names(GaussianOptions), "dynamics", "steps"},

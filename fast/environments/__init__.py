@@ -42,7 +42,7 @@ AnyProblem = (
     | TableSequences
 )
 
-_MAKERS: Mapping[type, Callable[[Any, Encoding], AbstractEnvironment[Any]]] = {
+_MAKERS: Mapping[type, Callable[..., AbstractEnvironment[Any]]] = {
     BitSequences: BitEnvironment.from_problem,
     EdgeAddition: GraphEnvironment.from_problem,
     Grid: GridEnvironment.from_problem,
@@ -57,9 +57,14 @@ _MAKERS: Mapping[type, Callable[[Any, Encoding], AbstractEnvironment[Any]]] = {
 
 
 def make_environment(
-    problem: AnyProblem, encoding: Encoding = "one-hot"
+    problem: AnyProblem, encoding: Encoding = "one-hot", **seen: Any
 ) -> AbstractEnvironment[Any]:
     """The environment of a problem.
+
+    Args:
+        problem: the problem.
+        encoding: the code of the numbers that a state is made of.
+        seen: what else its environment is told of how states are seen, such as `coarse`.
 
     Raises:
         InputError: if there is no environment for problems of that very class (a subclass may have
@@ -72,7 +77,7 @@ def make_environment(
             f"there is no environment for the problem {type(problem).__name__}, only for {known}: "
             "enumerate it with `TabularEnvironment.from_problem`, or write an environment"
         )
-    return make(problem, encoding)
+    return make(problem, encoding, **seen)
 
 
 __all__ = [

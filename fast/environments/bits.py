@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from fast.environments.base import Encoding
 from fast.environments.sequences import AbstractSequenceEnvironment, SequenceState
-from reference.errors import TooLargeError, check_choice
+from reference.errors import TooLargeError, check_choice, check_integer
 from reference.problems import BitSequences, Build
 
 # 65,536 words: every step has an action for each.
@@ -30,13 +30,14 @@ class BitEnvironment(AbstractSequenceEnvironment):
     length: int = eqx.field(static=True)
     build: Build = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
+    last: int | None = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
-        cls, problem: BitSequences, encoding: Encoding = "one-hot"
+        cls, problem: BitSequences, encoding: Encoding = "one-hot", last: int | None = None
     ) -> "BitEnvironment":
         """The environment with the parameters of `problem`.
 
@@ -44,6 +45,8 @@ class BitEnvironment(AbstractSequenceEnvironment):
             TooLargeError: if there are too many words for an action each.
         """
         check_choice("BitSequences", "the encoding", encoding, Encoding)
+        if last is not None:
+            check_integer("BitSequences", "last", last, 0)
         if problem.word > MAX_WORD:
             raise TooLargeError(
                 f"BitSequences: words of {problem.word} bits would need 2^{problem.word} actions: "
@@ -59,6 +62,7 @@ class BitEnvironment(AbstractSequenceEnvironment):
             length=length,
             build=problem.build,
             encoding=encoding,
+            last=last,
             horizon=length,
             actions=ends * letters,
             parents=ends,

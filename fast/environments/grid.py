@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice
+from reference.errors import check_choice, check_integer
 from reference.problems import Cell, Grid, Landscape
 
 
@@ -22,25 +23,34 @@ class GridState(NamedTuple):
 
 
 class GridEnvironment(AbstractEnvironment[GridState]):
-    """The hypergrid. Action i increases coordinate i, the last action stops; parents likewise."""
+    """The hypergrid. Action i increases coordinate i, the last action stops; parents likewise.
+
+    Attributes:
+        coarse: c; cells look alike whose coordinates, divided by c and rounded down, are equal.
+    """
 
     side: int = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     landscape: Landscape = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
+    coarse: int = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     parents: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(cls, problem: Grid, encoding: Encoding = "one-hot") -> "GridEnvironment":
+    def from_problem(
+        cls, problem: Grid, encoding: Encoding = "one-hot", coarse: int = 1
+    ) -> "GridEnvironment":
         """The environment with the parameters of `problem`."""
         check_choice("Grid", "the encoding", encoding, Encoding)
+        check_integer("Grid", "coarse", coarse, 1)
         return cls(
             side=problem.side,
             dimension=problem.dimension,
             landscape=problem.landscape,
             encoding=encoding,
+            coarse=coarse,
             horizon=problem.dimension * (problem.side - 1) + 1,
             actions=problem.dimension + 1,
             parents=problem.dimension + 1,
@@ -83,9 +93,10 @@ class GridEnvironment(AbstractEnvironment[GridState]):
         return GridState(cell, jnp.bool_(True))
 
     def observe(self, state: GridState) -> Float[Array, " features"]:
+        seen = first_of_block(state.coordinates, self.coarse)
         if self.encoding != "one-hot":
-            return encode_numbers(state.coordinates, self.encoding)
-        one_hot = state.coordinates[:, None] == jnp.arange(self.side)
+            return encode_numbers(seen, self.encoding)
+        one_hot = seen[:, None] == jnp.arange(self.side)
         return one_hot.astype(jnp.float32).reshape(-1)
 
     def log_reward(self, state: GridState) -> Float[Array, ""]:

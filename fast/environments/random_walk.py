@@ -11,8 +11,9 @@ import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice
+from reference.errors import check_choice, check_integer
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
 
@@ -38,6 +39,7 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         encoding: one-hot coordinates and time, or these numbers themselves.
         time_code: whether the time is coded as the coordinates are ("same"), or by 16 sines and
             16 cosines whatever their code is ("fourier", as the paper does).
+        coarse: c; positions look alike in blocks of c along each axis, from -M on.
     """
 
     is_graded = True
@@ -47,6 +49,7 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
     dimension: int = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     time_code: TimeCode = eqx.field(static=True)
+    coarse: int = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     parents: int = eqx.field(static=True)
@@ -57,10 +60,12 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         problem: LazyRandomWalk,
         encoding: Encoding = "one-hot",
         time_code: TimeCode = "same",
+        coarse: int = 1,
     ) -> "WalkEnvironment":
         """The environment with the parameters of `problem`."""
         check_choice("LazyRandomWalk", "the encoding", encoding, Encoding)
         check_choice("LazyRandomWalk", "the time code", time_code, TimeCode)
+        check_integer("LazyRandomWalk", "coarse", coarse, 1)
         moves = 2 * problem.dimension + 1
         return cls(
             log_heights=jnp.array(_log_heights(problem), jnp.float32),
@@ -68,6 +73,7 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
             dimension=problem.dimension,
             encoding=encoding,
             time_code=time_code,
+            coarse=coarse,
             horizon=problem.steps,
             actions=moves,
             parents=moves,
@@ -116,7 +122,7 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
             waves = encode_numbers(state.time[None], "fourier")
             return jnp.concatenate([self._place(state), waves])
         if self.encoding != "one-hot":
-            return encode_numbers(jnp.append(state.position, state.time), self.encoding)
+            return encode_numbers(jnp.append(self._seen(state), state.time), self.encoding)
         time = state.time == jnp.arange(self.horizon + 1)
         return jnp.concatenate([self._place(state), time]).astype(jnp.float32)
 
@@ -133,11 +139,16 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
     def decode(self, state: WalkState) -> Walker:
         return Walker(tuple(int(x) for x in state.position), int(state.time))
 
+    def _seen(self, state: WalkState) -> Int[Array, " dimension"]:
+        """The position that stands for those which look like it."""
+        return first_of_block(state.position + self.radius, self.coarse) - self.radius
+
     def _place(self, state: WalkState) -> Float[Array, " features"]:
         """The features of the position alone."""
+        seen = self._seen(state)
         if self.encoding != "one-hot":
-            return encode_numbers(state.position, self.encoding)
-        cells = state.position[:, None] == jnp.arange(-self.radius, self.radius + 1)
+            return encode_numbers(seen, self.encoding)
+        cells = seen[:, None] == jnp.arange(-self.radius, self.radius + 1)
         return cells.reshape(-1).astype(jnp.float32)
 
     def _moves(self) -> Int[Array, "actions dimension"]:

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.coarse import last_letters
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice
+from reference.errors import check_choice, check_integer
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
 
@@ -33,6 +34,7 @@ class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
         length: the number of letters of a terminal string.
         build: where letters are added.
         encoding: one-hot letters, "none yet" being one of them, or their numbers.
+        last: k; strings of one length look alike that end in the same k letters. None for all.
     """
 
     is_graded = True
@@ -41,6 +43,7 @@ class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
     length: eqx.AbstractVar[int]
     build: eqx.AbstractVar[Build]
     encoding: eqx.AbstractVar[Encoding]
+    last: eqx.AbstractVar[int | None]
 
     def initial(self) -> SequenceState:
         return SequenceState(jnp.zeros(self.length, jnp.int32), jnp.int32(0))
@@ -96,9 +99,10 @@ class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
         return SequenceState(tokens, jnp.int32(self.length))
 
     def observe(self, state: SequenceState) -> Float[Array, " features"]:
+        seen = last_letters(state.tokens, state.size, self.last)
         if self.encoding != "one-hot":
-            return encode_numbers(state.tokens, self.encoding)
-        one_hot = state.tokens[:, None] == jnp.arange(self.letters + 1)
+            return encode_numbers(seen, self.encoding)
+        one_hot = seen[:, None] == jnp.arange(self.letters + 1)
         return one_hot.astype(jnp.float32).reshape(-1)
 
 
@@ -121,16 +125,22 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
     build: Build = eqx.field(static=True)
     form: RewardForm = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
+    last: int | None = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
     actions: int = eqx.field(static=True)
     parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
-        cls, problem: SyntheticSequences | TableSequences, encoding: Encoding = "one-hot"
+        cls,
+        problem: SyntheticSequences | TableSequences,
+        encoding: Encoding = "one-hot",
+        last: int | None = None,
     ) -> "SequenceEnvironment":
         """The environment with the parameters of `problem`."""
         check_choice("Sequences", "the encoding", encoding, Encoding)
+        if last is not None:
+            check_integer("Sequences", "last", last, 0)
         letters = len(problem.alphabet)
         ends = 1 if problem.build == "append" else 2
         table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
@@ -152,6 +162,7 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
             build=problem.build,
             form=problem.form if isinstance(problem, SyntheticSequences) else "product",
             encoding=encoding,
+            last=last,
             horizon=problem.length,
             actions=ends * letters,
             parents=ends,

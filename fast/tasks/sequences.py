@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from fast.tasks.options import require
 from fast.tasks.task import BuiltIn
 from reference.problems import (
     BitSequences,
@@ -25,7 +26,32 @@ def words(letters: int, length: int) -> int:
 
 
 @dataclass(frozen=True)
-class Six6Task(BuiltIn):
+class StringTask(BuiltIn):
+    """A task whose objects are strings."""
+
+    last: int | None = None
+    """k: networks see the length of a string and its last k letters alone; by default all."""
+
+    def check(self) -> None:
+        """Refuses to show fewer than no letters."""
+        self.check_last()
+        super().check()
+
+    def check_last(self) -> None:
+        """Refuses a negative number of letters.
+
+        Raises:
+            InputError: if it is one.
+        """
+        require(self, "last", self.last is None or self.last >= 0, "be at least 0")
+
+    def seen(self) -> dict[str, Any]:
+        """How many letters are seen."""
+        return {"last": self.last}
+
+
+@dataclass(frozen=True)
+class Six6Task(StringTask):
     """DNA 8-mers that bind the transcription factor SIX6 (65,536 measured sequences)."""
 
     name: ClassVar[str] = "six6"
@@ -54,7 +80,7 @@ class Six6Task(BuiltIn):
 
 
 @dataclass(frozen=True)
-class Pho4Task(BuiltIn):
+class Pho4Task(StringTask):
     """DNA 10-mers that bind PHO4; the table of free energies is yours to bring."""
 
     name: ClassVar[str] = "pho4"
@@ -72,7 +98,8 @@ class Pho4Task(BuiltIn):
     """The reward is max(10 y^exponent, 1/1000), y the affinity scaled to [0, 1]."""
 
     def check(self) -> None:
-        """Nothing before the table is needed: it is large, and not there to ask for help."""
+        """The table is left until it is needed: it is large, and not there to ask for help."""
+        self.check_last()
 
     def make_problem(self) -> TableSequences:
         """The table as a problem."""
@@ -84,7 +111,7 @@ class Pho4Task(BuiltIn):
 
 
 @dataclass(frozen=True)
-class SynTask(BuiltIn):
+class SynTask(StringTask):
     """Synthetic sequences: log R(s) = sum of u(i) v(s_i), with random utilities."""
 
     name: ClassVar[str] = "syn"
@@ -113,7 +140,7 @@ class SynTask(BuiltIn):
 
 
 @dataclass(frozen=True)
-class BitsTask(BuiltIn):
+class BitsTask(StringTask):
     """Bit sequences near hidden modes: log R(x) = -c times the least Hamming distance over n."""
 
     name: ClassVar[str] = "bits"

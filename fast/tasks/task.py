@@ -82,4 +82,8 @@ class BuiltIn(Task):
         """The environment written for problems of this kind."""
         from fast.environments import make_environment
 
-        return make_environment(problem, self.encoding)
+        return make_environment(problem, self.encoding, **self.seen())
+
+    def seen(self) -> dict[str, Any]:
+        """What else the environment is told of how states are seen, by name."""
+        return {}

@@ -6,14 +6,12 @@ Imports no JAX, so that the command line answers at once.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from fast.tasks.options import require_counts
 from fast.tasks.task import BuiltIn
 from reference.errors import InputError
 from reference.problems import Grid, LazyRandomWalk, Lines
-
-if TYPE_CHECKING:
-    from fast.environments import AbstractEnvironment
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,18 @@ class GridTask(BuiltIn):
     """Number of axes."""
     landscape: Literal["standard", "printed", "sparse"] = "standard"
     """The reward: the usual one, the paper's as printed, or four cells of 1 in a sea of 1/1000."""
+    coarse: int = 1
+    """c: networks see coordinates divided by c and rounded down, so that cells look alike in blocks
+    of c along each axis."""
+
+    def check(self) -> None:
+        """Refuses blocks of no cell."""
+        require_counts(self, "coarse")
+        super().check()
+
+    def seen(self) -> dict[str, Any]:
+        """The size of the blocks that look alike."""
+        return {"coarse": self.coarse}
 
     def make_problem(self) -> Grid:
         """The grid problem."""
@@ -96,9 +106,12 @@ class RandomWalkTask(BuiltIn):
     time_code: Literal["same", "fourier"] = "same"
     """How the time is coded: as the position is, or by sines and cosines, as the paper does, while
     --encoding is the code of the position."""
+    coarse: int = 1
+    """c: networks see positions in blocks of c along each axis, from -M on, and the exact time."""
 
     def check(self) -> None:
-        """Refuses a second name for the same features."""
+        """Refuses blocks of no cell, and a second name for the same features."""
+        require_counts(self, "coarse")
         if self.encoding == "fourier" and self.time_code == "fourier":
             raise InputError(
                 "time_code is 'fourier' with encoding 'fourier', which codes the time by sines and "
@@ -110,11 +123,9 @@ class RandomWalkTask(BuiltIn):
         """The walk."""
         return LazyRandomWalk(self.radius, self.walk_steps, self.dimension, self.landscape)
 
-    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
-        """The walk, with position and time as its options say."""
-        from fast.environments import WalkEnvironment
-
-        return WalkEnvironment.from_problem(problem, self.encoding, self.time_code)
+    def seen(self) -> dict[str, Any]:
+        """The code of time, and the size of the blocks that look alike."""
+        return {"time_code": self.time_code, "coarse": self.coarse}
 
     def states(self) -> int:
         """Positions and times."""

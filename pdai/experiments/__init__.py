@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pdai.experiments import (
     ablations,
+    aliasing,
     combined,
     dags,
     expressivity,
@@ -59,6 +60,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ablations.WIDTHS,
         tab_isingsa.EXPERIMENT,
         dags.EXPERIMENT,
+        aliasing.EXPERIMENT,
         tuning.EXPERIMENT,
         srwm_study.EXPERIMENT,
         srwm_best.EXPERIMENT,

@@ -16,7 +16,6 @@ from fast.environments import (
     AbstractEnvironment,
     AnyProblem,
     TabularEnvironment,
-    WalkEnvironment,
     make_environment,
 )
 from fast.measure.enumeration import Enumeration, enumerate_environment
@@ -105,7 +104,25 @@ PRESETS: dict[str, AnyProblem] = PROBLEMS | VARIANTS | TABLES
 OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
     "walk, waves of time": (
         LazyRandomWalk(1, 3, 2),
-        WalkEnvironment.from_problem(LazyRandomWalk(1, 3, 2), time_code="fourier"),
+        make_environment(LazyRandomWalk(1, 3, 2), time_code="fourier"),
+    ),
+    "walk, in blocks": (
+        LazyRandomWalk(2, 4, 2),
+        make_environment(LazyRandomWalk(2, 4, 2), coarse=2),
+    ),
+    "grid, in blocks": (Grid(6, 2), make_environment(Grid(6, 2), coarse=4)),
+    "grid, in blocks of integers": (Grid(4, 2), make_environment(Grid(4, 2), "natural", coarse=2)),
+    "strings, last letter": (
+        SyntheticSequences.random(4, 2, "append", seed=4),
+        make_environment(SyntheticSequences.random(4, 2, "append", seed=4), last=1),
+    ),
+    "strings of two ends, last two letters": (
+        SyntheticSequences.random(4, 2, "prepend-append", seed=4),
+        make_environment(SyntheticSequences.random(4, 2, "prepend-append", seed=4), last=2),
+    ),
+    "bits, no word": (
+        BitSequences(("000000", "011011"), 2, "append"),
+        make_environment(BitSequences(("000000", "011011"), 2, "append"), last=0),
     ),
 }
 

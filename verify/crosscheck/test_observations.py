@@ -3,16 +3,25 @@
 import math
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fast.environments import AbstractEnvironment, WalkEnvironment, make_environment
+from fast.environments.coarse import first_of_block, last_letters
 from fast.environments.features import feature_count
 from fast.measure.check_environment import check_environment
+from fast.measure.enumeration import enumerate_environment
 from fast.tasks import RandomWalkTask
 from fast.training.compose import configure
 from reference import enumerate_dag
 from reference.errors import InputError
+from reference.expressivity.coarse import (
+    action,
+    block_of_cell,
+    block_of_walker,
+    end_of_string,
+)
 from reference.problems import LazyRandomWalk
 from verify.crosscheck.instances import OBSERVED
 
@@ -106,3 +115,113 @@ def test_one_code_has_one_name_and_others_are_refused() -> None:
         WalkEnvironment.from_problem(WALK, time_code="waves")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="time_code is an option of random-walk, and not of grid"):
         configure("grid", time_code="fourier")
+
+
+def looks(name: str) -> Any:
+    """What the reference says that is seen of a state, of an environment of `OBSERVED`."""
+    return {
+        "walk, in blocks": lambda s: block_of_walker(s, 2, 2),
+        "grid, in blocks": lambda s: block_of_cell(s, 4),
+        "grid, in blocks of integers": lambda s: block_of_cell(s, 2),
+        "strings, last letter": lambda s: end_of_string(s, 1),
+        "strings of two ends, last two letters": lambda s: end_of_string(s, 2),
+        "bits, no word": lambda s: end_of_string(s, 0, 2),
+    }[name]
+
+
+COARSE = [name for name in OBSERVED if name != "walk, waves of time"]
+
+
+def same_partition(found: dict[Any, Any], observe: Any) -> bool:
+    """Whether states have equal features exactly where they are to look alike."""
+    pairs = {(row.tobytes(), observe(label)) for label, row in found.items()}
+    features, observations = zip(*pairs, strict=True)
+    return len(set(features)) == len(set(observations)) == len(pairs)
+
+
+@pytest.mark.crosscheck(
+    "fast.environments.coarse.first_of_block", "fast.environments.coarse.last_letters"
+)
+@pytest.mark.parametrize("name", COARSE)
+def test_states_look_alike_exactly_where_the_reference_says_so(name: str) -> None:
+    problem, environment = OBSERVED[name]
+    found = seen(environment, problem)
+    assert same_partition(found, looks(name))
+    # Control: neither all states nor none look alike.
+    assert not same_partition(found, lambda s: getattr(s, "coordinates", s))
+    assert not same_partition(found, lambda s: "the same")
+
+
+@pytest.mark.parametrize("name", COARSE)
+def test_an_action_has_the_same_name_in_the_environment_and_the_reference(name: str) -> None:
+    problem, environment = OBSERVED[name]
+    enumeration = enumerate_environment(problem, environment)
+    dag, names = enumeration.dag, set()
+    for u, row in enumerate(enumeration.edge):
+        for number, edge in enumerate(row):
+            if edge >= 0:
+                v = dag.edges[edge][1]
+                names.add((number, action(dag.labels[v], dag.labels[u])))
+    numbers, named = zip(*names, strict=True)
+    assert len(set(numbers)) == len(set(named)) == len(names)
+
+
+def test_what_is_seen_is_the_code_of_the_state_that_stands_for_others() -> None:
+    width, places = 3, jnp.arange(8)
+    assert first_of_block(places, width).tolist() == [0, 0, 0, 3, 3, 3, 6, 6]
+    tokens, size = jnp.array([3, 2, 4, 2, 0]), jnp.int32(4)
+    shown = {last: last_letters(tokens, size, last).tolist() for last in (0, 1, 2, 4, 9, None)}
+    assert shown == {
+        0: [1, 1, 1, 1, 0],
+        1: [1, 1, 1, 2, 0],
+        2: [1, 1, 4, 2, 0],
+        4: [3, 2, 4, 2, 0],
+        9: [3, 2, 4, 2, 0],
+        None: [3, 2, 4, 2, 0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "different"),
+    [
+        ("grid", {"side": 4, "coarse": 2}, 4),
+        ("random-walk", {"radius": 1, "walk_steps": 3, "coarse": 3}, 3),
+        ("syn", {"length": 3, "letters": 2, "last": 1}, 1 + 2 + 2),
+        ("bits", {"length": 8, "last": 0}, 8),
+    ],
+)
+def test_a_task_hands_its_coarseness_to_the_environment(
+    task: str, options: dict[str, Any], different: int
+) -> None:
+    chosen = configure(task, **options).task
+    problem = chosen.make_problem()
+    report = check_environment(problem, chosen.make_environment(problem, 1_000))
+    assert report.observations == different < report.inner_states
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "message"),
+    [
+        ("grid", {"coarse": 0}, "coarse is 0, but must be at least 1"),
+        ("random-walk", {"coarse": -1}, "coarse is -1, but must be at least 1"),
+        ("syn", {"last": -1}, "last is -1, but must be at least 0"),
+        ("pho4", {"last": -1}, "last is -1, but must be at least 0"),
+        ("syn", {"coarse": 2}, "coarse is an option of .*, and not of syn"),
+    ],
+)
+def test_coarseness_of_no_meaning_is_refused(
+    task: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        configure(task, **options)
+
+
+def test_control_by_default_no_states_look_alike() -> None:
+    for task in ("grid", "random-walk", "syn", "bits"):
+        options: dict[str, Any] = {
+            "grid": {"side": 4}, "random-walk": {"radius": 1, "walk_steps": 2}, "syn": {"length": 2}
+        }.get(task, {"length": 8})  # fmt: skip
+        chosen = configure(task, **options).task
+        problem = chosen.make_problem()
+        report = check_environment(problem, chosen.make_environment(problem, 1_000))
+        assert report.observations == report.inner_states

@@ -1,0 +1,36 @@
+"""Observations too coarse to tell all states apart: a state is seen as another that stands for it.
+
+Steps, masks and rewards stay those of the true state. The labels that stand for others are written
+once more in `reference.expressivity.coarse`.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+
+def first_of_block(places: Int[Array, " n"], width: int) -> Int[Array, " n"]:
+    """The first place of the block of each: blocks of `width` places look alike.
+
+    Args:
+        places: numbers of at least 0.
+        width: c, at least 1; with 1 all places differ.
+    """
+    return places // width * width
+
+
+def last_letters(
+    tokens: Int[Array, " length"], size: Int[Array, ""], last: int | None
+) -> Int[Array, " length"]:
+    """The string with all but its last letters replaced by the first letter of the alphabet.
+
+    Its length is seen.
+
+    Args:
+        tokens: letters 1 to A, then zeros.
+        size: how many letters there are.
+        last: k, how many are seen as they are; None for all.
+    """
+    if last is None:
+        return tokens
+    place = jnp.arange(tokens.shape[0])
+    return jnp.where(place < size - last, jnp.minimum(tokens, 1), tokens)

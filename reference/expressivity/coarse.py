@@ -1,0 +1,134 @@
+"""Policies that see the state of a problem coarsely, alone or with all that was seen before.
+
+With the states of one observation alike, the Markovian policies are `TiedPolicies`: actions of one
+name, at states that look alike, have the same weight, and those that are not legal at a state are
+left out of its row, as a mask does. With memory, a policy sees the observations of the path so far:
+one class for each such history and action. It does not see which actions it took.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+from reference.errors import InputError, check_integer, shown
+from reference.expressivity.aliasing import TiedPolicies
+from reference.problems import Cell, Problem, enumerate_dag, exact_reward
+from reference.problems.random_walk import Walker
+
+Observation = Callable[[Any], Hashable]
+
+
+def block_of_cell(cell: Cell, width: int) -> Hashable:
+    """The coordinates of a grid cell, divided by `width` and rounded down."""
+    return tuple(x // width for x in cell.coordinates)
+
+
+def block_of_walker(walker: Walker, width: int, radius: int) -> Hashable:
+    """The block of a walk's position, counted from the corner `-radius`, and the exact time."""
+    return tuple((x + radius) // width for x in walker.position), walker.time
+
+
+def end_of_string(string: str, last: int, word: int = 1) -> Hashable:
+    """The length of a string, and its last words: `last` of `word` letters each."""
+    return len(string), string[max(len(string) - last * word, 0) :]
+
+
+@singledispatch
+def action(child: Any, parent: Any) -> Hashable:
+    """The name of the action that leads from a state to the next, the same at all states.
+
+    Raises:
+        InputError: if states of this kind have no such names here.
+    """
+    raise InputError(
+        f"the action from {shown(parent)} to {shown(child)} has no name: give states of a grid, of "
+        "a lazy random walk, or strings"
+    )
+
+
+@action.register
+def _(child: Cell, parent: Cell) -> Hashable:
+    moved = tuple(b - a for a, b in zip(parent.coordinates, child.coordinates, strict=True))
+    return "stop" if child.stopped else moved
+
+
+@action.register
+def _(child: Walker, parent: Walker) -> Hashable:
+    return tuple(b - a for a, b in zip(parent.position, child.position, strict=True))
+
+
+@action.register
+def _(child: str, parent: str) -> Hashable:
+    # Where both ends give the same string, that is one edge, and named as an appended letter.
+    if child.startswith(parent):
+        return "append", child[len(parent) :]
+    return "prepend", child[: len(child) - len(parent)]
+
+
+class Remembered(NamedTuple):
+    """A state that is not terminal, with the observations on the way to it, its own the last."""
+
+    state: Any
+    seen: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class WithMemory:
+    """The problem whose states remember what was observed; terminal states are those of the old.
+
+    Attributes:
+        problem: the old problem.
+        observe: what is seen of its states.
+    """
+
+    problem: Problem[Any]
+    observe: Observation
+
+    @property
+    def initial(self) -> Remembered:
+        """The initial state, seen."""
+        return Remembered(self.problem.initial, (self.observe(self.problem.initial),))
+
+    def children(self, state: Any) -> tuple[Any, ...]:
+        """The children of the old state, which remember it."""
+        if not isinstance(state, Remembered):
+            return ()
+        return tuple(
+            Remembered(child, (*state.seen, self.observe(child)))
+            if self.problem.children(child)
+            else child
+            for child in self.problem.children(state.state)
+        )
+
+    def reward(self, terminal: Any) -> Fraction:
+        """The old reward."""
+        return exact_reward(self.problem, terminal)
+
+
+def tied_policies(
+    problem: Problem[Any], observe: Observation, memory: bool = False, max_states: int = 100_000
+) -> TiedPolicies:
+    """The policies that see of a state what `observe` gives, or of a path the list of it.
+
+    Args:
+        problem: of a grid, a lazy random walk or strings.
+        observe: what is seen of a state.
+        memory: whether a policy sees the observations of all states so far.
+        max_states: more states, or pairs of a state and what is remembered there, are refused.
+
+    Raises:
+        TooLargeError: if there are more.
+    """
+    check_integer("tied_policies", "max_states", max_states, 1)
+    dag = enumerate_dag(WithMemory(problem, observe) if memory else problem, max_states)
+    number: dict[Hashable, int] = {}
+    classes = []
+    for u, v in dag.edges:
+        parent, child = dag.labels[u], dag.labels[v]
+        seen = parent.seen if memory else observe(parent)
+        if memory:
+            parent, child = parent.state, child.state if isinstance(child, Remembered) else child
+        classes.append(number.setdefault((seen, action(child, parent)), len(number)))
+    return TiedPolicies(dag, tuple(classes))

@@ -1,0 +1,134 @@
+"""Tied policies whose terminal law is near a target, found by search: what the class attains."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from reference.errors import InputError, check_integer
+from reference.expressivity.aliasing import TiedPolicies
+from reference.fields.balls import BALL, enclose
+from reference.marginals import marginal
+from reference.policies import ForwardPolicy
+
+Vector = npt.NDArray[np.float64]
+
+# |x| is smoothed to sqrt(x^2 + s^2) - s, less and less.
+SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+# Logits stay in here, so that all weights are positive floats.
+LARGEST_LOGIT = 20.0
+
+
+class Attained(NamedTuple):
+    """A policy of the class, by its weights, and the TV of its terminal law to the target.
+
+    Attributes:
+        weights: one per class.
+        distance: an upper bound on that TV, above it by rounding in ball arithmetic alone.
+    """
+
+    weights: tuple[Fraction, ...]
+    distance: Fraction
+
+
+def nearest(
+    tied: TiedPolicies, target: Sequence[Fraction], starts: int = 4, seed: int = 0
+) -> Attained:
+    """The nearest law to a target that a search among tied policies finds.
+
+    L-BFGS on a smoothed TV, from normal logits. TV is not convex in them: nothing says that no
+    policy is nearer. That the policy found has this distance is proved.
+
+    Args:
+        tied: the class.
+        target: the law, one number per terminal of its DAG.
+        starts: from how many points to search.
+        seed: of their random numbers.
+
+    Raises:
+        InputError: if the target is no law on the terminals.
+    """
+    check_integer("nearest", "starts", starts, 1)
+    check_law(tied, target)
+    distance = _SmoothedDistance(tied, target)
+    rng = np.random.default_rng(seed)
+    found = [distance.search(rng.normal(size=tied.count)) for _ in range(starts)]
+    best = min(found, key=lambda logits: distance(logits, 0.0)[0])
+    weights = tuple(Fraction(w) for w in np.exp(best).tolist())
+    return Attained(weights, distance_of(tied, weights, target))
+
+
+def distance_of(
+    tied: TiedPolicies, weights: Sequence[Fraction], target: Sequence[Fraction]
+) -> Fraction:
+    """An upper bound on the TV between the law of a tied policy and a target, by balls."""
+    policy = ForwardPolicy.from_weights(tied.dag, BALL, [weights[c] for c in tied.classes])
+    pairs = zip(marginal(policy), target, strict=True)
+    return enclose(BALL.sum(abs(p - BALL.convert(q)) for p, q in pairs) / 2)[1]
+
+
+def check_law(tied: TiedPolicies, target: Sequence[Fraction]) -> None:
+    """Checks that a target is a law on the terminals of a DAG.
+
+    Raises:
+        InputError: if it is not.
+    """
+    terminals = len(tied.dag.terminals)
+    if len(target) != terminals or sum(target) != 1 or min(target) < 0:
+        raise InputError(
+            f"the target has {len(target)} entries with the sum {float(sum(target))}, but must be "
+            f"a law on the {terminals} terminals of the DAG: give one exact probability for each"
+        )
+
+
+class _SmoothedDistance:
+    """TV, smoothed, as a function of logits, with its gradient: one pass forwards, one back."""
+
+    def __init__(self, tied: TiedPolicies, target: Sequence[Fraction]):
+        self.edges = np.array(tied.dag.edges)
+        self.classes, self.count = np.array(tied.classes), tied.count
+        self.terminals = np.array(tied.dag.terminals)
+        self.target = np.array([float(p) for p in target])
+        self.nodes = len(tied.dag.labels)
+        depth = np.zeros(self.nodes, int)
+        for u, v in tied.dag.edges:
+            depth[v] = max(depth[v], depth[u] + 1)
+        # All edges into a node of depth d come from nodes less deep, so these are passed in order.
+        starts = depth[self.edges[:, 0]]
+        self.layers = [np.nonzero(starts == d)[0] for d in range(int(depth.max()))]
+
+    def __call__(self, logits: Vector, smoothing: float) -> tuple[float, Vector]:
+        start, end = self.edges.T
+        weight = np.exp(logits[self.classes])
+        p = weight / np.bincount(start, weight, self.nodes)[start]
+        visits = np.zeros(self.nodes)
+        visits[0] = 1
+        for layer in self.layers:
+            np.add.at(visits, end[layer], visits[start[layer]] * p[layer])
+        gap = visits[self.terminals] - self.target
+        size = np.hypot(gap, smoothing)
+        value = np.zeros(self.nodes)
+        value[self.terminals] = np.divide(gap, size, out=np.zeros_like(gap), where=size > 0)
+        for layer in reversed(self.layers):
+            np.add.at(value, start[layer], p[layer] * value[end[layer]])
+        by_edge = visits[start] * p * (value[end] - value[start])
+        slope = np.bincount(self.classes, by_edge, self.count)
+        return float(np.sum(size - smoothing)) / 2, slope / 2
+
+    def search(self, logits: Vector) -> Vector:
+        """The logits of a local minimum, from others."""
+        bounds = [(-LARGEST_LOGIT, LARGEST_LOGIT)] * self.count
+        for smoothing in SMOOTHING:
+            logits = minimize(
+                self,
+                logits,
+                (smoothing,),
+                method="L-BFGS-B",
+                jac=True,
+                bounds=bounds,
+                options={"maxiter": 2_000, "maxfun": 4_000},
+            ).x
+        return logits
