@@ -189,6 +189,14 @@ def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
     assert "**" not in section(plain, runs)
 
 
+def test_a_column_that_is_empty_is_not_shown() -> None:
+    experiment = with_columns("Markovian", "SRWM")
+    runs = runs_of(experiment)
+    assert "SRWM - Markovian [95 %]" in layout(experiment, runs)[0]
+    # Of two seeds there is no interval.
+    assert "SRWM - Markovian [95 %]" not in layout(experiment, runs_of(experiment, 2))[0]
+
+
 def test_both_forms_of_the_srwm_are_judged() -> None:
     experiment = with_columns("Markovian", "SRWM", STRONGEST, claim="it is better")
     experiment = dataclasses.replace(experiment, compared=("Markovian", "SRWM"))

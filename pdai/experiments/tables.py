@@ -160,16 +160,18 @@ def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
 def layout(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
     """Header and rows of the table as it is shown: one row per instance, or one per model.
 
-    Where models are rows, the best of each kind is bold.
+    Where models are rows, the best of each kind is bold. What no instance has is left out.
     """
     head, body = header(experiment), rows(experiment, runs)
-    if experiment.layout == "rows":
-        return [head, *body]
-    for line, row in zip(body, experiment.rows, strict=True):
-        for model in leaders(experiment, runs, row):
-            place = head.index(model)
-            line[place] = f"**{line[place]}**"
-    return [list(column) for column in zip(head, *body, strict=True)]
+    if experiment.layout == "models":
+        for line, row in zip(body, experiment.rows, strict=True):
+            for model in leaders(experiment, runs, row):
+                place = head.index(model)
+                line[place] = f"**{line[place]}**"
+    columns = [column for column in zip(head, *body, strict=True) if set(column[1:]) != {"-"}]
+    if experiment.layout == "models":
+        return [list(column) for column in columns]
+    return [list(line) for line in zip(*columns, strict=True)]
 
 
 def leaders(experiment: Experiment, runs: Sequence[Run], row: str) -> list[str]:
