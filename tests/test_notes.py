@@ -4,8 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from verify.claims.record import Severity
 from verify.lib.ledger import CLAIMS
 
+LABELS = {grade.label for grade in Severity}
 ROOT = Path(__file__).parents[1]
 NOTES = ROOT / "proofs_notes"
 TEXTS = (ROOT / "README.md", *sorted(NOTES.rglob("*.md")))
@@ -47,7 +49,7 @@ def test_every_note_says_what_holds_and_what_is_not_checked() -> None:
     empirical = {"What would settle it", "Status"}
     for claim in CLAIMS:
         headings = set(re.findall(r"^## (.*)$", (NOTES / claim.note).read_text(), re.MULTILINE))
-        assert (empirical if claim.experiment else checked) <= headings, claim.id
+        assert (checked if claim.is_tested else empirical) <= headings, claim.id
 
 
 def test_the_readme_counts_the_claims_by_verdict() -> None:
@@ -57,6 +59,13 @@ def test_the_readme_counts_the_claims_by_verdict() -> None:
     stated = {row[0]: int(row[1].split(",")[0]) for row in rows if row[0] in count}
     assert stated == count
     assert f"The ledger has {len(CLAIMS)} claims" in text
+
+
+def test_the_readme_counts_what_does_not_hold_as_printed_by_severity() -> None:
+    rows = [line.strip("| ").split(" | ") for line in (ROOT / "README.md").read_text().splitlines()]
+    stated = {row[0]: (int(row[1]), row[2]) for row in rows if row[0] in LABELS and len(row) == 3}
+    count = Counter(claim.severity for claim in CLAIMS)
+    assert stated == {grade.label: (count[grade], grade.value) for grade in Severity}
 
 
 def test_the_readme_gives_claims_the_verdicts_of_the_ledger() -> None:
