@@ -68,6 +68,39 @@ def test_the_readme_counts_what_does_not_hold_as_printed_by_severity() -> None:
     assert stated == {grade.label: (count[grade], grade.value) for grade in Severity}
 
 
+def ungraded(errata: str) -> set[str]:
+    """The claims that no row of the errata with a link to their note grades as the ledger does."""
+    rows = [line for line in errata.splitlines() if re.match(r"\| [A-Z] \|", line)]
+    return {
+        claim.id
+        for claim in CLAIMS
+        if claim.severity
+        and not any(row[2] == claim.severity.name[0] and f"]({claim.note})" in row for row in rows)
+    }
+
+
+def test_the_errata_grade_what_does_not_hold_as_the_ledger_does() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text) == set()
+    assert set(re.findall(r"^\| ([A-Z]) \|", text, re.MULTILINE)) == {g.name[0] for g in Severity}
+    legend = [f"- **{g.name[0]}**, {g.label}: {g.value}." for g in Severity]
+    assert [line for line in text.splitlines() if line.startswith("- **")] == legend
+    count = Counter(claim.severity for claim in CLAIMS)
+    false, vacuous, loose, misprints = (count[grade] for grade in Severity)
+    failing = sum(count[grade] for grade in Severity)
+    of = sum(claim.printed is not None for claim in CLAIMS)
+    told = (
+        f"Of the {of} claims of the paper in the ledger, {failing} do not hold as printed: {false} "
+        f"are false, {vacuous} vacuous, {loose} loose and {misprints} misprints."
+    )
+    assert told in " ".join(text.split())
+
+
+def test_control_a_row_with_another_grade_is_found() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text.replace("| M | col:cb |", "| F | col:cb |")) == {"col:cb"}
+
+
 def test_the_readme_gives_claims_the_verdicts_of_the_ledger() -> None:
     text = (ROOT / "README.md").read_text()
     excerpt = [re.split("  +", line) for line in text.split("```")[1].splitlines()[1:]]
