@@ -4,8 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from verify.claims.record import Severity
 from verify.lib.ledger import CLAIMS
 
+LABELS = {grade.label for grade in Severity}
 ROOT = Path(__file__).parents[1]
 NOTES = ROOT / "proofs_notes"
 TEXTS = (ROOT / "README.md", *sorted(NOTES.rglob("*.md")))
@@ -47,7 +49,7 @@ def test_every_note_says_what_holds_and_what_is_not_checked() -> None:
     empirical = {"What would settle it", "Status"}
     for claim in CLAIMS:
         headings = set(re.findall(r"^## (.*)$", (NOTES / claim.note).read_text(), re.MULTILINE))
-        assert (empirical if claim.experiment else checked) <= headings, claim.id
+        assert (checked if claim.is_tested else empirical) <= headings, claim.id
 
 
 def test_the_readme_counts_the_claims_by_verdict() -> None:
@@ -57,6 +59,46 @@ def test_the_readme_counts_the_claims_by_verdict() -> None:
     stated = {row[0]: int(row[1].split(",")[0]) for row in rows if row[0] in count}
     assert stated == count
     assert f"The ledger has {len(CLAIMS)} claims" in text
+
+
+def test_the_readme_counts_what_does_not_hold_as_printed_by_severity() -> None:
+    rows = [line.strip("| ").split(" | ") for line in (ROOT / "README.md").read_text().splitlines()]
+    stated = {row[0]: (int(row[1]), row[2]) for row in rows if row[0] in LABELS and len(row) == 3}
+    count = Counter(claim.severity for claim in CLAIMS)
+    assert stated == {grade.label: (count[grade], grade.value) for grade in Severity}
+
+
+def ungraded(errata: str) -> set[str]:
+    """The claims that no row of the errata with a link to their note grades as the ledger does."""
+    rows = [line for line in errata.splitlines() if re.match(r"\| [A-Z] \|", line)]
+    return {
+        claim.id
+        for claim in CLAIMS
+        if claim.severity
+        and not any(row[2] == claim.severity.name[0] and f"]({claim.note})" in row for row in rows)
+    }
+
+
+def test_the_errata_grade_what_does_not_hold_as_the_ledger_does() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text) == set()
+    assert set(re.findall(r"^\| ([A-Z]) \|", text, re.MULTILINE)) == {g.name[0] for g in Severity}
+    legend = [f"- **{g.name[0]}**, {g.label}: {g.value}." for g in Severity]
+    assert [line for line in text.splitlines() if line.startswith("- **")] == legend
+    count = Counter(claim.severity for claim in CLAIMS)
+    false, vacuous, loose, misprints = (count[grade] for grade in Severity)
+    failing = sum(count[grade] for grade in Severity)
+    of = sum(claim.printed is not None for claim in CLAIMS)
+    told = (
+        f"Of the {of} claims of the paper in the ledger, {failing} do not hold as printed: {false} "
+        f"are false, {vacuous} vacuous, {loose} loose and {misprints} misprints."
+    )
+    assert told in " ".join(text.split())
+
+
+def test_control_a_row_with_another_grade_is_found() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text.replace("| M | col:cb |", "| F | col:cb |")) == {"col:cb"}
 
 
 def test_the_readme_gives_claims_the_verdicts_of_the_ledger() -> None:

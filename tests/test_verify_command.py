@@ -38,9 +38,20 @@ def test_an_unknown_claim_is_named_with_those_that_exist() -> None:
 
 
 def test_an_empirical_claim_has_no_test_and_is_no_surprise() -> None:
-    done = verify("--claim", "cyclic")
+    done = verify("--claim", "fig:apx:m", "--json")
     assert done.returncode == 0, done.stderr
-    assert "empirical" in done.stdout
+    (record,) = json.loads(done.stdout)
+    assert (record["verdict"], record["as_expected"]) == ("empirical", True)
+    assert record["outcome"]
+
+
+def test_an_open_claim_says_why() -> None:
+    done = verify("--claim", "cyclic", "--json")
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(done.stdout)
+    assert (record["verdict"], record["as_expected"]) == ("open", True)
+    assert record["open"]
+    assert record["outcome"] is None
 
 
 def test_notes_that_would_lose_claims_or_have_no_folder_are_refused_before_any_check(

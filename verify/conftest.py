@@ -15,7 +15,7 @@ from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS, markdown
 from verify.lib.notes import write_heads
-from verify.lib.report import findings, ledger_json, ledger_table
+from verify.lib.report import findings, ledger_json, ledger_table, summary
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
@@ -99,6 +99,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
         console.print(ledger_table(found, claims))
+        console.print(summary(claims))
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "
             "that the conclusion fails, so that the check is known to be able to fail."

@@ -1,4 +1,4 @@
-"""eq:ASRWM, eq:ASRWM.delta, eq:ASRWM.stability: the update on rationals, printed and repaired."""
+"""eq:ASRWM, eq:ASRWM.rate, eq:ASRWM.delta, eq:ASRWM.stability: the update on rationals."""
 
 import random
 from fractions import Fraction
@@ -55,7 +55,7 @@ def test_the_update_adds_a_function_of_the_state_and_of_the_latent_before(scope:
     scope("60 random steps, d = 2 to 4")
 
 
-@pytest.mark.claim("eq:ASRWM")
+@pytest.mark.claim("eq:ASRWM.rate")
 def test_the_update_is_affine_in_the_latent_before(scope: Any) -> None:
     # So the rate and the keys are not those of a self-referential matrix, which makes its own.
     rng = random.Random(2)
@@ -67,7 +67,7 @@ def test_the_update_is_affine_in_the_latent_before(scope: Any) -> None:
     scope("60 random pairs of latents")
 
 
-@pytest.mark.control("eq:ASRWM")
+@pytest.mark.control("eq:ASRWM.rate")
 def test_a_matrix_that_makes_its_own_value_and_rate_is_not_affine() -> None:
     # d = 1, with the value 2 W and the rate W: W_t = W + W (2 W - W) is quadratic.
     def step(w: Fraction) -> Fraction:

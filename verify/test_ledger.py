@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
+from verify.lib import results
 from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
 from verify.lib.notes import with_head
+from verify.lib.report import summary
+from verify.lib.results import result_of
 
 NOTES = FOLDER.parent / "proofs_notes"
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
     found = {(test.claim, test.kind) for test in marked_tests()}
-    wanted = {(c.id, kind) for c in CLAIMS if not c.experiment for kind in ("claim", "control")}
+    wanted = {(c.id, kind) for c in CLAIMS if c.is_tested for kind in ("claim", "control")}
     assert wanted - found == set()
 
 
@@ -62,9 +65,45 @@ def test_control_a_label_that_is_nowhere_is_found() -> None:
     assert unnamed("test_col_A.py", "col:a: drawn.", {"col:a"}) == {"col:a"}
 
 
-def test_a_claim_that_only_training_settles_names_its_experiment_and_has_no_test() -> None:
-    empirical = {claim.id for claim in CLAIMS if claim.experiment}
-    assert empirical & {test.claim for test in marked_tests()} == set()
+def test_a_claim_that_no_test_decides_has_none() -> None:
+    others = {claim.id for claim in CLAIMS if not claim.is_tested}
+    assert others & {test.claim for test in marked_tests()} == set()
+    assert not [claim.id for claim in CLAIMS if claim.experiment and claim.open]
+
+
+def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    empirical = {claim.id: claim for claim in CLAIMS if claim.experiment}
+    outcomes = {name: result_of(claim) for name, claim in empirical.items()}
+    assert all(outcomes.values())
+    assert not [claim.id for claim in CLAIMS if not claim.experiment and result_of(claim)]
+    # Without a run nothing came out: it is no number of the ledger's own.
+    monkeypatch.setattr(results, "_stored", lambda label: [])
+    empty = {result_of(claim) for claim in empirical.values()}
+    assert all(str(told).startswith("open: not run") for told in empty)
+
+
+def test_what_does_not_hold_as_printed_is_graded_and_nothing_else() -> None:
+    failing = {c.id for c in CLAIMS if c.is_tested and c.verdict != "verified"}
+    assert {claim.id for claim in CLAIMS if claim.severity} == failing
+    vacuous = {c.id for c in CLAIMS if c.readings[0].outcome == "vacuous"}
+    assert {c.id for c in CLAIMS if c.severity is Severity.VACUOUS} == vacuous
+    # What is false has no reading of the text that saves it: the first is literal, and false.
+    false = [c for c in CLAIMS if c.severity is Severity.FALSE]
+    assert false
+    assert all(claim.readings[0].outcome == "false" for claim in false)
+
+
+def test_the_summary_counts_a_misprint_apart_from_a_false_statement() -> None:
+    def claim(name: str, severity: Severity | None) -> Claim:
+        readings = (Reading("", "false"), Reading("", "true"))
+        return Claim(name, "", "", readings if severity else readings[1:], "", severity=severity)
+
+    told = summary([claim("a", Severity.FALSE), claim("b", Severity.MISPRINT), claim("c", None)])
+    assert told.startswith("3 claims: 2 refuted as printed; repaired, then verified, 1 verified.")
+    assert f"1 false ({Severity.FALSE.value}); 0 vacuous" in told
+    assert f"1 misprint ({Severity.MISPRINT.value})." in told
 
 
 def test_the_names_of_claims_are_distinct() -> None:
@@ -74,7 +113,7 @@ def test_the_names_of_claims_are_distinct() -> None:
 def test_a_claim_that_fails_as_printed_says_what_holds_instead() -> None:
     for claim in CLAIMS:
         assert claim.readings
-        assert claim.experiment or claim.readings[-1].outcome == "true", claim.id
+        assert not claim.is_tested or claim.readings[-1].outcome == "true", claim.id
 
 
 def test_verdicts_follow_from_the_readings() -> None:

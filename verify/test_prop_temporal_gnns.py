@@ -1,4 +1,4 @@
-"""prop:temporal_gnns: networks and gates on small graphs, also where they fail."""
+"""prop:temporal_gnns, prop:temporal_gnns.text: networks and gates on small graphs."""
 
 import random
 from collections.abc import Iterable
@@ -145,7 +145,7 @@ def disjoint_edges(count: int, first_edge: int, second_edge: int, other: int) ->
     return EdgeAddition.fork(2 * count, inner, q1, q2)
 
 
-@pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("prop:temporal_gnns.text")
 def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_constant() -> None:
     for values in product((HALF, Fraction(1)), repeat=4):
         gains = set()
@@ -159,6 +159,7 @@ def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_co
 
 
 @pytest.mark.control("prop:temporal_gnns")
+@pytest.mark.control("prop:temporal_gnns.text")
 @pytest.mark.parametrize("name", ["matching", "paths", "mirrored"])
 def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
     problem = FORKS[name]()
@@ -183,7 +184,7 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope:
 # What the gain is not
 
 
-@pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("prop:temporal_gnns.text")
 def test_a_gain_needs_no_second_history() -> None:
     """On a state graph that is a tree the lift is trivial: the policy is Markovian, and gains."""
     problem = EdgeAddition.paths()
@@ -193,7 +194,7 @@ def test_a_gain_needs_no_second_history() -> None:
     assert first(policies, problem) == EVERYTHING
 
 
-@pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("prop:temporal_gnns.text")
 @pytest.mark.parametrize("name", ["marked", "paper"])
 def test_a_constant_gate_marks_a_start_with_edges_though_the_lift_is_trivial(name: str) -> None:
     problem = FORKS[name]()
@@ -210,7 +211,7 @@ def test_features_of_the_nodes_can_make_path_features_needless() -> None:
     assert first(wl_policies(told), told) == EVERYTHING
 
 
-@pytest.mark.control("prop:temporal_gnns")
+@pytest.mark.control("prop:temporal_gnns.text")
 def test_not_every_state_graph_gains() -> None:
     """The mirrored fork: both histories are separated, and 1/2 is forced all the same (N9)."""
     problem = EdgeAddition.mirrored()
@@ -286,7 +287,7 @@ def test_actions_look_alike_from_three_nodes_on_and_lead_apart_from_six() -> Non
     assert min(len(g.edges) for g in apart) == len(EdgeAddition.paths().inner[-1].edges)
 
 
-@pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("prop:temporal_gnns.text")
 def test_on_three_nodes_no_gate_adds_anything(scope: Any) -> None:
     """Every state graph, every choice of features: equal classes wherever there is a choice."""
     rng = random.Random(0)
@@ -308,7 +309,7 @@ def test_on_three_nodes_no_gate_adds_anything(scope: Any) -> None:
     scope(f"all {checked} featured state graphs on 3 nodes")
 
 
-@pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("prop:temporal_gnns.text")
 def test_on_four_nodes_path_features_add_something() -> None:
     inner = (graph([]), graph([(0, 1)]), graph([(0, 1), (1, 2)]))
     problem = EdgeAddition.fork(4, inner, (0, 3), (2, 3))

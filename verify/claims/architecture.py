@@ -1,6 +1,6 @@
 """Section 4 and appendix, the recurrences: RNN, SRWM, heads."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS = (
     Claim(
@@ -22,6 +22,7 @@ CLAIMS = (
             ),
         ),
         control="W_h = 0: equal (s_t, W_t), but phi = (1, 2) and (-4, -3).",
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="eq:ASRWM",
@@ -29,16 +30,30 @@ CLAIMS = (
         printed="(q_t, k_t, v_t, beta_t) = W psi(s_t) + b, vbar_t = W_{t-1} zeta(k_t), W_t = "
         "W_{t-1} R + sigma(beta_t) (v_t - vbar_t) (x) zeta(q_t), with slow weights W in "
         "R^{(3d+1) x d} and b in R^{3d+1}, an activation zeta into the simplex, the "
-        "sigmoid sigma, a fixed rotation R, and W_0 = a b'. W_{t-1} is called a rapidly "
-        "evolving matrix with a self-determined learning rate.",
+        "sigmoid sigma, a fixed rotation R, and W_0 = a b'.",
         readings=(
             Reading("An update W_t = W_{t-1} + phi(s_t, W_{t-1}) with shapes that fit.", "true"),
-            Reading("The fast matrix W_{t-1} determines its own rate or keys.", "false"),
+        ),
+        control="phi without -I: W_t = W_{t-1} (I + R).",
+    ),
+    Claim(
+        id="eq:ASRWM.rate",
+        title="who determines the rate",
+        printed='"W_{t-1} is a rapidly evolving matrix with a self-determined learning rate '
+        'sigma(beta_t)", "under the terminology introduced by" Schmidhuber (1993).',
+        readings=(
             Reading(
-                "The slow weights determine rate and keys: the update is affine in W_{t-1}.", "true"
+                "As in Schmidhuber: the fast matrix W_{t-1} determines its own rate or keys.",
+                "false",
+            ),
+            Reading(
+                "The network does: the slow weights determine rate and keys, and the update is "
+                "affine in W_{t-1}.",
+                "true",
             ),
         ),
-        control="phi without -I: W_t = W_{t-1} (I + R). Value and rate made by W_{t-1}: quadratic.",
+        control="Value and rate made by W_{t-1}: quadratic, 0, 1, 2 become 0, 2, 6.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="eq:ASRWM.delta",
@@ -89,6 +104,7 @@ CLAIMS = (
         ),
         control="diag(1, 0) turned by 90 degrees has one eigenvector, the old (1, 0), and squares "
         "to 0. A shear for R changes singular values.",
+        severity=Severity.FALSE,
     ),
     Claim(
         id="eq:ASRWM.ergodic",
@@ -106,6 +122,7 @@ CLAIMS = (
         ),
         control="A quarter turn returns after 4 steps; one plane twice as fast as the other keeps "
         "a relation; in d >= 3, x' (R + R') x or the norm in a plane is invariant.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="N11",
@@ -135,6 +152,7 @@ CLAIMS = (
             ),
         ),
         control="The product as printed, counted: d^3 + 2 d^2 + d, and 86 in 100 of all at d = 32.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="eq:sigmasa",
@@ -168,5 +186,6 @@ CLAIMS = (
         ),
         control="The printed shapes do not multiply; the printed mask turns logits (2, -1, 0) into "
         "(2, inf, nan).",
+        severity=Severity.MISPRINT,
     ),
 )

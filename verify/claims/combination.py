@@ -1,6 +1,6 @@
 """Appendix D and results of ours: distributed and streaming inference, bounds."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS = (
     Claim(
@@ -29,6 +29,7 @@ CLAIMS = (
         ),
         control="R_1 = (1, 0), R_2 = (0, 1): every p_F passes. Two fair coins, x = whether they "
         "differ: (1/2, 1/2) instead of (1, 0).",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="prop:apx:dist",
@@ -58,6 +59,7 @@ CLAIMS = (
             "Combination.v:distributed",
             "ZeroBackward.v:zero_backward_breaks_distributed",
         ),
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="prop:apx:sm",
@@ -81,6 +83,7 @@ CLAIMS = (
         control="A zero of the previous p_B: (4/5, 1/5) passes for a uniform target. A wrong "
         "step is kept by all later ones.",
         theorems=("Combination.v:streaming",),
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="N5",

@@ -1,6 +1,6 @@
 """Section 4, learning: balance conditions on the lift and what follows from them."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS = (
     Claim(
@@ -82,8 +82,15 @@ CLAIMS = (
         "If p_F(tau) p_B(tau'|x') R(x') = p_F(tau') p_B(tau|x) R(x) for every pair, then "
         "p_T is proportional to R.",
         readings=(
-            Reading("For pairs of trajectories of the same length T.", "false"),
-            Reading("For pairs of trajectories of any two lengths T and T'.", "true"),
+            Reading(
+                "T is one number, as it is printed: for pairs of trajectories of equal length.",
+                "false",
+            ),
+            Reading(
+                "T is the length of each, as in section 2, where every trajectory has its own (an "
+                'index used twice, a misprint): for "every pair", of any two lengths.',
+                "true",
+            ),
         ),
         control="Only pairs of equal length: satisfied by p_T = (9/10, 1/10) for a uniform target; "
         "too weak on 4 of the 16 DAGs with four states, on none with three.",
@@ -92,6 +99,7 @@ CLAIMS = (
             "LiftedBalance.v:lifted_cb",
             "EqualLengths.v:equal_lengths_do_not_suffice",
         ),
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="exploratory-policy",

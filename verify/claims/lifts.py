@@ -1,6 +1,6 @@
 """What lifting changes: Markovian optima, projections, and the backward policy."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS = (
     Claim(
@@ -37,6 +37,7 @@ CLAIMS = (
             "Markovian.v:markovian_everywhere",
             "Example.v:copied_policy_not_normalised",
         ),
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="fig:setsa",
@@ -54,6 +55,7 @@ CLAIMS = (
             Reading("Of the law P_B(.|x) on trajectories, one base policy for all x: N2.", "true"),
         ),
         control="Laws (3/4, 1/4) given x, (1/4, 3/4) given y on two histories: KL(c) = log(3)/2.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="fig:flows:m",
@@ -89,6 +91,7 @@ CLAIMS = (
         ),
         control="Rows tied at two states: p(x1) p(y2) = p(x2) p(y1) without memory; with it, 1/4 "
         "against 0.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="N1",

@@ -1,6 +1,6 @@
 """Section 3, linear policies: what they can express on Lines."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -44,6 +44,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="The product with logits (2, -1, 0) is (2, inf, NaN); it is the mask meant only if "
         "all blocked logits are positive.",
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="eq:linear_rec",
@@ -64,6 +65,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="The sums of the printed proof: 2, 6, 12 (psi(p_i) for psi(p_j)) and 0, 1, 3 "
         "(i (i - 1) / 2) for 1, 3, 6.",
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="prop:lines",
@@ -89,6 +91,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="Smallest cases: 1 = 1 at N = 1 and 2 = 2 at N = 2 where < is printed; b_1 = b_2 "
         "gives 4 > 1; o = (0, 1, 0, 1, 1) is not reached at d = 2, N = 5.",
+        severity=Severity.FALSE,
     ),
     Claim(
         id="fig:linestraining",
@@ -108,6 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="psi(p_0) != 0: p_T(q_0) is 1 / (1 + 2^a) for log-odds a log 2. A free first stop: "
         "TV = 0 is possible.",
+        severity=Severity.FALSE,
     ),
     Claim(
         id="subsec:relu",
@@ -126,6 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="Without biases 2 - x is missed on [1, 2] by 2/3, and logits on Lines are linear "
         "in k. One bias: f(1) = 2, f(2) = 3.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="eq:max_kl",
@@ -146,6 +151,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="A positive p_B for which both laws are (143/289, 143/289000, 145857/289000). "
         "Laws on states: infinite.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="fig:linesmodels",
@@ -171,6 +177,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         control="psi(p_0) = 1: p_T(q_0) = 8^a / (1 + 2^a + 8^a). A constant beside i: near 0. "
         "N < M: the mask leaves 1/2 for 1/3.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="N8",

@@ -1,6 +1,6 @@
 """Appendix C: stochastic latent dynamics."""
 
-from verify.claims.record import Claim, Reading
+from verify.claims.record import Claim, Reading, Severity
 
 CLAIMS = (
     Claim(
@@ -44,18 +44,27 @@ CLAIMS = (
         ),
         control="kappa_B = nu, which enters X*: (7) as printed holds, (4) fails. Each axiom broken "
         "on its own is found to be.",
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="lemma:abs",
         title="forward absorption lasts",
         printed="kappa_F^n(s, X*) = 1 for all n >= N. (s is not quantified.)",
         readings=(
-            Reading("For every lifted state s, by (2), (3') and (6).", "true"),
+            Reading(
+                "For every s in S*, as the proofs use it, by the axioms as printed, of which (3) "
+                "cannot be met.",
+                "vacuous",
+            ),
             Reading("By (2) alone, which is all that the printed proof uses.", "false"),
-            Reading("By (2) and (6), for s outside X* and almost every s in X*.", "true"),
+            Reading(
+                "By (2) and (6), for s outside X* and almost every s in X*; with (3') for every s.",
+                "true",
+            ),
         ),
         control="Without (6): kappa_F^1 = 1, but kappa_F^2 = 0. Without (3'): 0 at n = N = 1, from "
         "a terminal of measure zero.",
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="lemma:trajs",
@@ -78,13 +87,18 @@ CLAIMS = (
         ),
         control="Latents copied: kappa_B^{o 2} charges one of two. A null state entered. Two "
         "cells: E is charged, half of it is not.",
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="lemma:abbs",
         title="backward absorption after N steps",
         printed="kappa_B^N(x*, S_o*) = 1 for each x* in X*.",
         readings=(
-            Reading("For each x*, if nu may be zero somewhere.", "false"),
+            Reading("By the axioms as printed, which nothing satisfies.", "vacuous"),
+            Reading(
+                "By the repaired axioms, with nu >= 0, which may be zero somewhere: for each x*.",
+                "false",
+            ),
             Reading("By (1), (2) and (4') alone, for almost every x*.", "false"),
             Reading(
                 "For almost every x*, by (1), (2), (4') and kappa_B << nu on S_o*; for each x*, "
@@ -94,16 +108,22 @@ CLAIMS = (
         ),
         control="A null terminal not left: 0 for 1. kappa_B not << nu on S_o*: 3/4. Without "
         "duality: 0. The printed step: kappa_B^{o 2} = 1/2 on S_o* and 0 elsewhere.",
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="backward_absorption",
         title="backward absorption lasts (the lemma after lemma:abbs)",
         printed="kappa_B^n(x*, S_o*) = 1 for all x* in X* and n >= N.",
         readings=(
-            Reading("For each x*, if nu may be zero somewhere.", "false"),
+            Reading("By the axioms as printed, which nothing satisfies.", "vacuous"),
+            Reading(
+                "By the repaired axioms, with nu >= 0, which may be zero somewhere: for each x*.",
+                "false",
+            ),
             Reading("For the x* of lemma:abbs, by the same axioms.", "true"),
         ),
         control="As for lemma:abbs; without kappa_B << nu on S_o*, 1/2 at n = 3, on one edge.",
+        severity=Severity.VACUOUS,
     ),
     Claim(
         id="end_point_identity",
@@ -137,6 +157,7 @@ CLAIMS = (
         ),
         control="Padded paths: the two laws share those of N steps alone. P_E that misses y: zero "
         "loss at p_F = (9/10, 1/10) for a uniform target.",
+        severity=Severity.LOOSE,
     ),
     Claim(
         id="lines_latents",
@@ -155,6 +176,7 @@ CLAIMS = (
         ),
         control="The printed kappa_B: not dual, never in S_o*. The inverse of a Gaussian step is "
         "not its posterior.",
+        severity=Severity.MISPRINT,
     ),
     Claim(
         id="N10",

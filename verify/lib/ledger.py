@@ -19,8 +19,10 @@ from verify.claims import (
     lifts,
     lines,
     stochastic,
+    text,
 )
 from verify.claims.record import Claim
+from verify.lib.results import result_of
 
 CLAIMS: tuple[Claim, ...] = (
     *background.CLAIMS,
@@ -30,11 +32,12 @@ CLAIMS: tuple[Claim, ...] = (
     *lifts.CLAIMS,
     *architecture.CLAIMS,
     *experiments.CLAIMS,
+    *text.CLAIMS,
     *stochastic.CLAIMS,
     *combination.CLAIMS,
 )
 FOLDER = Path(__file__).parents[1]
-COLUMNS = ("claim", "about", "verdict", "checked on", "control", "tests", "Coq")
+COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq")
 
 
 class Marked(NamedTuple):
@@ -78,10 +81,12 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 f"[{claim.id}]({claim.note})",
                 claim.title,
                 claim.verdict,
-                scopes.get(claim.id, ""),
+                claim.severity.label if claim.severity else "",
+                result_of(claim) or claim.open or scopes.get(claim.id, ""),
                 claim.control,
                 ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files)
-                or _experiment(claim.experiment),
+                or (f"[experiments](../pdai/experiments/README.md): {claim.experiment}")
+                * (claim.experiment is not None),
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
             )
         )
@@ -90,13 +95,7 @@ def markdown(scopes: Mapping[str, str]) -> str:
     )
 
 
-def _experiment(label: str | None) -> str:
-    if label is None or label.startswith("none"):
-        return label or ""
-    return f"[experiments](../pdai/experiments/README.md): {label}"
-
-
 def scopes_of(table: str) -> dict[str, str]:
     """The scopes in a table of `markdown`."""
     cells = [row.replace("\\|", "\0").split(" | ") for row in table.splitlines()[2:]]
-    return {row[0].split("]")[0].removeprefix("| ["): row[3].replace("\0", "|") for row in cells}
+    return {row[0].split("]")[0].removeprefix("| ["): row[4].replace("\0", "|") for row in cells}

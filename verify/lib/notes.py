@@ -4,6 +4,7 @@ import textwrap
 from pathlib import Path
 
 from verify.claims.record import Claim
+from verify.lib.results import result_of
 
 END = "<!-- end of the record -->\n"
 
@@ -22,7 +23,7 @@ def with_head(note: str, claim: Claim) -> str:
 
 
 def head(claim: Claim) -> str:
-    """The title of the note, the record, and the files of its proofs in Coq."""
+    """The title of the note, the record with its grade, and the files of its proofs in Coq."""
     said = [("Printed", claim.printed)] if claim.printed else []
     said += [(reading.outcome.capitalize(), reading.text) for reading in claim.readings]
     said += [("Control", claim.control)]
@@ -58,4 +59,13 @@ def _sentence(claim: Claim) -> str:
     proofs = "; ".join(
         f"{', '.join(found)} in [{file}](coq/{file})" for file, found in names.items()
     )
-    return f"Verdict: {claim.verdict}." + (f" In Coq: {proofs}." if proofs else "")
+    said = [f"Verdict: {claim.verdict}."]
+    if claim.severity:
+        said.append(f"Severity: {claim.severity.label} ({claim.severity.value}).")
+    if came_out := result_of(claim):
+        said.append(f"Outcome of {claim.experiment}: {came_out}.")
+    if claim.open:
+        said.append(f"Why: {claim.open}.")
+    if proofs:
+        said.append(f"In Coq: {proofs}.")
+    return " ".join(said)

@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from verify.claims.record import Claim
+from verify.claims.record import Claim, Severity
+from verify.lib.results import result_of
 
 
 @dataclass
@@ -50,33 +51,45 @@ def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
 def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
     """The ledger of these claims with the outcomes of a run, as far as a test of them ran.
 
-    The empirical claims are shown beside all others.
+    The empirical and the open claims are shown beside all others.
     """
     table = Table(title="Ledger of the paper's claims", show_lines=True)
     table.add_column("claim", no_wrap=True)
-    for name in ("verdict", "checked on", "control"):
+    for name in ("verdict", "severity", "checked on", "control"):
         table.add_column(name)
     for name in ("checks", "controls"):
         table.add_column(name, justify="right")
-    whole = all(claim.id in found for claim in claims if not claim.experiment)
+    whole = all(claim.id in found for claim in claims if claim.is_tested)
     for claim in claims:
-        if claim.experiment and whole:
-            cells = (f"by experiment: {claim.experiment}", claim.control, "", "")
+        if not claim.is_tested and whole:
+            told = claim.open or f"by experiment {claim.experiment}: {result_of(claim)}"
+            cells = (told, claim.control, "", "")
         elif claim.id in found:
             finding = found[claim.id]
             looked_at = "; ".join(finding.scopes)
             cells = (looked_at, claim.control, finding.cell("claim"), finding.cell("control"))
         else:
             continue
-        table.add_row(claim.id, claim.verdict, *cells)
+        grade = claim.severity.label if claim.severity else ""
+        table.add_row(claim.id, claim.verdict, grade, *cells)
     return table
+
+
+def summary(claims: Iterable[Claim]) -> str:
+    """How many claims have which verdict, and of those that do not hold as printed which grade."""
+    listed = list(claims)
+    verdicts = Counter(claim.verdict for claim in listed)
+    grades = Counter(claim.severity for claim in listed)
+    told = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
+    graded = [f"{grades[grade]} {grade.label} ({grade.value})" for grade in Severity]
+    return f"{len(listed)} claims: {', '.join(told)}. By severity: {'; '.join(graded)}."
 
 
 def ledger_json(found: dict[str, Finding], claims: Iterable[Claim]) -> str:
     """The ledger of these claims for programs: statements, readings, outcomes of a run.
 
-    A claim is `as_expected` if a check and a control of it ran and all of them passed; an empirical
-    one always is.
+    A claim is `as_expected` if a check and a control of it ran and all of them passed; one that no
+    test decides always is.
     """
     return json.dumps(
         [_record(claim, found.get(claim.id, Finding())) for claim in claims],
@@ -93,11 +106,14 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "printed": claim.printed,
         "readings": [reading._asdict() for reading in claim.readings],
         "verdict": claim.verdict,
+        "severity": claim.severity.label if claim.severity else None,
         "control": claim.control,
         "theorems": list(claim.theorems),
         "experiment": claim.experiment,
+        "open": claim.open,
+        "outcome": result_of(claim),
         "provisional": claim.provisional,
         "scopes": list(finding.scopes),
         "outcomes": {f"{kind} {outcome}": count for (kind, outcome), count in outcomes},
-        "as_expected": claim.experiment is not None or finding.as_expected(),
+        "as_expected": not claim.is_tested or finding.as_expected(),
     }
