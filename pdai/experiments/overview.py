@@ -47,6 +47,17 @@ def verdict(experiment: Experiment, runs: Sequence[Run]) -> str:
     return "\n\n".join(parts)
 
 
+def in_a_line(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """The verdict of an experiment in a line, such as "SRWM against Markovian: opposite in 2"."""
+    if experiment.not_testable:
+        return "not testable as stated"
+    return "; ".join(
+        f"{pair[1]} against {pair[0]}: "
+        + counts([row.outcome for row in judged_rows(experiment, runs, pair)])
+        for pair in _pairs(experiment, runs)
+    )
+
+
 def anchor(experiment: Experiment) -> str:
     """The anchor that Markdown gives to the heading of a section."""
     heading = f"{experiment.label}: {experiment.title}".lower()

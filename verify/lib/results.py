@@ -3,9 +3,9 @@
 from functools import cache
 
 from pdai.experiments import EXPERIMENTS, Experiment, correlation
+from pdai.experiments.overview import in_a_line
 from pdai.experiments.report import RESULTS
 from pdai.experiments.results import Run, load, wanted
-from pdai.experiments.tables import verdict
 from verify.claims.record import Claim
 
 
@@ -16,7 +16,7 @@ def result_of(claim: Claim) -> str | None:
     if claim.experiment == correlation.LABEL:
         return correlation.verdict([(e, _stored(label)) for label, e in EXPERIMENTS.items()])
     experiment = EXPERIMENTS[claim.experiment]
-    return verdict(experiment, _stored(experiment.label))
+    return in_a_line(experiment, _stored(experiment.label))
 
 
 @cache
