@@ -171,7 +171,8 @@ def by_model(experiment: Experiment, runs: Sequence[Run]) -> Figure:
             axis.plot(values, [place] * len(values), ls="", **marks(style, 5))
             if model in best:
                 axis.axvline(values.mean(), lw=1, color=style.colour, alpha=0.8)
-        axis.set(xscale="log", xlabel=metric_name(experiment, runs))
+        of_row = [run for run in runs if run.row == row]
+        axis.set(xscale="log", xlabel=metric_name(experiment, of_row))
         axis.set_title(row, fontsize=10)
         decimal(axis.xaxis)
         axis.grid(alpha=0.3)
