@@ -35,4 +35,5 @@ EXPERIMENT = Experiment(
     cells=tuple(cell for thousands in LATENTS for cell in _row(thousands)),
     finding="Not run yet.",
     draw="log lines",
+    axis="parameters",
 )

@@ -26,5 +26,7 @@ EXPERIMENT = Experiment(
         "(literal) and 7 to 14 (exponential), the policy that was never trained 1 to 5: the mean "
         "hardly shows even this, as rewards at the top lie close together."
     ),
-    draw="none",
+    draw="best",
+    # Of the 20 best of all 1,679,616 sequences.
+    optimum={"literal": 1.3231, "exponential": 3.7550},
 )

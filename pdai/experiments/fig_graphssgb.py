@@ -55,4 +55,8 @@ EXPERIMENT = Experiment(
     draw="rows",
     compared=(GCN, TEMPORAL),
     also=((CONSTANT, TEMPORAL),),
+    axis="alpha",
+    ties=("0.5",),
+    # "Nearly 0".
+    reaches=0.01,
 )

@@ -61,6 +61,7 @@ SEPARATION = Experiment(
         "embedding a cheaper one."
     ),
     draw="probe",
+    claimed_ratio=0.01,
     compared=("Markovian", LINEAR_RNN),
     also=(("Markovian", LITERAL), ("Markovian", "GRU+")),
 )

@@ -53,6 +53,6 @@ EXPERIMENT = Experiment(
         "of three, with much exploration. The Markovian network has all in every seed without "
         "memory."
     ),
-    draw="none",
+    draw="points",
     compared=("5 % random at first", "50 % random at first"),
 )

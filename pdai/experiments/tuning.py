@@ -64,7 +64,8 @@ EXPERIMENT = Experiment(
         "defaults of `pdai train`: on SIX6 and PHO4 the latter, with 0.003, which suits their many "
         "steps."
     ),
-    draw="none",
+    draw="rows",
+    layout="models",
     also=(),
     seeds=(100,),
 )
