@@ -79,9 +79,11 @@ def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
     assert all(outcomes.values())
     assert not [claim.id for claim in CLAIMS if not claim.experiment and result_of(claim)]
     # Without a run nothing came out: it is no number of the ledger's own.
-    monkeypatch.setattr(results, "_stored", lambda label: [])
+    monkeypatch.setattr(results, "stored", lambda label: [])
+    result_of.cache_clear()
     empty = {result_of(claim) for claim in empirical.values()}
     assert all(str(told).startswith("open: not run") for told in empty)
+    result_of.cache_clear()
 
 
 def test_what_does_not_hold_as_printed_is_graded_and_nothing_else() -> None:
