@@ -62,12 +62,15 @@ def test_the_stored_floors_are_those_that_are_computed() -> None:
     kept = stored()
     assert set(kept) == set(DIAL)
     for row in ("grid, every cell", "bits, all 8", "bits, last 4"):
-        assert floors(DIAL[row]) == kept[row]
+        # What a search or a solver ends with may differ in the last digits between machines.
+        for made, one in zip(floors(DIAL[row]), kept[row], strict=True):
+            assert made == pytest.approx(one, abs=1e-4)
     for one in kept.values():
         for interval in one:
             assert 0 <= interval.lower <= interval.upper <= 1
     # Control: another setting has other floors.
-    assert floors(DIAL["bits, last 4"]) != kept["bits, last 2"]
+    other = floors(DIAL["bits, last 4"]).markovian
+    assert other != pytest.approx(kept["bits, last 2"].markovian, abs=1e-2)
 
 
 def test_floors_survive_being_written_and_other_files_are_refused(

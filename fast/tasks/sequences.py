@@ -4,7 +4,7 @@ Imports no JAX, so that the command line answers at once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -127,12 +127,27 @@ class SynTask(StringTask):
     """Whether the sum of u(i) v(s_i) is log R (product) or, as printed, R (sum)."""
     utility_seed: int = 0
     """Seed of the utilities u and v."""
+    decisive: int | None = None
+    """How many letters from the left the reward depends on, in the same way for every length: the
+    utilities u of the others are 0; by default all."""
+
+    def check(self) -> None:
+        """Refuses a reward that depends on no letter, or on more than there are."""
+        if self.decisive is not None:
+            rule = f"be at least 1 and at most {self.length}, the length"
+            require(self, "decisive", 1 <= self.decisive <= self.length, rule)
+        super().check()
 
     def make_problem(self) -> SyntheticSequences:
         """The synthetic problem."""
-        return SyntheticSequences.random(
-            self.length, self.letters, self.build, self.utility_seed, self.form
+        decisive = self.length if self.decisive is None else self.decisive
+        made = SyntheticSequences.random(
+            decisive, self.letters, self.build, self.utility_seed, self.form
         )
+        if decisive == self.length:
+            return made
+        idle = (0.0,) * (self.length - decisive)
+        return replace(made, length=self.length, u=(*made.u, *idle))
 
     def states(self) -> int:
         """Strings over the alphabet."""

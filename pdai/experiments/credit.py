@@ -1,0 +1,48 @@
+"""Whether memory carries credit: a reward that is decided by the first letters, and seen late."""
+
+from typing import Any
+
+from fast.training.compose import configure
+from pdai.experiments.aliasing import MODELS
+from pdai.experiments.base import Cell, Experiment, cells
+
+# One instance of 4 letters for all lengths: the reward of a string is that of its first two.
+_COMMON: dict[str, Any] = {
+    "letters": 4, "decisive": 2, "loss": "db", "parameters": 10_000, "steps": 500,
+    "evaluations": 5, "epsilon": 0.0,
+}  # fmt: skip
+LENGTHS = (3, 5, 7)
+
+
+def _cells() -> tuple[Cell, ...]:
+    found: list[Cell] = []
+    for length in LENGTHS:
+        config = configure("syn", length=length, **_COMMON)
+        found += cells(f"{length} letters, seen", config, MODELS)
+        found += cells(f"{length} letters, last one seen", config.changed(last=1), MODELS)
+    return tuple(found)
+
+
+EXPERIMENT = Experiment(
+    label="study:credit",
+    title="TV after 500 steps where the reward is decided early and seen late",
+    claim="",
+    setting=(
+        "Strings of 3, 5 and 7 out of 4 letters, whose reward depends on the first two alone; all "
+        "letters are seen, or the length and the last letter. The loss is detailed balance: what a "
+        "first letter is worth comes back through the flows of all states after it. The law is in "
+        "every class: a policy that sees the length, and of the first two letters the last, "
+        "samples it exactly, since the reward is a product. But flows that do not see the first "
+        "letters cannot balance: so a Markovian network has no way to pass the credit on where "
+        "they are hidden, and one with memory has. The prediction of the text, that the Markovian "
+        "assumption hampers the propagation of signals, would be a difference in the rows where "
+        "all is seen, growing with the length."
+    ),
+    metric="tv",
+    cells=_cells(),
+    finding="Not run yet.",
+    draw="rows",
+    compared=("Markovian", "SRWM"),
+    also=(("Markovian", "GRU"), ("GRU reset", "GRU")),
+    seeds=(0, 1, 2),
+)
