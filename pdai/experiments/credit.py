@@ -4,7 +4,7 @@ from typing import Any
 
 from fast.training.compose import configure
 from pdai.experiments.aliasing import MODELS
-from pdai.experiments.base import Cell, Experiment, cells
+from pdai.experiments.base import BEST, MARKOVIAN, RESET, STRONGEST, Cell, Experiment, cells
 
 # One instance of 4 letters for all lengths: the reward of a string is that of its first two.
 _COMMON: dict[str, Any] = {
@@ -42,7 +42,7 @@ EXPERIMENT = Experiment(
     cells=_cells(),
     finding="Not run yet.",
     draw="rows",
-    compared=("Markovian", "SRWM"),
-    also=(("Markovian", "GRU"), ("GRU reset", "GRU")),
+    compared=(MARKOVIAN, BEST),
+    also=((RESET, BEST), (MARKOVIAN, STRONGEST)),
     seeds=(0, 1, 2),
 )

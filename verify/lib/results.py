@@ -23,7 +23,7 @@ def result_of(claim: Claim) -> str | None:
 
     if claim.experiment == correlation.LABEL:
         return correlation.verdict([(e, stored(label)) for label, e in EXPERIMENTS.items()])
-    return verdict(EXPERIMENTS[claim.experiment], stored(claim.experiment))
+    return in_a_line(EXPERIMENTS[claim.experiment], stored(claim.experiment))
 
 
 @cache
