@@ -3,7 +3,7 @@
 from typing import Any
 
 from pdai.experiments.base import BEST, STRONGEST, Cell, Experiment, cells
-from pdai.experiments.grids import ONE_HOT
+from pdai.experiments.grids import ROUGH
 from pdai.experiments.models import GRIDS, SEQUENCES
 from pdai.experiments.tab_sequences import LITERAL
 
@@ -32,7 +32,6 @@ def _sizes(best: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {f"d = {d}": {**best, "latent_size": d} for d in (64, 32, 2)}
 
 
-SPARSE = ONE_HOT.changed(landscape="sparse")
 SYN = LITERAL.changed(length=16, form="product")
 
 
@@ -44,7 +43,7 @@ def _cells(models: Any, **options: Any) -> tuple[Cell, ...]:
         options: of both rows.
     """
     return (
-        *cells("sparse grid", SPARSE.changed(**options), models(GRIDS)),
+        *cells("sparse grid", ROUGH.changed(**options), models(GRIDS)),
         *cells("Syn-16", SYN.changed(**options), models(SEQUENCES)),
     )
 

@@ -6,7 +6,7 @@ from pdai.experiments.models import GRIDS, with_reset
 
 RINGS = configure("random-walk", parameters=20_000, steps=1_500, evaluations=5, law_samples=2**16)
 # As in the paper: of time its sines and cosines, of positions nothing is said.
-WAVES = RINGS.changed(time_code="fourier")
+WAVES = RINGS.changed(time_code="fourier", law_samples=2**15, evaluations=3)
 
 EXPERIMENT = Experiment(
     label="fig:apx:lra",
