@@ -43,20 +43,6 @@ def test_every_empirical_claim_names_an_experiment() -> None:
     assert labels <= {*EXPERIMENTS, correlation.LABEL}
 
 
-def test_what_rests_on_a_trained_srwm_is_called_provisional() -> None:
-    with_srwm = {
-        label
-        for label, experiment in EXPERIMENTS.items()
-        if any(
-            cell.config and description(cell.config, 0).get("dynamics") == "srwm"
-            for cell in experiment.runnable
-        )
-    }
-    empirical = {claim for claim in CLAIMS if claim.experiment}
-    provisional = {claim.experiment for claim in empirical if claim.provisional}
-    assert provisional == with_srwm & {claim.experiment for claim in empirical}
-
-
 @pytest.mark.parametrize("label", EXPERIMENTS)
 def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
     experiment = EXPERIMENTS[label]

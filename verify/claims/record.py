@@ -45,7 +45,6 @@ class Claim:
             of all others.
         experiment: for a claim that only training can settle, the experiment that does.
         open: for a claim that nothing here settles, why.
-        provisional: why what came out of the experiment may yet change.
     """
 
     id: str
@@ -57,7 +56,6 @@ class Claim:
     severity: Severity | None = None
     experiment: str | None = None
     open: str | None = None
-    provisional: str | None = None
 
     @property
     def verdict(self) -> str:

@@ -112,7 +112,6 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "experiment": claim.experiment,
         "open": claim.open,
         "outcome": result_of(claim),
-        "provisional": claim.provisional,
         "scopes": list(finding.scopes),
         "outcomes": {f"{kind} {outcome}": count for (kind, outcome), count in outcomes},
         "as_expected": not claim.is_tested or finding.as_expected(),
