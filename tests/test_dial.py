@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fast.measure.check_environment import check_environment
-from pdai.experiments.aliasing import BITS, DIAL, EXPERIMENT, GRID, Setting
-from pdai.experiments.floors import Floors, Interval, floors, store, stored
+from pdai.experiments.aliasing import EXPERIMENT
+from pdai.experiments.dial import BITS, DIAL, GRID, Floors, Interval, Setting, stored
+from pdai.experiments.floors import floors, store
 from reference import InputError, enumerate_dag
 from reference.expressivity.coarse import block_of_cell, end_of_string
 

@@ -1,11 +1,5 @@
 """Whether memory makes up for what a coarse observation hides, and for no more."""
 
-from collections.abc import Callable, Hashable
-from functools import partial
-from typing import Any, NamedTuple
-
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
 from pdai.experiments.base import (
     BEST,
     MARKOVIAN,
@@ -16,47 +10,14 @@ from pdai.experiments.base import (
     Experiment,
     cells,
 )
+from pdai.experiments.dial import DIAL, stored
 from pdai.experiments.models import GRIDS, with_reset
-from reference.expressivity.coarse import block_of_cell, end_of_string
 
 # The printed SRWM is left out: it does not solve the first row.
 MODELS = {name: form for name, form in with_reset(GRIDS).items() if name != PRINTED}
-# Small enough that every law is exact, also of what depends on the path: a grid has 12,869.
-_COMMON: dict[str, Any] = {"parameters": 10_000, "steps": 1_000, "evaluations": 1}
-GRID = configure("grid", side=8, epsilon=0.05, **_COMMON)
-BITS = configure("bits", length=8, exponent=8, epsilon=0.05, **_COMMON)
-
-
-class Setting(NamedTuple):
-    """A setting of the dial.
-
-    Attributes:
-        config: what is trained on, with what all models share.
-        observe: what is seen of a state, as the reference says it.
-        last: of strings, how many letters are seen; None on grids.
-    """
-
-    config: TrainConfig
-    observe: Callable[[Any], Hashable]
-    last: int | None = None
-
-
-def _grid(width: int) -> Setting:
-    return Setting(GRID.changed(coarse=width), partial(block_of_cell, width=width))
-
-
-def _bits(last: int) -> Setting:
-    return Setting(BITS.changed(last=last), partial(end_of_string, last=last), last)
-
-
-# From all that there is to see to little.
-DIAL: dict[str, Setting] = {
-    "grid, every cell": _grid(1),
-    "grid, blocks of 2": _grid(2),
-    "grid, blocks of 4": _grid(4),
-    "bits, all 8": _bits(8),
-    "bits, last 4": _bits(4),
-    "bits, last 2": _bits(2),
+BOUNDS = {
+    "least TV without memory": {row: of.markovian for row, of in stored().items()},
+    "with memory": {row: of.with_memory for row, of in stored().items()},
 }
 
 
@@ -87,4 +48,5 @@ EXPERIMENT = Experiment(
     compared=(MARKOVIAN, BEST),
     also=((RESET, BEST), (MARKOVIAN, STRONGEST)),
     seeds=(0, 1, 2),
+    bounds=BOUNDS,
 )

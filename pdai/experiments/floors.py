@@ -8,41 +8,19 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pdai.experiments.aliasing import DIAL, Setting
-from reference.errors import InputError
+from pdai.experiments.dial import DIAL, STORED, Floors, Interval, Setting
 from reference.expressivity import minors, relaxation
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import tied_policies
 from reference.expressivity.nearest import nearest
-from reference.files import parsed_json, read_file, replace_file
+from reference.files import replace_file
 from reference.problems import enumerate_rewards
 
-STORED = Path(__file__).parent / "results" / "study_aliasing_floors.json"
 # How long to look: seconds for a search, up to minutes for the splits.
 STARTS, SPLITS = 8, 1_000
 DIGITS = 6
-
-
-class Interval(NamedTuple):
-    """Where a floor lies: proved from below, and from above by a policy that has that TV."""
-
-    lower: float
-    upper: float
-
-
-class Floors(NamedTuple):
-    """The least TV to the target of a setting.
-
-    Attributes:
-        markovian: of policies of what is seen of the state.
-        with_memory: of policies of all that was seen on the way. From below nothing is proved but
-            that TV is not negative.
-    """
-
-    markovian: Interval
-    with_memory: Interval
 
 
 def floors(setting: Setting, starts: int = STARTS, splits: int = SPLITS) -> Floors:
@@ -97,25 +75,6 @@ def store(path: Path = STORED) -> None:
         found[row] = floors(setting)._asdict()
         print(f"{row}: {found[row]}", flush=True)
     replace_file(path, f"{json.dumps(found, indent=1)}\n".encode())
-
-
-def stored(path: Path = STORED) -> dict[str, Floors]:
-    """The stored floors by row.
-
-    Raises:
-        InputError: if the file is not one that `store` writes.
-    """
-    try:
-        data = parsed_json(read_file(path))
-        return {
-            row: Floors(*(Interval(*map(float, kind[name])) for name in Floors._fields))
-            for row, kind in data.items()
-        }
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{str(path)!r} holds no floors ({error}): write it with python -m "
-            "pdai.experiments.floors"
-        ) from None
 
 
 if __name__ == "__main__":
