@@ -61,7 +61,17 @@ EXPERIMENT = Experiment(
     ),
     metric="tv",
     cells=_cells(),
-    finding="No trial has been stored yet.",
+    finding=(
+        "The skip connection is what the printed SRWM lacks: with it, at a rate of 0.01, it has "
+        "all modes of the grid, where the printed form misses half at every rate, and is the "
+        "best of its kind on SIX6 and the grid. On sets the block with four heads is ahead of "
+        "it by less than counts. The truly self-referential form of Irie et al. is level with "
+        "the other block on sets and SIX6; its trials on the grid were cut off, as those of a "
+        "block take ten times as long as a Markovian one. No form of the SRWM is the best in a "
+        "row but on sets, where it is ahead of a GRU by 0.0003. Within every kind the learning "
+        "rate matters more than the form: 0.001, the paper's, costs every network a factor of "
+        "two to ten."
+    ),
     draw="rows",
     layout="models",
     compared=("Markovian, 3 layers, 0.01", "SRWM, skip, 0.01"),

@@ -34,7 +34,9 @@ from verify.crosscheck.parts import concrete, modules, parts
 
 # Where compilations are counted elsewhere.
 ELSEWHERE = {
-    "fast.measure.estimates": "called from Python, on a whole problem: test_metrics",
+    "fast.measure.backward_law": "called from Python, on a whole problem: test_metrics",
+    "fast.measure.projection": "likewise: test_projection",
+    "fast.measure.estimates": "likewise: test_metrics",
     "fast.measure.report": "likewise",
     "fast.measure.laws": "likewise",
     "fast.balance.losses": "with their derivatives: test_losses",
