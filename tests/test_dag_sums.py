@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
-from itertools import product
 from operator import add
 from random import Random
 

@@ -23,6 +23,7 @@ from reference.problems.sequences import Build, Sequences, SyntheticSequences
 from reference.problems.sets import Sets
 from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
+from reference.problems.variables import Selection, VariableSelection
 
 __all__ = [
     "BitSequences",
@@ -42,11 +43,13 @@ __all__ = [
     "Preference",
     "Problem",
     "RewardForm",
+    "Selection",
     "Sequences",
     "Sets",
     "StructureLearning",
     "SyntheticSequences",
     "TableSequences",
+    "VariableSelection",
     "closed_form",
     "dyadic",
     "enumerate_dag",

@@ -19,9 +19,9 @@ def check_size(nodes: int) -> int:
 
     Raises:
         TooLargeError: if there are more than 16.
-        InputError: if it is no positive integer.
+        InputError: if it is no integer of at least 2.
     """
-    check_integer("StructureLearning", "the number of variables", nodes, 1, most=10_000)
+    check_integer("StructureLearning", "the number of variables", nodes, 2, most=10_000)
     if nodes > MAX_VARIABLES:
         raise TooLargeError(
             f"StructureLearning: {nodes} variables need {cost(nodes, USUAL_BITS)}, and at most "

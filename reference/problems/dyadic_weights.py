@@ -10,6 +10,32 @@ BITS = 24
 LOG_2 = math.log(2)
 
 
+class Dyadics(NamedTuple):
+    """Positive numbers `mantissas 2^exponents`.
+
+    Attributes:
+        mantissas: from `2^23` on, below `2^24`.
+        exponents: of two.
+    """
+
+    mantissas: npt.NDArray[np.int64]
+    exponents: npt.NDArray[np.int64]
+
+
+def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
+    """`exp(log)` rounded to 24 bits, with whatever exponent it needs, so that none is ever 0.
+
+    Args:
+        logs: nats, finite.
+    """
+    whole = np.rint(logs / LOG_2)
+    fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
+    mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
+    # What is rounded up to the next power of two.
+    up = mantissas >> BITS
+    return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
+
+
 class DyadicWeights(NamedTuple):
     """Weights `numerators / 2^shift`.
 
@@ -23,20 +49,15 @@ class DyadicWeights(NamedTuple):
 
 
 def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> DyadicWeights:
-    """`exp(log_weight)` rounded to 24 bits, with whatever exponent it needs: none is ever 0.
+    """The rounded exponentials over one power of two.
 
     Args:
         log_weights: nats; -inf where there is none, but at one place at least.
     """
-    parts = [None if x == -math.inf else _rounded(x) for x in log_weights.tolist()]
-    shift = max(0, *(-part[1] for part in parts if part is not None))
-    return DyadicWeights(
-        tuple(0 if part is None else part[0] << part[1] + shift for part in parts), shift
-    )
-
-
-def _rounded(log_weight: float) -> tuple[int, int]:
-    """The pair `(m, e)` with `m 2^e` within a share of `2^-24` of `exp(log_weight)`."""
-    exponent = round(log_weight / LOG_2)
-    mantissa, more = math.frexp(math.exp(log_weight - exponent * LOG_2))
-    return round(mantissa * 2**BITS), exponent + more - BITS
+    there = log_weights > -math.inf
+    rounded = dyadic_exponentials(log_weights[there])
+    shift = max(0, -int(rounded.exponents.min()))
+    numerators = [0] * len(log_weights)
+    for place, m, e in zip(np.flatnonzero(there), *map(np.ndarray.tolist, rounded), strict=True):
+        numerators[place] = m << e + shift
+    return DyadicWeights(tuple(numerators), shift)

@@ -14,6 +14,7 @@ from reference.problems.sequences import SyntheticSequences
 from reference.problems.sets import Sets
 from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
+from reference.problems.variables import VariableSelection
 
 # Called when needed: some read a table.
 MINIMAL: Mapping[str, Callable[[], Any]] = {
@@ -39,6 +40,7 @@ MINIMAL: Mapping[str, Callable[[], Any]] = {
     "ising-fixed-order": lambda: Ising.random(4, "fixed"),
     "structure": StructureLearning.minimal,
     "structure-one-parent": lambda: StructureLearning.random(3, rows=9, max_parents=1),
+    "variables": VariableSelection.minimal,
 }
 
 PAPER: Mapping[str, Callable[[], Any]] = {

@@ -27,7 +27,7 @@ from reference.problems.dag_limits import (
 )
 from reference.problems.dag_mode import heaviest_dag
 from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import dyadic_weights
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import bdeu_scores, bge_scores
 from reference.problems.networks import Network, ancestors
 from reference.problems.random_networks import GraphLaw, random_network
@@ -115,7 +115,10 @@ class StructureLearning:
         table = np.where(allowed, table, -np.inf)
         best = heaviest_dag(table.tolist(), times=add, one=0.0)
         base = table[np.arange(n), list(best)]
-        rows = [dyadic_weights(row) for row in table - base[:, None]]
+        table -= base[:, None]
+        # Before integers are made of them.
+        check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
+        rows = [dyadic_weights(row) for row in table]
         return cls(
             tuple(row.numerators for row in rows),
             tuple(row.shift for row in rows),
