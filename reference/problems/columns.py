@@ -84,6 +84,12 @@ def numbers_of(table: Table, source: str) -> Floats:
     return values
 
 
+def codes_of(table: Table) -> Ints:
+    """The values of a table as categories, numbered from 0 in the order of their text."""
+    columns = zip(*table.rows, strict=True)
+    return np.array([np.unique(column, return_inverse=True)[1] for column in columns], np.int64).T
+
+
 def levels(owner: str, values: npt.NDArray[Any], names: Sequence[str]) -> Ints:
     """The values of a matrix as categories, numbered from 0 in their order, column by column.
 

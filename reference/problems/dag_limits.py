@@ -1,5 +1,7 @@
 """How large a network may be whose graphs are summed, and which parent sets a limit leaves."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -79,3 +81,15 @@ def possible_families(nodes: int, max_parents: int) -> npt.NDArray[np.bool_]:
     masks = np.arange(2**nodes)
     own = masks >> np.arange(nodes)[:, None] & 1
     return np.asarray((own == 0) & (np.bitwise_count(masks) <= max_parents), np.bool_)
+
+
+def dag_count(nodes: int) -> int:
+    """How many directed acyclic graphs there are on so many labelled nodes (Robinson, 1973)."""
+    counts = [1]
+    for n in range(1, nodes + 1):
+        terms = (
+            (-1) ** (k + 1) * math.comb(n, k) * 2 ** (k * (n - k)) * counts[n - k]
+            for k in range(1, n + 1)
+        )
+        counts.append(sum(terms))
+    return counts[nodes]
