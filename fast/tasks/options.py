@@ -114,6 +114,8 @@ def _require(owner: str, name: str, value: object, holds: bool, called: str) -> 
 
 
 def _converted(value: Any, kind: Any) -> Any:
+    if value is not None and get_origin(kind) in (Union, UnionType):
+        kind = _present(kind)
     if get_origin(kind) is tuple and isinstance(value, list):
         return tuple(_converted(entry, get_args(kind)[0]) for entry in value)
     return Path(value) if kind is Path and isinstance(value, str) else value

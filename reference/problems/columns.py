@@ -142,8 +142,8 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
         values: Any = np.array(data, np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{owner}: the data are {shown(data)}, but must be a matrix of numbers, a row for each "
-            "observation"
+            f"{owner}: the data hold what is no number, but must be a matrix of numbers, a row for "
+            "each observation"
         ) from None
     if values.ndim != 2 or values.shape[1] != len(names) or len(values) < 2:
         raise InputError(
@@ -169,7 +169,9 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
     if names is None:
         return tuple(map(str, range(count)))
     given = check_list(owner, "names", names)
-    if not all(isinstance(name, str) for name in given) or len(set(given)) != count != len(given):
+    if not len(given) == len(set(map(str, given))) == count or not all(
+        isinstance(name, str) for name in given
+    ):
         raise InputError(
             f"{owner}: names are {shown(given)}, but must be {count} different strings, one per "
             "variable"

@@ -102,7 +102,7 @@ def local_scores(nodes: int, max_parents: int, of_sets: OfSets) -> Floats:
     """`f(P + v) - f(P)` for all v and P, shape (n, 2^n), NaN where there is none."""
     values = np.full(2**nodes, np.nan)
     for sets in _sets(nodes, max_parents + 1):
-        values[(1 << sets).sum(axis=1)] = of_sets(sets) if sets.shape[1] else 0.0
+        values[(1 << sets).sum(axis=1)] = of_sets(sets)
     masks = np.arange(2**nodes)
     sizes = np.bitwise_count(masks)
     scores = np.full((nodes, 2**nodes), np.nan)

@@ -153,6 +153,7 @@ class StructureLearning:
         """
         owner = "StructureLearning.gaussian"
         found = data_names(owner, data, names)
+        check_size(len(found))
         columns = standard_columns(owner, data, found)
         most = check_max_parents(max_parents, len(found))
         return cls.from_scores(bge_scores(columns, most, alpha_mu, alpha_w), found, most)
@@ -178,6 +179,7 @@ class StructureLearning:
         """
         owner = "StructureLearning.discrete"
         found = data_names(owner, data, names)
+        check_size(len(found))
         codes = levels(owner, matrix(owner, data, found), found)
         most = check_max_parents(max_parents, len(found))
         return cls.from_scores(bdeu_scores(codes, most, sample_size), found, most)

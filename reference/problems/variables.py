@@ -114,7 +114,7 @@ class VariableSelection:
         g = float(rows) if g is None else g
         if not 0 < g < math.inf:
             raise InputError(f"{owner}: g is {shown(g)}, but must be positive: leave it out for N")
-        sizes = np.bitwise_count(np.arange(2 ** len(found)))
+        sizes = np.bitwise_count(np.arange(2 ** len(found))).astype(np.int64)
         unexplained = residual_sums(both.T @ both / rows)
         logs = (rows - 1 - sizes) / 2 * math.log1p(g)
         logs -= (rows - 1) / 2 * np.log1p(g * np.maximum(unexplained, 0.0))
