@@ -18,6 +18,7 @@ from verify.claims import (
     learning,
     lifts,
     lines,
+    posteriors,
     stochastic,
 )
 from verify.claims.record import Claim
@@ -32,6 +33,7 @@ CLAIMS: tuple[Claim, ...] = (
     *experiments.CLAIMS,
     *stochastic.CLAIMS,
     *combination.CLAIMS,
+    *posteriors.CLAIMS,
 )
 FOLDER = Path(__file__).parents[1]
 COLUMNS = ("claim", "about", "verdict", "checked on", "control", "tests", "Coq")
