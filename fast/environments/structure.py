@@ -146,9 +146,9 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
     def encode(self, label: Network) -> NetworkState:
         masks = np.array(label.parents)
         adjacency = (masks >> np.arange(self.nodes)[:, None] & 1).astype(bool)
-        reach = np.eye(self.nodes, dtype=bool)
-        for _ in range(self.nodes):
-            reach |= (reach.astype(int) @ adjacency) > 0
+        reach = adjacency | np.eye(self.nodes, dtype=bool)
+        for _ in range((self.nodes - 1).bit_length()):
+            reach = reach @ reach
         return NetworkState(adjacency, reach, np.bool_(label.stopped))  # type: ignore[arg-type]
 
     def decode(self, state: NetworkState) -> Network:
