@@ -29,7 +29,7 @@ from reference.problems.dag_mode import heaviest_dag
 from reference.problems.dag_sums import DagSums
 from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import bdeu_scores, bge_scores
-from reference.problems.networks import Network, ancestors
+from reference.problems.networks import Network, ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
 
 
@@ -276,6 +276,13 @@ class StructureLearning:
     def ancestor_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
         """The probability of a path from u, the row, to v; 1 where they are the same."""
         return self._shares(self._sums.ancestors)
+
+    def feature_means(self, features: object) -> dict[str, Fraction] | None:
+        """The edge marginals by the names of `edge_indicators`, if these features are meant."""
+        if features is not edge_indicators:
+            return None
+        rows, nodes = self.edge_marginals(), range(self.nodes)
+        return {f"{u} -> {v}": rows[u][v] for u in nodes for v in nodes if u != v}
 
     def mode(self) -> Network:
         """A most probable graph."""

@@ -179,6 +179,12 @@ class VariableSelection:
         masks, z = np.arange(len(self.mantissas)), self.z()
         return tuple(self._sum(masks >> i & 1 == 1) / z for i in range(len(self.names)))
 
+    def feature_means(self, features: object) -> dict[str, Fraction] | None:
+        """The inclusion probabilities by number, if `inclusion_indicators` are meant."""
+        if features is not inclusion_indicators:
+            return None
+        return {str(i): p for i, p in enumerate(self.inclusion_probabilities())}
+
     def mode(self) -> Selection:
         """A most probable set."""
         order = zip(self.exponents, self.mantissas, strict=True)
