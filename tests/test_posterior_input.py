@@ -40,10 +40,11 @@ BAD_DATA: dict[str, tuple[Any, str]] = {
     "a sum": (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
     "few rows": (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
     "one row": (DATA[:1], "at least two rows"),
-    "a vector": (DATA[:, 0], "number of variables is 0|shape"),
-    "three axes": (DATA[None], "number of variables is 0|shape"),
+    "a vector": (DATA[:, 0], "must be a matrix"),
+    "three axes": (DATA[None], "must be a matrix"),
     "words": (np.array([["a", "b"], ["c", "d"]]), "must be a matrix of numbers"),
-    "no matrix": (None, "number of variables is 0"),
+    "unequal rows": ([[1.0, 2.0], [3.0]], "must be a matrix"),
+    "no matrix": (None, "must be a matrix"),
 }
 
 

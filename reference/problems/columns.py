@@ -140,7 +140,7 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
     """
     try:
         values: Any = np.array(data, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{owner}: the data hold what is no number, but must be a matrix of numbers, a row for "
             "each observation"
@@ -179,8 +179,26 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
     return tuple(given)
 
 
-def data_names(owner: str, data: object, names: Sequence[str] | None) -> tuple[str, ...]:
+def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the columns of data, whose number is that of the names, if any are given."""
-    shape = np.shape(data) if isinstance(data, np.ndarray) else ()
-    count = shape[1] if len(shape) == 2 else len(names or ())
-    return column_names(owner, names, count)
+    try:
+        shape = np.shape(data)
+    except (TypeError, ValueError):  # of rows of unequal length
+        shape = ()
+    if len(shape) != 2:
+        raise InputError(
+            f"{owner}: the data have the shape {shape}, but must be a matrix: a row for each "
+            "observation, a column for each variable"
+        )
+    return column_names(owner, names, int(shape[1]))
+
+
+def check_positive(owner: str, name: str, value: object) -> None:
+    """Checks that a hyperparameter is a positive finite number.
+
+    Raises:
+        InputError: if it is not.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be a positive number")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, shown
+from reference.problems.columns import check_positive
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,10 +39,10 @@ def bge_scores(
         InputError: if a hyperparameter breaks its rule.
     """
     rows, n = data.shape
+    check_positive("BGe", "alpha_mu", alpha_mu)
     alpha_w = n + alpha_mu + 1 if alpha_w is None else alpha_w
-    if not 0 < alpha_mu < math.inf:
-        raise InputError(f"BGe: alpha_mu is {shown(alpha_mu)}, but must be positive")
-    if not n + 1 < alpha_w < math.inf:
+    check_positive("BGe", "alpha_w", alpha_w)
+    if not n + 1 < alpha_w:
         raise InputError(
             f"BGe: alpha_w is {shown(alpha_w)}, but must be above n + 1 = {n + 1}: leave it out"
         )
@@ -78,8 +79,7 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
     Raises:
         InputError: if it is not.
     """
-    if not 0 < sample_size < math.inf:
-        raise InputError(f"BDeu: sample_size is {shown(sample_size)}, but must be positive")
+    check_positive("BDeu", "sample_size", sample_size)
     levels: list[int] = (codes.max(axis=0) + 1).tolist()
 
     def log_likelihood(members: Ints) -> float:

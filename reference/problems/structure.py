@@ -59,9 +59,18 @@ class StructureLearning:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("weights", "shifts", "names"):
+            check_type("StructureLearning", name, getattr(self, name), tuple)
         n = check_size(len(self.names))
+        column_names("StructureLearning", self.names, n)
         check_integer("StructureLearning", "max_parents", self.max_parents, 0)
-        check_type("StructureLearning", "weights", self.weights, tuple)
+        check_type("StructureLearning", "offset", self.offset, float)
+        if len(self.shifts) != n:
+            raise InputError(f"StructureLearning: shifts must be {n} integers, for {n} names")
+        for shift in self.shifts:
+            check_integer("StructureLearning", "a shift", shift, 0)
+        for row in self.weights:
+            check_type("StructureLearning", "a row of weights", row, tuple)
         if len(self.weights) != n or any(len(row) != 2**n for row in self.weights):
             raise InputError(
                 f"StructureLearning: weights must be {n} rows of 2^{n} integers, for {n} names"
@@ -94,7 +103,7 @@ class StructureLearning:
         owner = "StructureLearning.from_scores"
         try:
             table = np.array(scores, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
         n = len(table) if table.ndim == 2 else 0
         if table.ndim != 2 or not n or table.shape[1] != 2 ** min(n, 60):

@@ -11,9 +11,15 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
+from reference.errors import InputError, TooLargeError, check_integer, check_seed, check_type
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
-from reference.problems.columns import column_names, data_names, matrix, standard_columns
+from reference.problems.columns import (
+    check_positive,
+    column_names,
+    data_names,
+    matrix,
+    standard_columns,
+)
 from reference.problems.dyadic_weights import Dyadics, dyadic_exponentials
 
 Ints = npt.NDArray[np.int64]
@@ -64,14 +70,20 @@ class VariableSelection:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("mantissas", "exponents", "names"):
+            check_type("VariableSelection", name, getattr(self, name), tuple)
         count = 2 ** _check_size(len(self.names))
+        column_names("VariableSelection", self.names, len(self.names))
+        check_type("VariableSelection", "offset", self.offset, float)
         if not len(self.mantissas) == len(self.exponents) == count:
             raise InputError(
                 f"VariableSelection: mantissas and exponents must be {count:,} integers each, one "
                 f"per set of {len(self.names)} variables"
             )
-        if not all(2**23 <= m < 2**24 for m in self.mantissas):
-            raise InputError("VariableSelection: every mantissa must have 24 bits")
+        for exponent in self.exponents:
+            check_integer("VariableSelection", "an exponent", exponent, -(10**6), most=10**6)
+        if not all(type(m) is int and 2**23 <= m < 2**24 for m in self.mantissas):
+            raise InputError("VariableSelection: every mantissa must be an integer of 24 bits")
 
     @classmethod
     def regression(
@@ -112,8 +124,7 @@ class VariableSelection:
         both = standard_columns(owner, np.hstack([columns, y]), (*found, "the outcome"))
         rows = len(both)
         g = float(rows) if g is None else g
-        if not 0 < g < math.inf:
-            raise InputError(f"{owner}: g is {shown(g)}, but must be positive: leave it out for N")
+        check_positive(owner, "g", g)
         sizes = np.bitwise_count(np.arange(2 ** len(found))).astype(np.int64)
         unexplained = residual_sums(both.T @ both / rows)
         logs = (rows - 1 - sizes) / 2 * math.log1p(g)
