@@ -9,7 +9,14 @@ from pdai.subjects import Subject, subject_of
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.exact import ExactLaw
-from reference.certificates.features import FeatureMeans, Features, both, exact_lines, modes
+from reference.certificates.features import (
+    FeatureMeans,
+    Features,
+    KnowsMeans,
+    both,
+    exact_lines,
+    modes,
+)
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.regimes import (
     Budget,
@@ -260,7 +267,9 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
     else:
         raise InputError(f"regime is {regime!r}, but must be E, Z, S or N")
     if means is not None:
-        lines += means.lines(asked.level, found.interval)
+        problem = subject.problem
+        known = problem.feature_means(means.features) if isinstance(problem, KnowsMeans) else None
+        lines += means.lines(asked.level, found.interval, known)
     return _stated(regime, found, lines, [EACH, *notes, *sampler.findings(), *subject.notes], asked)
 
 

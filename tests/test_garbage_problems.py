@@ -23,8 +23,10 @@ from reference.problems import (
     Preference,
     Sequences,
     Sets,
+    StructureLearning,
     SyntheticSequences,
     TableSequences,
+    VariableSelection,
 )
 from reference.problems.closed_form import ClosedForm
 from reference.problems.graphs import Graph, graph
@@ -58,6 +60,8 @@ CLASSES: list[tuple[Any, int, list[str]]] = [
     (LazyRandomWalk, 4, []),
     (Ising, 3, ["random"]),
     (EdgeAddition, 4, ["fork", "matching"]),
+    (StructureLearning, 5, ["from_scores", "gaussian", "discrete", "random", "uniform"]),
+    (VariableSelection, 4, ["regression", "random"]),
 ]
 
 

@@ -14,7 +14,9 @@ from fast.environments.preference import PreferenceEnvironment
 from fast.environments.random_walk import WalkEnvironment
 from fast.environments.sequences import SequenceEnvironment
 from fast.environments.sets import SetEnvironment
+from fast.environments.structure import StructureEnvironment
 from fast.environments.tabular import TabularEnvironment
+from fast.environments.variables import SelectionEnvironment
 from reference.errors import InputError
 from reference.problems import (
     BitSequences,
@@ -25,8 +27,10 @@ from reference.problems import (
     Lines,
     Preference,
     Sets,
+    StructureLearning,
     SyntheticSequences,
     TableSequences,
+    VariableSelection,
 )
 
 AnyProblem = (
@@ -38,8 +42,10 @@ AnyProblem = (
     | Lines
     | Preference
     | Sets
+    | StructureLearning
     | SyntheticSequences
     | TableSequences
+    | VariableSelection
 )
 
 _MAKERS: Mapping[type, Callable[..., AbstractEnvironment[Any]]] = {
@@ -51,8 +57,10 @@ _MAKERS: Mapping[type, Callable[..., AbstractEnvironment[Any]]] = {
     Lines: LinesEnvironment.from_problem,
     Preference: PreferenceEnvironment.from_problem,
     Sets: SetEnvironment.from_problem,
+    StructureLearning: StructureEnvironment.from_problem,
     SyntheticSequences: SequenceEnvironment.from_problem,
     TableSequences: SequenceEnvironment.from_problem,
+    VariableSelection: SelectionEnvironment.from_problem,
 }
 
 
@@ -90,8 +98,10 @@ __all__ = [
     "IsingEnvironment",
     "LinesEnvironment",
     "PreferenceEnvironment",
+    "SelectionEnvironment",
     "SequenceEnvironment",
     "SetEnvironment",
+    "StructureEnvironment",
     "TabularEnvironment",
     "WalkEnvironment",
     "load_environment",

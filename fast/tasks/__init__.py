@@ -2,6 +2,7 @@
 
 from fast.tasks.choices import GraphsTask, IsingTask, PreferenceTask, SetsTask
 from fast.tasks.custom import CustomTask
+from fast.tasks.posteriors import StructureTask, VariablesTask
 from fast.tasks.sequences import BitsTask, Pho4Task, Six6Task, SynTask
 from fast.tasks.task import Task
 from fast.tasks.walks import GridTask, LinesTask, RandomWalkTask
@@ -10,7 +11,7 @@ TASKS: dict[str, type[Task]] = {
     task.name: task
     for task in (
         Six6Task, Pho4Task, SynTask, BitsTask, LinesTask, GridTask, SetsTask, PreferenceTask,
-        RandomWalkTask, IsingTask, GraphsTask, CustomTask,
+        RandomWalkTask, IsingTask, GraphsTask, StructureTask, VariablesTask, CustomTask,
     )
 }  # fmt: skip
 
@@ -27,6 +28,8 @@ __all__ = [
     "RandomWalkTask",
     "SetsTask",
     "Six6Task",
+    "StructureTask",
     "SynTask",
     "Task",
+    "VariablesTask",
 ]

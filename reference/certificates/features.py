@@ -6,7 +6,7 @@ widened by TV into one of the second.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from reference.errors import InputError
 
 # From a terminal state to numbers in [0, 1] by name.
 Features = Callable[[Any], Mapping[str, float]]
+
+
+@runtime_checkable
+class KnowsMeans(Protocol):
+    """A problem that knows the expectations of some features without enumeration."""
+
+    def feature_means(self, features: Features) -> Mapping[str, Fraction] | None:
+        """The means under the target by name; None if these are not the features it knows."""
+        ...
 
 
 def modes(states: Sequence[Hashable]) -> Features:
@@ -65,12 +74,15 @@ class FeatureMeans:
         self._values.append(np.stack(list(columns.values()), 1))
         self._weights.append(walks.log_weight)
 
-    def lines(self, level: float, tv: Interval) -> list[Line]:
+    def lines(
+        self, level: float, tv: Interval, known: Mapping[str, Fraction] | None = None
+    ) -> list[Line]:
         """Of each feature: its mean under the sampler, under the target, and by weights.
 
         Args:
             level: of each interval.
             tv: of the sampler.
+            known: the means under the target by name, exactly, if the problem tells them.
         """
         if not self.means:
             return []
@@ -80,10 +92,13 @@ class FeatureMeans:
         found = []
         for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
             model = mean.interval(level)
-            target = Interval(max(0.0, model.low - tv.high), min(1.0, model.high + tv.high))
+            within = Interval(max(0.0, model.low - tv.high), min(1.0, model.high + tv.high))
+            target = Line(f"{name}: target (with TV)", within, "bound")
+            if known is not None:
+                target = Line(f"{name}: target", known[name], "exact")
             found += [
                 Line(f"{name}: sampler", model, "bound"),
-                Line(f"{name}: target (with TV)", target, "bound"),
+                target,
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]
         return found

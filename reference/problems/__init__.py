@@ -16,11 +16,14 @@ from reference.problems.graphs import EdgeAddition, Graph
 from reference.problems.grid import Cell, Grid, Landscape
 from reference.problems.ising import Ising
 from reference.problems.lines import Lines
+from reference.problems.networks import Network
 from reference.problems.preference import Preference
 from reference.problems.random_walk import LazyRandomWalk
 from reference.problems.sequences import Build, Sequences, SyntheticSequences
 from reference.problems.sets import Sets
+from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
+from reference.problems.variables import Selection, VariableSelection
 
 __all__ = [
     "BitSequences",
@@ -36,13 +39,17 @@ __all__ = [
     "Landscape",
     "LazyRandomWalk",
     "Lines",
+    "Network",
     "Preference",
     "Problem",
     "RewardForm",
+    "Selection",
     "Sequences",
     "Sets",
+    "StructureLearning",
     "SyntheticSequences",
     "TableSequences",
+    "VariableSelection",
     "closed_form",
     "dyadic",
     "enumerate_dag",

@@ -12,7 +12,9 @@ from reference.problems.preference import Preference
 from reference.problems.random_walk import LazyRandomWalk
 from reference.problems.sequences import SyntheticSequences
 from reference.problems.sets import Sets
+from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
+from reference.problems.variables import VariableSelection
 
 # Called when needed: some read a table.
 MINIMAL: Mapping[str, Callable[[], Any]] = {
@@ -36,6 +38,9 @@ MINIMAL: Mapping[str, Callable[[], Any]] = {
     "random-walk-sinusoidal": lambda: LazyRandomWalk(1, 2, 2, "sinusoidal"),
     "ising": Ising.minimal,
     "ising-fixed-order": lambda: Ising.random(4, "fixed"),
+    "structure": StructureLearning.minimal,
+    "structure-one-parent": lambda: StructureLearning.random(3, rows=9, max_parents=1),
+    "variables": VariableSelection.minimal,
 }
 
 PAPER: Mapping[str, Callable[[], Any]] = {

@@ -31,8 +31,10 @@ from reference.problems import (
     Lines,
     Preference,
     Sets,
+    StructureLearning,
     SyntheticSequences,
     TableSequences,
+    VariableSelection,
 )
 from reference.problems.graphs import graph
 
@@ -66,6 +68,8 @@ PROBLEMS: dict[str, AnyProblem] = {
     "walk": LazyRandomWalk(1, 3, 2),
     "bits, prepend-append": BitSequences(("000000", "011011"), 2, "prepend-append", 20),
     "ising, any order": Ising.random(3, "any", seed=10),
+    "structure": StructureLearning.random(3, rows=20, seed=1),
+    "variables": VariableSelection.random(3, rows=30, seed=1),
 }
 
 # Other rewards, or the like state graphs, trees among them: only their environments are compared.
@@ -90,6 +94,8 @@ VARIANTS: dict[str, AnyProblem] = {
     "sets, printed sum": Sets.random(5, 3, "sum", seed=2),
     "walk, sharp rings": LazyRandomWalk(2, 4, 2, "sharp-rings"),
     "walk, sinusoidal": LazyRandomWalk(3, 4, 1, "sinusoidal"),
+    "structure, four nodes": StructureLearning.random(4, rows=50, seed=2),
+    "structure, two parents": StructureLearning.random(4, rows=20, seed=3, max_parents=2),
 }
 
 # Problems of a user's own, turned into tables: with features of their states, and without.

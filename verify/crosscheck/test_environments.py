@@ -30,7 +30,15 @@ from fast.measure.check_environment import check_environment
 from fast.measure.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
-from reference.problems import BitSequences, EdgeAddition, Grid, Sets, TableSequences
+from reference.problems import (
+    BitSequences,
+    EdgeAddition,
+    Grid,
+    Sets,
+    StructureLearning,
+    TableSequences,
+    VariableSelection,
+)
 from reference.problems.presets import PAPER
 from verify.crosscheck.instances import PRESETS, Instance, make_instance
 
@@ -86,7 +94,7 @@ def test_other_observations_tell_all_inner_states_apart(
 ) -> None:
     if isinstance(instance.environment, TabularEnvironment):
         pytest.skip("a user's own features, or one-hot")
-    if isinstance(instance.problem, Sets | EdgeAddition):
+    if isinstance(instance.problem, Sets | EdgeAddition | StructureLearning | VariableSelection):
         with pytest.raises(InputError, match=f"the encoding is '{encoding}'"):
             make_environment(instance.problem, encoding)
         return

@@ -18,6 +18,7 @@ from verify.claims import (
     learning,
     lifts,
     lines,
+    posteriors,
     stochastic,
     text,
 )
@@ -35,6 +36,7 @@ CLAIMS: tuple[Claim, ...] = (
     *text.CLAIMS,
     *stochastic.CLAIMS,
     *combination.CLAIMS,
+    *posteriors.CLAIMS,
 )
 FOLDER = Path(__file__).parents[1]
 COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq")

@@ -1,0 +1,182 @@
+"""Structure learning as array code."""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.uniform_dags import UniformDags
+from reference.errors import InputError
+from reference.problems import Network, StructureLearning
+
+
+class NetworkState(NamedTuple):
+    """A directed acyclic graph, and its transitive closure.
+
+    Attributes:
+        adjacency: row u holds the nodes that u points to.
+        reach: row u holds the nodes to which a path leads from u, itself included.
+        stopped: whether the graph is finished.
+    """
+
+    adjacency: Bool[Array, "nodes nodes"]
+    reach: Bool[Array, "nodes nodes"]
+    stopped: Bool[Array, ""]
+
+
+class StructureEnvironment(AbstractEnvironment[NetworkState]):
+    """Directed acyclic graphs, edge by edge (`StructureLearning`).
+
+    Action `u (n - 1) + w` adds the edge from u to the w-th of the other nodes, the last one stops;
+    backward actions take away the same. The closure says which edges close a cycle; a new edge
+    from u to v adds to it the pairs of what reaches u and what v reaches, and where an edge is
+    taken away it is made anew from the rest.
+
+    `log R` is a sum of n entries of a table, looked up anew, so that no rounding depends on the
+    way; `deltas` is what each edge would add to it.
+
+    Attributes:
+        table: `log w_v(P)`, a row per node, by the bit mask of P; -inf where there is none.
+        sources: the node from which the edge of each action starts.
+        targets: the node to which it leads.
+        uniform: the uniform law on the graphs.
+        max_parents: the most parents of a node.
+    """
+
+    table: Float[Array, "nodes masks"]
+    sources: Int[Array, " edges"]
+    targets: Int[Array, " edges"]
+    uniform: UniformDags
+    max_parents: int = eqx.field(static=True)
+    nodes: int = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def from_problem(
+        cls, problem: StructureLearning, encoding: Encoding = "one-hot"
+    ) -> "StructureEnvironment":
+        """The environment with the parameters of `problem`.
+
+        Raises:
+            InputError: if the encoding is not "one-hot".
+        """
+        if encoding != "one-hot":
+            raise InputError(
+                f"StructureLearning: the encoding is {encoding!r}, but a graph is observed only by "
+                "its adjacency matrix: use 'one-hot'"
+            )
+        n, most = len(problem.names), problem.max_parents
+        edges = np.array([(u, v) for u in range(n) for v in range(n) if u != v]).reshape(-1, 2)
+        table = [
+            [math.log(weight) - shift * math.log(2) if weight else -math.inf for weight in row]
+            for row, shift in zip(problem.weights, problem.shifts, strict=True)
+        ]
+        return cls(
+            table=jnp.asarray(np.array(table), jnp.float32),
+            sources=jnp.asarray(edges[:, 0], jnp.int32),
+            targets=jnp.asarray(edges[:, 1], jnp.int32),
+            uniform=UniformDags.of(n, most),
+            max_parents=most,
+            nodes=n,
+            horizon=sum(min(i, most) for i in range(n)) + 1,
+            actions=len(edges) + 1,
+            parents=len(edges) + 1,
+        )
+
+    def initial(self) -> NetworkState:
+        none = jnp.zeros((self.nodes, self.nodes), bool)
+        return NetworkState(none, jnp.eye(self.nodes, dtype=bool), jnp.bool_(False))
+
+    def step(self, state: NetworkState, action: Int[Array, ""]) -> NetworkState:
+        edge = self._edge(action) & ~state.stopped
+        adjacency = state.adjacency | edge
+        reach = state.reach | _joined(_joined(state.reach, edge), state.reach)
+        return NetworkState(adjacency, reach, state.stopped | (action == self.actions - 1))
+
+    def backward_step(self, state: NetworkState, parent: Int[Array, ""]) -> NetworkState:
+        adjacency = state.adjacency & ~self._edge(parent)
+        return NetworkState(adjacency, self._closure(adjacency), jnp.bool_(False))
+
+    def undo(self, state: NetworkState, action: Int[Array, ""]) -> Int[Array, ""]:
+        return action
+
+    def redo(self, state: NetworkState, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return parent
+
+    def mask(self, state: NetworkState) -> Bool[Array, " actions"]:
+        # Reach holds each node itself, so that an edge once there is not legal either way.
+        free = ~state.reach.T & ~state.adjacency
+        free &= state.adjacency.sum(axis=0) < self.max_parents
+        return jnp.append(free[self.sources, self.targets], True) | state.stopped
+
+    def parent_mask(self, state: NetworkState) -> Bool[Array, " parents"]:
+        here = state.adjacency[self.sources, self.targets] & ~state.stopped
+        return jnp.append(here, state.stopped)
+
+    def is_terminal(self, state: NetworkState) -> Bool[Array, ""]:
+        return state.stopped
+
+    def random_terminal(self, key: PRNGKeyArray) -> NetworkState:
+        adjacency = self.uniform.draw(key)
+        return NetworkState(adjacency, self._closure(adjacency), jnp.bool_(True))
+
+    def observe(self, state: NetworkState) -> Float[Array, " features"]:
+        edges = state.adjacency[self.sources, self.targets]
+        return jnp.append(edges, state.stopped).astype(jnp.float32)
+
+    def log_reward(self, state: NetworkState) -> Float[Array, ""]:
+        return jnp.sum(self.table[jnp.arange(self.nodes), self._families(state)])
+
+    def deltas(self, state: NetworkState) -> Float[Array, " edges"]:
+        """What the edge of each action adds to `log R`, nats: `log w_v(P + u) - log w_v(P)`.
+
+        Of edges that are there already it is 0, of those that are not legal it means nothing.
+        """
+        families = self._families(state)
+        here = families[self.targets]
+        after = here | (1 << self.sources)
+        return self.table[self.targets, after] - self.table[self.targets, here]
+
+    def encode(self, label: Network) -> NetworkState:
+        masks = np.array(label.parents)
+        adjacency = (masks >> np.arange(self.nodes)[:, None] & 1).astype(bool)
+        reach = adjacency | np.eye(self.nodes, dtype=bool)
+        for _ in range((self.nodes - 1).bit_length()):
+            reach = reach @ reach
+        return NetworkState(adjacency, reach, np.bool_(label.stopped))  # type: ignore[arg-type]
+
+    def decode(self, state: NetworkState) -> Network:
+        powers = 2 ** np.arange(self.nodes)
+        masks = (np.asarray(state.adjacency) * powers[:, None]).sum(axis=0)
+        return Network(tuple(masks.tolist()), bool(state.stopped))
+
+    def _edge(self, action: Int[Array, ""]) -> Bool[Array, "nodes nodes"]:
+        """The edge of an action alone; none of that which stops."""
+        node = jnp.arange(self.nodes)
+        # Beyond the last edge a gather would repeat it.
+        u = jnp.where(action < self.actions - 1, self.sources[action], -1)
+        v = jnp.where(action < self.actions - 1, self.targets[action], -1)
+        return (node[:, None] == u) & (node == v)
+
+    def _closure(self, adjacency: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
+        reach = adjacency | jnp.eye(self.nodes, dtype=bool)
+        for _ in range((self.nodes - 1).bit_length()):
+            reach = _joined(reach, reach)
+        return reach
+
+    def _families(self, state: NetworkState) -> Int[Array, " nodes"]:
+        powers = jnp.asarray(2 ** np.arange(self.nodes), jnp.int32)
+        return jnp.sum(state.adjacency * powers[:, None], axis=0)
+
+
+def _joined(
+    first: Bool[Array, "nodes nodes"], second: Bool[Array, "nodes nodes"]
+) -> Bool[Array, "nodes nodes"]:
+    """The pairs between which a step of the first leads to one of the second."""
+    return jnp.any(first[:, :, None] & second[None], axis=1)

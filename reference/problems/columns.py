@@ -1,0 +1,204 @@
+"""Tables of data: a user's CSV file, and what a table must be to be learned from."""
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError, check_integer, check_list, shown
+from reference.files import read_file
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# What is left of a column of length 1 once the others are taken out, where it is their combination.
+LEAST_RESIDUE = 1e-7
+
+
+class Table(NamedTuple):
+    """Rows of text under names, as a file holds them.
+
+    Attributes:
+        names: of the columns.
+        rows: equally long.
+    """
+
+    names: tuple[str, ...]
+    rows: list[list[str]]
+
+
+def read_table(path: Path) -> Table:
+    """The table of a CSV file whose first line names the columns.
+
+    Raises:
+        InputError: if it cannot be read, has no rows, rows of unequal length, names that are empty
+            or the same, or a value that is missing.
+    """
+    name = repr(str(path))
+    try:
+        text = read_file(path).decode("utf-8-sig")
+        lines = [row for row in csv.reader(text.splitlines(), strict=True) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
+    if len(lines) < 2:
+        raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
+    names, rows = tuple(cell.strip() for cell in lines[0]), lines[1:]
+    if len(set(names)) < len(names) or "" in names:
+        raise InputError(
+            f"{name}: its first line is {shown(names)}, but must name each column once"
+        )
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise InputError(
+                f"{name}, line {number}: it has {len(row)} values for {len(names)} columns"
+            )
+        for column, cell in zip(names, row, strict=True):
+            if cell.strip().lower() in ("", "na", "nan", "null", "?"):
+                raise InputError(
+                    f"{name}, line {number}: the value of {column!r} is missing ({cell!r}): leave "
+                    "the row out, or fill it in"
+                )
+    return Table(names, rows)
+
+
+def numbers_of(table: Table, source: str) -> Floats:
+    """The values of a table as numbers, shape (N, n).
+
+    Raises:
+        InputError: if one is none.
+    """
+    values = np.empty((len(table.rows), len(table.names)))
+    for i, row in enumerate(table.rows):
+        for j, cell in enumerate(row):
+            try:
+                values[i, j] = float(cell)
+            except ValueError:
+                raise InputError(
+                    f"{source}, line {i + 2}: the value of {table.names[j]!r} is {cell!r}, but "
+                    "must be a number: leave the column out, or score categories (bdeu)"
+                ) from None
+    return values
+
+
+def codes_of(table: Table) -> Ints:
+    """The values of a table as categories, numbered from 0 in the order of their text."""
+    columns = zip(*table.rows, strict=True)
+    return np.array([np.unique(column, return_inverse=True)[1] for column in columns], np.int64).T
+
+
+def levels(owner: str, values: npt.NDArray[Any], names: Sequence[str]) -> Ints:
+    """The values of a matrix as categories, numbered from 0 in their order, column by column.
+
+    Raises:
+        InputError: if a column has a single one.
+    """
+    codes = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], np.int64)
+    for name, column in zip(names, codes, strict=True):
+        if not column.any():
+            raise InputError(
+                f"{owner}: column {name!r} is constant: leave it out, as nothing can be learned "
+                "from it"
+            )
+    return codes.T
+
+
+def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
+    """The columns of a matrix, each moved to mean 0 and scaled to variance 1.
+
+    Raises:
+        InputError: if it is no matrix of finite numbers with at least two rows, a column is
+            constant, or is a linear combination of those before it.
+    """
+    values = matrix(owner, data, names)
+    centred = values - values.mean(axis=0)
+    for name, column, moved in zip(names, values.T, centred.T, strict=True):
+        if np.all(column == column[0]) or not np.linalg.norm(moved) > 0:
+            raise InputError(
+                f"{owner}: column {name!r} is constant ({column[0]:g}): leave it out, as nothing "
+                "can be learned from it"
+            )
+    directions = centred / np.linalg.norm(centred, axis=0)
+    residues = np.abs(np.diag(np.linalg.qr(directions, mode="r")))
+    for j, name in enumerate(names):
+        if j >= len(residues) or residues[j] < LEAST_RESIDUE:
+            raise InputError(
+                f"{owner}: column {name!r} is a linear combination of those before it, up to "
+                f"rounding ({len(values)} rows, {len(names)} columns): leave it out, or add rows"
+            )
+    return np.asarray(directions * math.sqrt(len(values)), np.float64)
+
+
+def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
+    """Data as a matrix of finite numbers with a column per name.
+
+    Raises:
+        InputError: if it is none, or has fewer than two rows.
+    """
+    try:
+        values: Any = np.array(data, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{owner}: the data hold what is no number, but must be a matrix of numbers, a row for "
+            "each observation"
+        ) from None
+    if values.ndim != 2 or values.shape[1] != len(names) or len(values) < 2:
+        raise InputError(
+            f"{owner}: the data have the shape {values.shape}, but must have at least two rows and "
+            f"{len(names)} columns, one per variable"
+        )
+    if not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        raise InputError(
+            f"{owner}: row {i} of column {names[j]!r} is {values[i, j]}, but must be a finite "
+            "number: leave the row out, or fill it in"
+        )
+    return np.asarray(values, np.float64)
+
+
+def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """The names of so many variables, "0", "1", ... if none are given.
+
+    Raises:
+        InputError: if there are not as many, or two are the same.
+    """
+    check_integer(owner, "the number of variables", count, 1, most=10_000)
+    if names is None:
+        return tuple(map(str, range(count)))
+    given = check_list(owner, "names", names)
+    if not len(given) == len(set(map(str, given))) == count or not all(
+        isinstance(name, str) for name in given
+    ):
+        raise InputError(
+            f"{owner}: names are {shown(given)}, but must be {count} different strings, one per "
+            "variable"
+        )
+    return tuple(given)
+
+
+def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the columns of data, whose number is that of the names, if any are given."""
+    try:
+        shape = np.shape(data)
+    except (TypeError, ValueError):  # of rows of unequal length
+        shape = ()
+    if len(shape) != 2:
+        raise InputError(
+            f"{owner}: the data have the shape {shape}, but must be a matrix: a row for each "
+            "observation, a column for each variable"
+        )
+    return column_names(owner, names, int(shape[1]))
+
+
+def check_positive(owner: str, name: str, value: object) -> None:
+    """Checks that a hyperparameter is a positive finite number.
+
+    Raises:
+        InputError: if it is not.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be a positive number")

@@ -1,0 +1,95 @@
+"""How large a network may be whose graphs are summed, and which parent sets a limit leaves."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import TooLargeError, check_integer
+from reference.files import memory_of_machine
+
+# Beyond, 3^n terms take hours, and the table of local scores gigabytes.
+MAX_VARIABLES = 16
+# Of one term on one core: a product and a sum of integers, and each bit of a local weight in them.
+SECONDS_PER_TERM, SECONDS_PER_BIT = 3e-7, 2.5e-9
+# Of how many bits weights are, where there is nothing to look at yet.
+USUAL_BITS = 500
+
+
+def check_size(nodes: int) -> int:
+    """The number of variables, if their graphs can be summed.
+
+    Raises:
+        TooLargeError: if there are more than 16.
+        InputError: if it is no integer of at least 2.
+    """
+    check_integer("StructureLearning", "the number of variables", nodes, 2, most=10_000)
+    if nodes > MAX_VARIABLES:
+        raise TooLargeError(
+            f"StructureLearning: {nodes} variables need {cost(nodes, USUAL_BITS)}, and at most "
+            f"{MAX_VARIABLES} are taken: leave variables out"
+        )
+    return nodes
+
+
+def check_affordable(nodes: int, bits: int) -> None:
+    """Checks that the sums over all graphs fit into memory.
+
+    Args:
+        nodes: n.
+        bits: of the largest integer weight of a family.
+
+    Raises:
+        TooLargeError: if they do not.
+    """
+    if memory(nodes, bits) > memory_of_machine() // 2:
+        raise TooLargeError(
+            f"StructureLearning: {nodes} variables with weights of {bits:,} bits need "
+            f"{cost(nodes, bits)}, more than half of this machine has: leave variables out, or use "
+            "fewer observations"
+        )
+
+
+def memory(nodes: int, bits: int) -> int:
+    """Bytes: two sums and the rows of a level of them, of up to n weights, and n of one weight."""
+    return int(2**nodes * (4 * (32 + nodes * bits // 8) + nodes * (32 + bits // 8)))
+
+
+def cost(nodes: int, bits: int) -> str:
+    """Terms, time and memory of a sum over all graphs, as text."""
+    terms = 3**nodes
+    seconds = terms * (SECONDS_PER_TERM + bits * SECONDS_PER_BIT)
+    time = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 3600:,.1f} hours"
+    size = memory(nodes, bits) / 2**30
+    return f"3^{nodes} = {terms:,} terms, about {time} and {size:,.1f} GiB"
+
+
+def check_max_parents(max_parents: int | None, nodes: int) -> int:
+    """The most parents of a node, of which there can be `n - 1`.
+
+    Raises:
+        InputError: if the limit is no integer of at least 0.
+    """
+    if max_parents is None:
+        return nodes - 1
+    check_integer("StructureLearning", "max_parents", max_parents, 0)
+    return min(max_parents, nodes - 1)
+
+
+def possible_families(nodes: int, max_parents: int) -> npt.NDArray[np.bool_]:
+    """Whether a node may have the parents of a bit mask, shape (n, 2^n)."""
+    masks = np.arange(2**nodes)
+    own = masks >> np.arange(nodes)[:, None] & 1
+    return np.asarray((own == 0) & (np.bitwise_count(masks) <= max_parents), np.bool_)
+
+
+def dag_count(nodes: int) -> int:
+    """How many directed acyclic graphs there are on so many labelled nodes (Robinson, 1973)."""
+    counts = [1]
+    for n in range(1, nodes + 1):
+        terms = (
+            (-1) ** (k + 1) * math.comb(n, k) * 2 ** (k * (n - k)) * counts[n - k]
+            for k in range(1, n + 1)
+        )
+        counts.append(sum(terms))
+    return counts[nodes]

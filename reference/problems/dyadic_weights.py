@@ -1,0 +1,63 @@
+"""Log scores as dyadic weights: rounded once, so that everything after is exact."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+BITS = 24
+LOG_2 = math.log(2)
+
+
+class Dyadics(NamedTuple):
+    """Positive numbers `mantissas 2^exponents`.
+
+    Attributes:
+        mantissas: from `2^23` on, below `2^24`.
+        exponents: of two.
+    """
+
+    mantissas: npt.NDArray[np.int64]
+    exponents: npt.NDArray[np.int64]
+
+
+def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
+    """`exp(log)` rounded to 24 bits, with whatever exponent it needs, so that none is ever 0.
+
+    Args:
+        logs: nats, finite.
+    """
+    whole = np.rint(logs / LOG_2)
+    fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
+    mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
+    # What is rounded up to the next power of two.
+    up = mantissas >> BITS
+    return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
+
+
+class DyadicWeights(NamedTuple):
+    """Weights `numerators / 2^shift`.
+
+    Attributes:
+        numerators: one per log weight, 0 where there is none.
+        shift: the power of two below them.
+    """
+
+    numerators: tuple[int, ...]
+    shift: int
+
+
+def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> DyadicWeights:
+    """The rounded exponentials over one power of two.
+
+    Args:
+        log_weights: nats; -inf where there is none, but at one place at least.
+    """
+    there = log_weights > -math.inf
+    rounded = dyadic_exponentials(log_weights[there])
+    shift = max(0, -int(rounded.exponents.min()))
+    numerators = [0] * len(log_weights)
+    for place, m, e in zip(np.flatnonzero(there), *map(np.ndarray.tolist, rounded), strict=True):
+        numerators[place] = m << e + shift
+    return DyadicWeights(tuple(numerators), shift)

@@ -1,0 +1,311 @@
+"""Structure learning: the posterior of the directed acyclic graph of a Bayesian network."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from operator import add
+from typing import Self
+
+import numpy as np
+
+from reference.errors import InputError, check_integer, check_type, shown
+from reference.problems.closed_form import Enclosure, check_count, seeded
+from reference.problems.columns import (
+    column_names,
+    data_names,
+    levels,
+    matrix,
+    standard_columns,
+)
+from reference.problems.dag_limits import (
+    check_affordable,
+    check_max_parents,
+    check_size,
+    possible_families,
+)
+from reference.problems.dag_mode import heaviest_dag
+from reference.problems.dag_sums import DagSums
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
+from reference.problems.network_scores import bdeu_scores, bge_scores
+from reference.problems.networks import Network, ancestors, edge_indicators
+from reference.problems.random_networks import GraphLaw, random_network
+
+
+@dataclass(frozen=True)
+class StructureLearning:
+    """Directed acyclic graphs with a modular reward: `R(G) = prod over v of w_v(Pa_v)`.
+
+    `w_v(P) = exp(score_v(P) - score_v(Pa*_v))`, rounded to 24 bits once: these integers over powers
+    of two are the instance, and everything after is exact. `G*` is the best graph of the scores, so
+    that `log R` is near 0 where the mass is, however many observations there are, and float32
+    resolves it there; `log R + offset` is the log score of a graph up to that rounding. An action
+    adds an edge that closes no cycle and gives no node too many parents, or stops.
+
+    Attributes:
+        weights: one row per node, with an integer for the bit mask of each parent set; 0 where it
+            holds the node itself or too many.
+        shifts: `w_v` is the row v over `2^shifts[v]`.
+        max_parents: the most parents of a node.
+        names: of the variables.
+        offset: the log score of `G*`, nats.
+    """
+
+    weights: tuple[tuple[int, ...], ...] = field(repr=False)
+    shifts: tuple[int, ...] = field(repr=False)
+    max_parents: int
+    names: tuple[str, ...]
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "shifts", "names"):
+            check_type("StructureLearning", name, getattr(self, name), tuple)
+        n = check_size(len(self.names))
+        column_names("StructureLearning", self.names, n)
+        check_integer("StructureLearning", "max_parents", self.max_parents, 0)
+        check_type("StructureLearning", "offset", self.offset, float)
+        if len(self.shifts) != n:
+            raise InputError(f"StructureLearning: shifts must be {n} integers, for {n} names")
+        for shift in self.shifts:
+            check_integer("StructureLearning", "a shift", shift, 0)
+        for row in self.weights:
+            check_type("StructureLearning", "a row of weights", row, tuple)
+        if len(self.weights) != n or any(len(row) != 2**n for row in self.weights):
+            raise InputError(
+                f"StructureLearning: weights must be {n} rows of 2^{n} integers, for {n} names"
+            )
+        allowed = possible_families(n, self.max_parents)
+        for name, row, may in zip(self.names, self.weights, allowed.tolist(), strict=True):
+            for mask, (weight, possible) in enumerate(zip(row, may, strict=True)):
+                if not isinstance(weight, int) or (weight > 0) != possible or weight < 0:
+                    raise InputError(
+                        f"StructureLearning: the weight of {name!r} with parents {mask:#b} is "
+                        f"{shown(weight)}, but must be a positive integer where a node has at most "
+                        f"{self.max_parents} parents, not itself, and 0 elsewhere"
+                    )
+
+    @classmethod
+    def from_scores(
+        cls, scores: object, names: Sequence[str] | None = None, max_parents: int | None = None
+    ) -> Self:
+        """The posterior of local log scores.
+
+        Args:
+            scores: nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit u
+                stands for node u). What lies where P holds v, or too many, is not read.
+            names: of the variables, "0", "1", ... by default.
+            max_parents: the most parents of a node; no limit by default.
+
+        Raises:
+            InputError: if the scores are of another shape, or one that is read is not finite.
+        """
+        owner = "StructureLearning.from_scores"
+        try:
+            table = np.array(scores, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
+        n = len(table) if table.ndim == 2 else 0
+        if table.ndim != 2 or not n or table.shape[1] != 2 ** min(n, 60):
+            raise InputError(
+                f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
+                "for each node, a column for the bit mask of each parent set"
+            )
+        check_size(n)
+        most = check_max_parents(max_parents, n)
+        found = column_names(owner, names, n)
+        allowed = possible_families(n, most)
+        for name, row, may in zip(found, table, allowed, strict=True):
+            for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
+                raise InputError(
+                    f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
+                    f"{row[mask]}, but must be finite: mend it, or lower max_parents"
+                )
+        table = np.where(allowed, table, -np.inf)
+        best = heaviest_dag(table.tolist(), times=add, one=0.0)
+        base = table[np.arange(n), list(best)]
+        table -= base[:, None]
+        # Before integers are made of them.
+        check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
+        rows = [dyadic_weights(row) for row in table]
+        return cls(
+            tuple(row.numerators for row in rows),
+            tuple(row.shift for row in rows),
+            most,
+            found,
+            math.fsum(base),
+        )
+
+    @classmethod
+    def gaussian(
+        cls,
+        data: object,
+        names: Sequence[str] | None = None,
+        max_parents: int | None = None,
+        alpha_mu: float = 1.0,
+        alpha_w: float | None = None,
+    ) -> Self:
+        """The posterior given real data, by the BGe score, with equal prior of all graphs.
+
+        Columns are moved and scaled to mean 0 and variance 1, for which the prior is meant.
+
+        Args:
+            data: shape (N, n), one observation per row.
+            names: of the columns.
+            max_parents: the most parents of a node; no limit by default.
+            alpha_mu: see `bge_scores`.
+            alpha_w: see there.
+
+        Raises:
+            InputError: if a value is missing, a column constant or a combination of others, or
+                there are too many columns.
+        """
+        owner = "StructureLearning.gaussian"
+        found = data_names(owner, data, names)
+        check_size(len(found))
+        columns = standard_columns(owner, data, found)
+        most = check_max_parents(max_parents, len(found))
+        return cls.from_scores(bge_scores(columns, most, alpha_mu, alpha_w), found, most)
+
+    @classmethod
+    def discrete(
+        cls,
+        data: object,
+        names: Sequence[str] | None = None,
+        max_parents: int | None = None,
+        sample_size: float = 1.0,
+    ) -> Self:
+        """The posterior given categories, by the BDeu score, with equal prior of all graphs.
+
+        Args:
+            data: shape (N, n), numbers that stand for categories.
+            names: of the columns.
+            max_parents: the most parents of a node; no limit by default.
+            sample_size: the equivalent sample size of the prior.
+
+        Raises:
+            InputError: if a value is missing, a column constant, or there are too many columns.
+        """
+        owner = "StructureLearning.discrete"
+        found = data_names(owner, data, names)
+        check_size(len(found))
+        codes = levels(owner, matrix(owner, data, found), found)
+        most = check_max_parents(max_parents, len(found))
+        return cls.from_scores(bdeu_scores(codes, most, sample_size), found, most)
+
+    @classmethod
+    def random(
+        cls,
+        nodes: int,
+        rows: int = 100,
+        graphs: GraphLaw = "erdos-renyi",
+        seed: int = 0,
+        max_parents: int | None = None,
+    ) -> Self:
+        """The posterior given data of a random linear Gaussian network (`random_network`)."""
+        check_size(nodes)
+        return cls.gaussian(random_network(nodes, rows, seed, graphs).data, max_parents=max_parents)
+
+    @classmethod
+    def uniform(cls, nodes: int, max_parents: int | None = None) -> Self:
+        """Every graph alike: `Z` counts them."""
+        return cls.from_scores(np.zeros((check_size(nodes), 2**nodes)), max_parents=max_parents)
+
+    @classmethod
+    def minimal(cls) -> Self:
+        """Three nodes: 25 graphs."""
+        return cls.random(3, rows=20)
+
+    @property
+    def nodes(self) -> int:
+        """How many variables there are, n."""
+        return len(self.names)
+
+    @property
+    def most_edges(self) -> int:
+        """The number of edges of a largest graph."""
+        return sum(min(i, self.max_parents) for i in range(self.nodes))
+
+    @property
+    def initial(self) -> Network:
+        """No edges."""
+        return Network((0,) * self.nodes)
+
+    def children(self, state: Network) -> tuple[Network, ...]:
+        """The same graph, finished, and all with one edge more."""
+        parents = state.parents
+        if state.stopped:
+            return ()
+        behind = [ancestors(parents, u) for u in range(self.nodes)]
+        return (
+            Network(parents, True),
+            *(
+                Network((*parents[:v], parents[v] | 1 << u, *parents[v + 1 :]))
+                for v in range(self.nodes)
+                for u in range(self.nodes)
+                # v behind u, or u itself: the edge from u to v would close a cycle.
+                if not behind[u] >> v & 1
+                and not parents[v] >> u & 1
+                and self.weights[v][parents[v] | 1 << u]
+            ),
+        )
+
+    def parents(self, state: Network) -> tuple[Network, ...]:
+        """The graph before it was finished, or all with one edge less."""
+        if state.stopped:
+            return (Network(state.parents),)
+        masks = state.parents
+        return tuple(
+            Network((*masks[:v], masks[v] ^ 1 << u, *masks[v + 1 :])) for u, v in state.edges
+        )
+
+    def reward(self, terminal: Network) -> Fraction:
+        """`R(G)`, the product of the weights of its families."""
+        weight = math.prod(
+            row[mask] for row, mask in zip(self.weights, terminal.parents, strict=True)
+        )
+        return Fraction(weight, 2 ** sum(self.shifts))
+
+    def z(self) -> Fraction:
+        """`Z`, the sum over all graphs, in `3^n` terms.
+
+        Raises:
+            TooLargeError: if it takes more memory than there is.
+        """
+        return Fraction(self._sums.total, 2 ** sum(self.shifts))
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats."""
+        return Enclosure.log_of(self.z())
+
+    def edge_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The probability of each edge; the row is where it starts."""
+        return self._shares(self._sums.edges)
+
+    def ancestor_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The probability of a path from u, the row, to v; 1 where they are the same."""
+        return self._shares(self._sums.ancestors)
+
+    def feature_means(self, features: object) -> dict[str, Fraction] | None:
+        """The edge marginals by the names of `edge_indicators`, if these features are meant."""
+        if features is not edge_indicators:
+            return None
+        rows, nodes = self.edge_marginals(), range(self.nodes)
+        return {f"{u} -> {v}": rows[u][v] for u in nodes for v in nodes if u != v}
+
+    def mode(self) -> Network:
+        """A most probable graph."""
+        return Network(heaviest_dag(self.weights), True)
+
+    def sample(self, count: int, seed: int) -> list[Network]:
+        """Independent samples of the posterior, drawn with integers alone."""
+        rng = seeded(seed)
+        return [Network(self._sums.draw(rng), True) for _ in range(check_count(count))]
+
+    def _shares(self, sums: list[list[int]]) -> tuple[tuple[Fraction, ...], ...]:
+        return tuple(tuple(Fraction(x, self._sums.total) for x in row) for row in sums)
+
+    @cached_property
+    def _sums(self) -> DagSums:
+        check_affordable(self.nodes, max(max(row).bit_length() for row in self.weights))
+        return DagSums(self.weights)

@@ -1,0 +1,205 @@
+"""Data and tables that cannot be learned from are refused in one line, before any work."""
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fast.tasks import StructureTask, VariablesTask
+from reference.errors import InputError, TooLargeError
+from reference.problems import Network, Selection, StructureLearning, VariableSelection
+from reference.problems.columns import codes_of, numbers_of, read_table
+from reference.problems.dag_limits import check_affordable, cost, dag_count
+from reference.problems.random_networks import random_network
+
+DATA = np.random.default_rng(0).normal(size=(20, 3))
+SCORES = np.zeros((3, 8))
+
+
+def changed(row: int, column: int, value: float, data: Any = DATA) -> Any:
+    copy = data.copy()
+    copy[row, column] = value
+    return copy
+
+
+def with_column(values: Any) -> Any:
+    return np.column_stack([DATA, values])
+
+
+NO_NUMBER = changed(1, 4, math.nan, SCORES)
+
+BAD_DATA: dict[str, tuple[Any, str]] = {
+    "missing": (changed(4, 1, math.nan), "row 4 of column '1' is nan"),
+    "infinite": (changed(0, 2, -math.inf), "row 0 of column '2' is -inf"),
+    "constant": (with_column(np.full(20, 7.5)), "column '3' is constant"),
+    "a copy": (with_column(DATA[:, 0]), "column '3' is a linear combination"),
+    "a sum": (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
+    "few rows": (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
+    "one row": (DATA[:1], "at least two rows"),
+    "a vector": (DATA[:, 0], "must be a matrix"),
+    "three axes": (DATA[None], "must be a matrix"),
+    "words": (np.array([["a", "b"], ["c", "d"]]), "must be a matrix of numbers"),
+    "unequal rows": ([[1.0, 2.0], [3.0]], "must be a matrix"),
+    "no matrix": (None, "must be a matrix"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_data_that_cannot_be_learned_from_are_refused(name: str) -> None:
+    data, message = BAD_DATA[name]
+    with pytest.raises(InputError, match=message) as refused:
+        StructureLearning.gaussian(data)
+    assert "\n" not in str(refused.value)
+    outcome = np.arange(len(data)) if isinstance(data, np.ndarray) else [1, 2]
+    with pytest.raises(InputError, match=message):
+        VariableSelection.regression(data, outcome)
+
+
+SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
+    (lambda: StructureLearning.from_scores(np.zeros((3, 7))), r"shape \(3, 7\)"),
+    (lambda: StructureLearning.from_scores(np.zeros(8)), r"shape \(8,\)"),
+    (lambda: StructureLearning.from_scores("scores"), "must be numbers"),
+    (lambda: StructureLearning.from_scores(NO_NUMBER), "'1' with parents 0b100 is nan"),
+    (lambda: StructureLearning.from_scores(changed(2, 3, -math.inf, SCORES)), "0b11 is -inf"),
+    (lambda: StructureLearning.from_scores(SCORES, max_parents=-1), "max_parents is -1"),
+    (lambda: StructureLearning.from_scores(SCORES, names=["a", "a", "b"]), "3 different strings"),
+    (lambda: StructureLearning.gaussian(DATA, alpha_mu=0.0), "alpha_mu is 0.0"),
+    (lambda: StructureLearning.gaussian(DATA, alpha_w=4.0), "alpha_w is 4.0"),
+    (lambda: StructureLearning.gaussian(DATA, names=["a"]), "3 different strings"),
+    (lambda: StructureLearning.discrete(np.ones((5, 2))), "column '0' is constant"),
+    (lambda: StructureLearning.discrete(np.eye(2), sample_size=0.0), "sample_size is 0.0"),
+    (lambda: StructureLearning(((1,),), (0,), 0, ("a",)), "at least 2"),
+    (lambda: StructureLearning(((1, 0, 1, 0),) * 2, (0, 0), 1, ("a", "b")), "'1'|'b'"),
+    (lambda: VariableSelection.regression(DATA, DATA[:, 1]), "'the outcome' is a linear"),
+    (lambda: VariableSelection.regression(DATA, np.zeros(20)), "'the outcome' is constant"),
+    (lambda: VariableSelection.regression(DATA, DATA[:9, 1]), "9 outcomes for 20 rows"),
+    (lambda: VariableSelection.regression(DATA, np.arange(20) ** 2, g=-1.0), "g is -1.0"),
+    (lambda: VariableSelection((1, 2), (0, 0), ("a",)), "24 bits"),
+    (lambda: random_network(5, 10, 0, "ring"), "one of 'erdos-renyi', 'scale-free'"),  # type: ignore[arg-type]
+    (lambda: random_network(5, 1, 0), "rows is 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SCORES_GIVEN)))
+def test_scores_and_options_that_break_a_rule_are_refused(number: int) -> None:
+    make, message = SCORES_GIVEN[number]
+    with pytest.raises(InputError, match=message) as refused:
+        make()
+    assert "\n" not in str(refused.value)
+
+
+def test_scores_that_no_family_reads_may_be_anything() -> None:
+    scores = SCORES.copy()
+    for v in range(3):
+        scores[v, [m for m in range(8) if m >> v & 1]] = math.nan
+    assert StructureLearning.from_scores(scores).z() == 25
+    scores[:, 7] = math.inf
+    scores[0, 6] = math.nan
+    assert StructureLearning.from_scores(scores, max_parents=1).z() == 1 + 6 + 9
+
+
+def test_too_many_variables_are_refused_with_what_they_would_take() -> None:
+    with pytest.raises(TooLargeError, match=r"3\^17 = 129,140,163 terms, about .* GiB"):
+        StructureLearning.random(17)
+    with pytest.raises(TooLargeError, match=r"3\^40"):
+        StructureLearning.gaussian(np.random.default_rng(0).normal(size=(50, 40)))
+    with pytest.raises(TooLargeError, match=r"2\^21 = 2,097,152 sets"):
+        VariableSelection.random(21)
+    with pytest.raises(TooLargeError, match="weights of 100,000,000 bits"):
+        check_affordable(14, 10**8)
+    check_affordable(14, 500)
+    assert "4,782,969 terms" in cost(14, 500)
+
+
+def test_scores_that_are_too_far_apart_for_memory_are_refused_before_integers_are_made() -> None:
+    scores = np.zeros((12, 2**12))
+    scores[3, 0] = -1e9
+    with pytest.raises(TooLargeError, match="bits need"):
+        StructureLearning.from_scores(scores)
+
+
+def test_as_many_states_are_announced_as_there_are() -> None:
+    assert [dag_count(n) for n in range(1, 6)] == [1, 3, 25, 543, 29281]
+    assert StructureTask(nodes=4).states() == 2 * 543
+    assert VariablesTask(variables=3).states() == 16
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+FILES = [
+    ("", "has 0 lines"),
+    ("a,b\n", "has 1 lines"),
+    ("a,b\n1,2\n3\n", "line 3: it has 1 values for 2 columns"),
+    ("a,b\n1,2\n3,\n", "line 3: the value of 'b' is missing"),
+    ("a,b\n1,NA\n3,4\n", "line 2: the value of 'b' is missing"),
+    ("a,a\n1,2\n3,4\n", "must name each column once"),
+    ("a,\n1,2\n3,4\n", "must name each column once"),
+    ('a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), FILES)
+def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_table(written(tmp_path, text))
+
+
+def test_what_is_no_number_is_refused_and_a_category_of_its_own(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "\ufeffa, b\n1,red\n2,blue\n1,red\n"))
+    assert table.names == ("a", "b")
+    with pytest.raises(InputError, match="here, line 2: the value of 'b' is 'red'"):
+        numbers_of(table, "here")
+    assert codes_of(table).tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    target = written(tmp_path, "a,b\n1,2\n3,5\n")
+    link = tmp_path / "link.csv"
+    os.symlink(target, link)
+    with pytest.raises(InputError, match="symbolic link"):
+        read_table(link)
+
+
+def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) -> None:
+    rows = "\n".join(",".join(f"{x:.4f}" for x in row) for row in DATA)
+    path = written(tmp_path, f"a,b,y\n{rows}\n")
+    assert StructureTask(data=path).make_problem().names == ("a", "b", "y")
+    assert StructureTask(data=path).states() == 50
+    assert VariablesTask(data=path).make_problem().names == ("a", "b")
+    assert VariablesTask(data=path, outcome="a").make_problem().names == ("b", "y")
+    with pytest.raises(InputError, match="outcome is 'x', but the columns"):
+        VariablesTask(data=path, outcome="x").make_problem()
+    with pytest.raises(InputError, match="nodes is 4 with the data"):
+        StructureTask(data=path, nodes=4)
+    with pytest.raises(InputError, match="score is bdeu, but must be bge"):
+        StructureTask(score="bdeu")
+    words = written(tmp_path, "a,b\nx,1\ny,1\nx,2\ny,2\nx,1\n")
+    assert StructureTask(data=words, score="bdeu").make_problem().z() > 0
+
+
+def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
+    problems: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())
+    for problem in problems:
+        before: dict[Any, set[Any]] = {problem.initial: set()}
+        states = [problem.initial]
+        for state in states:
+            for child in problem.children(state):
+                if child not in before:
+                    before[child] = set()
+                    states.append(child)
+                before[child].add(state)
+        assert all(set(problem.parents(state)) == found for state, found in before.items())
+
+
+def test_states_are_shown_by_their_edges_and_members() -> None:
+    assert str(Network((0, 0b101, 0), True)) == "0->1 2->1"
+    assert str(Network((0, 0))) == "no edges ..."
+    assert str(Selection((True, False, True), True)) == "{0,2}"

@@ -1,0 +1,208 @@
+"""Local scores and marginal likelihoods, against the laws that they are of, one row at a time."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, multivariate_t
+
+from reference import enumerate_dag, enumerate_rewards
+from reference.problems import StructureLearning, VariableSelection
+from reference.problems.dyadic_weights import dyadic_exponentials, dyadic_weights
+from reference.problems.network_scores import bdeu_scores, bge_scores
+from reference.problems.random_networks import GraphLaw, random_network
+from reference.problems.variables import residual_sums
+
+# Sums of some hundred terms of order one, in float64.
+CLOSE = 1e-9
+
+
+def normal_wishart(data: Any, alpha_mu: float, alpha_w: float, t: float) -> float:
+    """The log marginal likelihood of Gaussian rows, by the predictive t law of each after those
+    before it; `alpha_w` is that of these columns alone."""
+    size = data.shape[1]
+    kappa, nu, mean, scale = alpha_mu, alpha_w, np.zeros(size), t * np.eye(size)
+    total = 0.0
+    for row in data:
+        df = nu - size + 1
+        law = multivariate_t(mean, scale * (kappa + 1) / (kappa * df), df)
+        total += float(law.logpdf(row))
+        off = row - mean
+        scale = scale + kappa / (kappa + 1) * np.outer(off, off)
+        mean = mean + off / (kappa + 1)
+        kappa, nu = kappa + 1, nu + 1
+    return total
+
+
+@pytest.mark.parametrize(("alpha_mu", "alpha_w"), [(1.0, None), (0.5, 9.0)])
+def test_bge_is_the_ratio_of_marginal_likelihoods_row_by_row(alpha_mu: float, alpha_w: Any) -> None:
+    data = np.random.default_rng(1).normal(size=(12, 4)) @ np.triu(np.ones((4, 4)))
+    scores, n = bge_scores(data, 3, alpha_mu, alpha_w), 4
+    whole = n + alpha_mu + 1 if alpha_w is None else alpha_w
+    t = alpha_mu * (whole - n - 1) / (alpha_mu + 1)
+
+    def of(members: tuple[int, ...]) -> float:
+        if not members:
+            return 0.0
+        columns = data[:, list(members)]
+        return normal_wishart(columns, alpha_mu, whole - n + len(members), t)
+
+    for v in range(n):
+        for size in range(n):
+            for parents in combinations([u for u in range(n) if u != v], size):
+                expected = of((*parents, v)) - of(parents)
+                found = scores[v, sum(1 << u for u in parents)]
+                assert found == pytest.approx(expected, rel=CLOSE)
+    # Control: with another prior they are others.
+    other = bge_scores(data, 3, 2 * alpha_mu, whole + 1)
+    assert not np.allclose(other[~np.isnan(scores)], scores[~np.isnan(scores)], rtol=CLOSE)
+
+
+def test_bdeu_is_the_product_of_predictions_row_by_row() -> None:
+    levels, n, sample_size = (2, 3, 2), 3, 1.5
+    codes = np.random.default_rng(2).integers(0, levels, size=(20, n))
+    scores = bdeu_scores(codes, 2, sample_size)
+    for v in range(n):
+        for size in range(n):
+            for parents in combinations([u for u in range(n) if u != v], size):
+                each = sample_size / (math.prod(levels[u] for u in parents) * levels[v])
+                seen: Counter[tuple[int, ...]] = Counter()
+                expected = 0.0
+                for row in codes.tolist():
+                    family = tuple(row[u] for u in parents)
+                    whole = sum(seen[*family, k] + each for k in range(levels[v]))
+                    expected += math.log((seen[*family, row[v]] + each) / whole)
+                    seen[*family, row[v]] += 1
+                found = scores[v, sum(1 << u for u in parents)]
+                assert found == pytest.approx(expected, rel=CLOSE)
+
+
+def test_only_families_within_the_limit_are_scored() -> None:
+    data = np.random.default_rng(3).normal(size=(9, 4))
+    all_of, few = bge_scores(data, 3), bge_scores(data, 1)
+    sizes = np.bitwise_count(np.arange(16))
+    assert np.array_equal(np.isnan(few), np.isnan(all_of) | (sizes > 1))
+    assert np.nanmax(abs(few - all_of)) == 0
+
+
+def test_g_prior_is_the_marginal_likelihood_of_the_regression() -> None:
+    rng = np.random.default_rng(4)
+    rows, p, g = 15, 3, 7.0
+    data = rng.normal(size=(rows, p)) @ np.triu(np.ones((p, p)))
+    y = data[:, 0] + rng.normal(size=rows) + 3
+    problem = VariableSelection.regression(data, y, g=g)
+    # A flat intercept leaves the centred outcome; with `beta = N(0, g s (X'X)^-1)` and the prior
+    # `1 / s` of the variance, the density of its direction is `|V|^-1/2 (y' V^-1 y)^(-(N-1)/2)`,
+    # `V = 1 + g H` on the space that is orthogonal to the constant, H the projection on X.
+    centred, target = data - data.mean(axis=0), y - y.mean()
+    logs = []
+    for mask in range(2**p):
+        x = centred[:, [j for j in range(p) if mask >> j & 1]]
+        v = np.eye(rows) + g * (x @ np.linalg.pinv(x))
+        inverse = np.linalg.inv(v)
+        log_det = np.linalg.slogdet(v)[1]
+        logs.append(-log_det / 2 - (rows - 1) / 2 * math.log(target @ inverse @ target))
+    rewards = [float(m * Fraction(2) ** e) for m, e in zip(problem.mantissas, problem.exponents)]  # noqa: B905
+    expected = np.exp(np.array(logs) - max(logs))
+    assert rewards == pytest.approx(expected.tolist(), rel=2.0**-23)
+    assert problem.offset == pytest.approx(max(logs) - logs[0], rel=CLOSE)
+
+
+def test_schur_complements_are_residual_sums_of_squares() -> None:
+    data = np.random.default_rng(5).normal(size=(20, 5))
+    found = residual_sums(data.T @ data)
+    for mask in range(16):
+        x = data[:, [j for j in range(4) if mask >> j & 1]]
+        rest = data[:, 4] - x @ np.linalg.lstsq(x, data[:, 4], rcond=None)[0]
+        assert found[mask] == pytest.approx(rest @ rest, rel=CLOSE)
+
+
+def test_inclusion_probabilities_mode_and_log_z_are_those_enumerated() -> None:
+    for seed in range(3):
+        problem = VariableSelection.random(4, rows=25, seed=seed)
+        dag = enumerate_dag(problem)
+        rewards = enumerate_rewards(problem, dag)
+        sets = [dag.labels[x] for x in dag.terminals]
+        assert len(sets) == 16
+        assert problem.z() == sum(rewards)
+        for i, probability in enumerate(problem.inclusion_probabilities()):
+            held = sum(r for s, r in zip(sets, rewards, strict=True) if s.chosen[i])
+            assert probability == held / sum(rewards)
+        assert problem.reward(problem.mode()) == max(rewards) == 1
+
+
+def test_variables_that_matter_are_found_and_drawn_as_often() -> None:
+    problem = VariableSelection.random(12, rows=400)
+    chosen = [float(p) for p in problem.inclusion_probabilities()]
+    # Those that matter, one in three, are found.
+    assert min(chosen[::3]) > 0.9 > max(chosen[1::3])
+    draws = problem.sample(4000, seed=0)
+    for i, probability in enumerate(chosen):
+        share = sum(x.chosen[i] for x in draws) / len(draws)
+        assert abs(share - probability) <= 5 * math.sqrt(0.25 / len(draws))
+
+
+def test_dyadic_weights_are_within_a_unit_whatever_their_size() -> None:
+    logs = np.array([0.0, -1.0, 1.0, -5000.0, -0.5 * math.log(2), 3000.25])
+    rounded = dyadic_exponentials(logs)
+    for log, m, e in zip(logs, *map(np.ndarray.tolist, rounded), strict=True):
+        assert 2**23 <= m < 2**24
+        assert math.log(m) + e * math.log(2) == pytest.approx(log, abs=2.0**-23)
+    weights = dyadic_weights(np.array([0.0, -math.inf, -2000.0]))
+    assert weights.numerators[1] == 0
+    assert weights.numerators[0] == 2**weights.shift
+    assert weights.numerators[2] > 0
+
+
+@pytest.mark.parametrize("graphs", ["erdos-renyi", "scale-free"])
+def test_random_networks_are_acyclic_and_their_data_follow_them(graphs: GraphLaw) -> None:
+    edges = []
+    for seed in range(200):
+        found = random_network(6, 2, seed, graphs)
+        edges.append(sum(mask.bit_count() for mask in found.parents))
+        left = set(range(6))
+        while left:
+            first = {v for v in left if not any(found.parents[v] >> u & 1 for u in left)}
+            assert first
+            left -= first
+    # Six edges, or five where the first node has nobody to follow.
+    assert abs(np.mean(edges) - (6 if graphs == "erdos-renyi" else 5)) < 0.5
+    one, two = (random_network(6, 2, 7, graphs) for _ in range(2))
+    assert one.parents == two.parents
+    assert np.array_equal(one.data, two.data)
+
+
+def test_the_graph_of_much_data_is_found_up_to_its_equivalence_class() -> None:
+    network = random_network(5, 3000, 1)
+    problem = StructureLearning.gaussian(network.data)
+
+    def skeleton(parents: tuple[int, ...]) -> set[frozenset[int]]:
+        return {
+            frozenset((u, v)) for v, mask in enumerate(parents) for u in range(5) if mask >> u & 1
+        }
+
+    assert skeleton(problem.mode().parents) == skeleton(network.parents)
+    # Many observations, and still what float32 resolves.
+    assert 0 <= problem.log_z().value < 20
+    assert problem.offset < -10_000
+
+
+def test_equivalent_graphs_have_equal_rewards() -> None:
+    problem = StructureLearning.random(3, rows=50, seed=4)
+    chain, fork, collider = (problem.initial._replace(parents=p, stopped=True) for p in (
+        (0, 0b001, 0b010), (0b010, 0, 0b010), (0, 0b101, 0)))  # fmt: skip
+    same = problem.reward(chain) / problem.reward(fork)
+    assert float(same) == pytest.approx(1, rel=6 * 2.0**-24)
+    assert not 0.999 < float(problem.reward(chain) / problem.reward(collider)) < 1.001
+
+
+def test_normal_rows_have_the_density_of_scipy() -> None:
+    # The predictive law above tends to the normal one where the prior is certain.
+    found = normal_wishart(np.array([[0.3, -0.2]]), 1e9, 1e9, 1e9)
+    assert found == pytest.approx(
+        multivariate_normal(np.zeros(2), np.eye(2)).logpdf([0.3, -0.2]), rel=1e-6
+    )
