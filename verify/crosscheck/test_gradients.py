@@ -48,7 +48,6 @@ from reference.problems import Sets
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import TOLERANCE, Compiled, tree_distance
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
-from verify.lib.scopes import crossed
 
 LOG_Z, EPSILON, BATCH, BATCHES = 0.3, 0.4, 8, 400
 # Of losses that draw random numbers: none of ours does.
