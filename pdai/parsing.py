@@ -39,7 +39,9 @@ def load_command(name: str, arguments: Sequence[str]) -> type[Any]:
 def problems(command: str) -> Sequence[str]:
     """What can stand first after a command that takes a problem; empty for others."""
     if command in ("distribute", "stream"):
-        return tuple(import_module("pdai.commands.combine").USUAL)
+        from pdai.commands.combine import USUAL
+
+        return tuple(USUAL)
     return tuple(TASKS) if command == "train" else ()
 
 
