@@ -11,10 +11,10 @@ from pdai.experiments.base import (
     cells,
 )
 from pdai.experiments.dial import DIAL, stored
-from pdai.experiments.models import GRIDS, with_reset
+from pdai.experiments.models import SEQUENCES, with_reset
 
 # The printed SRWM is left out: it does not solve the first row.
-MODELS = {name: form for name, form in with_reset(GRIDS).items() if name != PRINTED}
+MODELS = {name: form for name, form in with_reset(SEQUENCES).items() if name != PRINTED}
 BOUNDS = {
     "least TV without memory": {row: of.markovian for row, of in stored().items()},
     "with memory": {row: of.with_memory for row, of in stored().items()},

@@ -29,7 +29,7 @@ def _models(markovian: str, srwm: str, gru: str) -> dict[str, Options]:
 
 SETS = _models("Markovian, 4 layers", "SRWM, block", "GRU, skip")
 SEQUENCES = _models("Markovian, 2 layers", "SRWM, skip", "GRU, 16, skip")
-GRIDS = _models("Markovian, 2 layers", "SRWM, skip", "GRU, 16, skip")
+GRIDS = _models("Markovian, 2 layers", "SRWM, skip", "GRU")
 
 
 def with_reset(models: dict[str, Options]) -> dict[str, Options]:
