@@ -66,6 +66,7 @@ EXPERIMENT = Experiment(
     ),
     draw="rows",
     layout="models",
+    compared=(MARKOVIAN, BEST),
     also=(),
     seeds=(100,),
 )
