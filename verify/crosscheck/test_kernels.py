@@ -65,6 +65,8 @@ ELSEWHERE = {
     "fast.environments.features": "constants of an environment: test_features",
     "fast.measure.tighten": "called from Python, on a whole policy: test_row_sampler",
     "fast.environments.graphs": "NumPy",
+    "fast.environments.coarse": "parts of observe, which is compiled below: test_observations",
+    "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",
 }
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from fast.environments import make_environment
 from fast.measure.exact_policy import exact_policy
+from fast.measure.laws import exact_law
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
-from pdai.experiments.probes import aliasing, best, memory
+from pdai.experiments.probes import aliasing, best, memory, projection
 from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_rewards
 from verify.crosscheck.instances import random_policy
@@ -128,3 +129,22 @@ def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> N
     top = sorted(rewards, key=lambda label: -rewards[label])[:20]
     assert {label for label, _ in found["uniform"]} == set(top)
     assert make_environment(problem).horizon == 3
+
+
+@pytest.mark.crosscheck("pdai.experiments.probes.projection")
+def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> None:
+    setup = lines(3, dynamics="gru", steps=300, learning_rate=1e-2)
+    assert projection(setup, setup.initial, 299) == {}
+    measured = projection(setup, setup.initial, 300)
+    assert measured["tv_kind"] == "exact"
+    (learned,) = measured["learned"]
+    # The fitted network has the law of the policy, so it is as far from the target.
+    assert setup.enumeration is not None
+    policy = setup.policies(setup.initial)[0]
+    p_t = exact_law(policy, setup.enumeration, float64=True).probabilities
+    rewards = np.array([float(reward) for reward in setup.enumeration.rewards])
+    off = float(np.abs(p_t - rewards / rewards.sum()).sum() / 2)
+    assert learned["tv"]["mean"] == pytest.approx(off, abs=0.03)
+    # Control: another policy is elsewhere.
+    other = lines(8, dynamics="gru", steps=300, learning_rate=1e-2)
+    assert abs(projection(other, other.initial, 300)["learned"][0]["tv"]["mean"] - off) > 0.03
