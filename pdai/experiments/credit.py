@@ -40,7 +40,16 @@ EXPERIMENT = Experiment(
     ),
     metric="tv",
     cells=_cells(),
-    finding="Not run yet.",
+    finding=(
+        "Where all letters are seen, memory brings nothing at any length: after 500 steps all "
+        "four networks are between 0.0004 and 0.015, and no difference counts but for those of "
+        "seeds. So there is no sign that the Markovian assumption hampers the propagation of "
+        "signals. Where the first letters are hidden, a Markovian network stays at 0.13 at "
+        "every length, as flows that do not see the letters cannot balance, although the law "
+        "itself is in its class; so does the GRU without its memory. The GRU ends below 0.008 "
+        "at every length, and the SRWM at its best at 0.001 with 3 letters, 0.017 with 5 and "
+        "0.10 with 7: over six steps it does not carry a letter as well as a gate does."
+    ),
     draw="rows",
     compared=(MARKOVIAN, BEST),
     also=((RESET, BEST), (MARKOVIAN, STRONGEST)),
