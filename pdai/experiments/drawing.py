@@ -58,9 +58,11 @@ def legend(figure: Figure, experiment: Experiment, runs: Sequence[Run], others: 
         if any(run.model == model for run in runs)
     }
     handles |= others
+    # Five names fill ten inches.
+    columns = min(5, max(2, int(figure.get_figwidth() / 2)))
     figure.legend(
         list(handles.values()), list(handles), frameon=False, fontsize=8,
-        ncols=min(len(handles), 5), loc="outside lower center",
+        ncols=min(len(handles), columns), loc="outside lower center",
     )  # fmt: skip
 
 
