@@ -28,7 +28,14 @@ EXPERIMENT = Experiment(
     ),
     metric="tv",
     cells=_cells(),
-    finding="Not run yet.",
+    finding=(
+        "Memory helped the search, not what can be represented. A Markovian network of as many "
+        "parameters, fitted to the trajectories of the trained GRU, has a total variation of "
+        "0.066 to 0.084, hardly more than the GRU itself (0.051 to 0.075), where the same "
+        "network trained on the reward ended at 0.18 to 0.25 after as many steps. What it is "
+        "that a GRU finds sooner is not known: the same GRU without its memory is between the "
+        "two (0.08 to 0.17)."
+    ),
     draw="rows",
     compared=(MARKOVIAN, PROJECTED),
     also=((BEST, PROJECTED), (MARKOVIAN, BEST)),
