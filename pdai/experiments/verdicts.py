@@ -14,8 +14,8 @@ from pdai.experiments.sizes import papers_size, size
 from pdai.experiments.tables import at, compared, reachable, untrained
 
 RULE = """\
-Each row of a table is judged by itself, by one rule, which was fixed before the runs with the
-mended initialisation:
+Each row of a table is judged by itself, by one rule. It was written while the first runs with the
+mended initialisation went, and before it was put to any of them; the results before were known.
 
 - **reproduced**: the model that the paper calls better is better. The 95 % interval of the
   difference, paired by training seed, excludes zero, and the difference is not negligible: at least
