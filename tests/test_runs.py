@@ -249,7 +249,7 @@ from pdai import cli as pdai_cli
 from pdai.cli import main
 main(["inspect", "reference.problems:Grid.minimal"])
 """
-    for module in ("reference", "fast.training", "tyro", "pdai.commands.train"):
+    for module in ("reference", "fast.training", "tyro", "pdai.commands.look"):
         done = subprocess.run(
             [sys.executable, "-c", interrupted, module],
             env=environment,
@@ -667,15 +667,16 @@ def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None
     assert "edges, all followed, undone and redone" in output
 
 
-def test_a_path_dependent_run_too_large_to_sum_is_sampled_beside_its_floor(
+def test_a_path_dependent_run_too_large_to_sum_is_estimated_beside_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A quarter of a million samples are worth optimised code.
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
     options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
     result = pdai("train", "grid", *options, cwd=tmp_path)
-    assert "TV to the target (sampled)" in result.stdout
-    assert "exact sampling is the floor" in result.stdout
+    assert "TV to the target (estimated)" in result.stdout
+    assert "backward trajectories for each terminal" in result.stdout
+    assert "is off by about" in result.stdout
     refused = pdai("audit", "runs/grid-gru-0", cwd=tmp_path, expect=2)
     assert "too many to sum" in refused.stderr
 
