@@ -59,7 +59,14 @@ ABLATIONS = Experiment(
     ),
     metric="tv",
     cells=_cells(lambda models: _parts(models[STRONGEST])),
-    finding="Not run yet.",
+    finding=(
+        "In the form that works the rotation makes no difference that counts (0.0015 with it "
+        "and 0.0016 without on the grid, 0.0007 and 0.0006 on Syn-16): both rows have no "
+        "headroom left. Without the link function, and with the stable update, Syn-16 is fitted "
+        "as well (0.0010), and on the grid the loss became no number in every seed, after 10 to "
+        "1,254 steps; without rotation and link it did so in every seed of both rows, within 23 "
+        "steps."
+    ),
     draw="rows",
     compared=(WITHOUT, STRONGEST),
     also=(("identity link, stable", STRONGEST), ("neither", STRONGEST)),
@@ -72,7 +79,11 @@ GATES = Experiment(
     setting="All have a skip connection, three hidden layers and equally many parameters.",
     metric="tv",
     cells=_cells(_gated),
-    finding="Not run yet.",
+    finding=(
+        "Level: with a skip connection and three layers behind them, SRWM, GRU and LSTM are all "
+        "within 0.0024 of the target, and no difference counts. What earlier results had "
+        "against the SRWM here, a factor of nine to forty, was its printed form."
+    ),
     compared=(BEST, STRONGEST),
     also=(("LSTM+", STRONGEST),),
 )
