@@ -82,7 +82,7 @@ GATES = Experiment(
     finding=(
         "Level: with a skip connection and three layers behind them, SRWM, GRU and LSTM are all "
         "within 0.0024 of the target, and no difference counts. What earlier results had "
-        "against the SRWM here, a factor of nine to forty, was its printed form."
+        "against the SRWM on this grid (0.39 beside 0.014 of a GRU) was its printed form."
     ),
     compared=(BEST, STRONGEST),
     also=(("LSTM+", STRONGEST),),

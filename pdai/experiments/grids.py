@@ -50,5 +50,10 @@ STANDARD = Experiment(
     setting=f"The usual reward, not the misprinted one. {SETTING}",
     metric="tv",
     cells=cells("one-hot", QUICKER, with_reset(GRIDS)),
-    finding="Not run yet.",
+    finding=(
+        "The printed SRWM misses two or three of the four modes in every seed; the Markovian "
+        "network, the SRWM at its best and the GRU have all, and are within 0.002 of the "
+        "target, so that nothing is left to tell them apart. Integers were left out, on which "
+        "no network left the first mode before."
+    ),
 )
