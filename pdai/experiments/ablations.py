@@ -5,10 +5,10 @@ from typing import Any
 from pdai.experiments.base import BEST, STRONGEST, Cell, Experiment, cells
 from pdai.experiments.grids import ROUGH
 from pdai.experiments.models import GRIDS, SEQUENCES
+from pdai.experiments.srwm_best import STABLE
 from pdai.experiments.tab_sequences import LITERAL
 
 WITHOUT = "without rotation"
-STABLE: dict[str, Any] = {"write_key": "k", "erase": "after"}
 
 
 def _parts(best: dict[str, Any]) -> dict[str, dict[str, Any]]:

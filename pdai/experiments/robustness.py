@@ -1,12 +1,11 @@
 """Whether what the tables say depends on the draw of the instance, or on the budget."""
 
+from pdai.experiments.ablations import SYN
 from pdai.experiments.base import STRONGEST, Cell, Experiment, cells
 from pdai.experiments.models import SEQUENCES
 from pdai.experiments.tab_preferencesa import COMMON as PREFERENCES
-from pdai.experiments.tab_sequences import LITERAL
 from pdai.experiments.tab_sequencesabits import COMMON as BITS
 
-SYN = LITERAL.changed(length=16, form="product")
 DRAWS = (1, 2)
 # A fourth of the steps of the tables, as many, and four times as many.
 BUDGETS = (500, 2_000, 8_000)

@@ -6,7 +6,7 @@ from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment, cells
 
 RATES = (1e-3, 3e-3, 1e-2)
-_STABLE: dict[str, Any] = {"write_key": "k", "erase": "after"}
+STABLE: dict[str, Any] = {"write_key": "k", "erase": "after"}
 # Three forms of each kind, so that each has nine trials per row; the printed one is beside them.
 FORMS: dict[str, dict[str, Any]] = {
     "Markovian, 2 layers": {"dynamics": "markov", "hidden_layers": 2},
@@ -19,7 +19,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "SRWM, skip": {"dynamics": "srwm", "skip": True, "hidden_layers": 3},
     "SRWM, block": {
         "dynamics": "srwm", "skip": False, "block": True, "heads": 4, "start": "full",
-        "angle_scale": 0.1, **_STABLE,
+        "angle_scale": 0.1, **STABLE,
     },
     "self-referential, block": {
         "dynamics": "self-referential", "skip": False, "block": True, "heads": 4,
