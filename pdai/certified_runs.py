@@ -41,7 +41,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
     with arithmetic(config):
         setup, state, _ = load_run(folder)
         policy = setup.policies(state)[row]
-    problem, stands = config.restricted(), unfinished(setup, state)
+    problem, stands = config.restricted(), unfinished(config, state)
     notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
     subject = Subject(str(folder), problem, seed, max_states, notes=notes)
 

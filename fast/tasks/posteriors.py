@@ -23,6 +23,7 @@ class _Posterior(BuiltIn):
     """A posterior given the data of a file, or of a generator."""
 
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
+    inputs: ClassVar[Mapping[str, str]] = MappingProxyType({"data": "data.csv"})
     # Options of the generator alone.
     generated: ClassVar[tuple[str, ...]] = ()
 
