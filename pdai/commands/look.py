@@ -180,6 +180,7 @@ class Inspect:
         table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
         for name, value in inspection.rows().items():
             table.add_row(name, value)
+        table.caption = inspection.hint
         show(table)
         if self.draw is not None:
             draw(inspection, self.draw, self.colour)
