@@ -102,10 +102,11 @@ def marker(number: int, x: float, y: float, **attributes: object) -> Element:
 
 def drawn(chart: Chart) -> Element:
     """The chart as SVG."""
-    xs = [x for s in chart.series for x, *_ in (*s.points, *s.line)] + [b.x for b in chart.bars]
-    ys = [y for s in chart.series for _, y, *_ in (*s.points, *s.line)]
-    ys += [b.y for b in chart.bars] + [r.y for r in chart.rules]
-    ys += [y for s in chart.series for _, *both in s.band for y in both]
+    marks = [(p.x, p.y) for series in chart.series for p in series.points]
+    marks += [place for series in chart.series for place in series.line]
+    marks += [(bar.x, bar.y) for bar in chart.bars]
+    xs, ys = [x for x, _ in marks], [y for _, y in marks] + [rule.y for rule in chart.rules]
+    ys += [y for series in chart.series for _, low, high in series.band for y in (low, high)]
     if chart.diagonal:
         xs = ys = xs + ys
     bottom = [0.0] if "y" not in chart.logs else []

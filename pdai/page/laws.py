@@ -1,6 +1,6 @@
 """The learned law against the target: a chart, and the states where it is worst and best."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -55,7 +55,7 @@ def _scatter(entries: Sequence[Entry]) -> Chart:
         "furthest off."
     )  # fmt: skip
     whole = "" if all(entry.labels for entry in entries) else (
-        " Not all terminal states are known: these are a sample of them, normalised among themselves."
+        " Not all terminal states are known: these are some of them, normalised among themselves."
     )  # fmt: skip
     about = (
         f"A mark for each terminal state; on the line, learned and target are equal.{which}{whole}"
@@ -93,22 +93,22 @@ def state_tables(entry: Entry) -> list[Element]:
         ratio = np.abs(np.log(entry.learned) - np.log(entry.target))
     if len(gap) <= 2 * ROWS:
         every = np.argsort(-np.abs(gap), kind="stable")
-        return [_states(entry, f"{entry.name}: all states, the worst first", every)]
+        return [_states(entry, f"{entry.name}: all states, the worst first", every.tolist())]
     orders = {
         "the worst states, by how far off": -np.abs(gap),
         "the best states, by the ratio of learned and target": ratio,
         "the most probable states": -entry.target,
     }
     return [
-        _states(entry, f"{entry.name}: {name}", np.argsort(order, kind="stable")[:ROWS])
+        _states(entry, f"{entry.name}: {name}", np.argsort(order, kind="stable")[:ROWS].tolist())
         for name, order in orders.items()
     ]
 
 
-def _states(entry: Entry, caption: str, chosen: Sequence[int]) -> Element:
+def _states(entry: Entry, caption: str, chosen: Iterable[int]) -> Element:
     total = float(np.abs(entry.learned - entry.target).sum()) or 1.0
     rows = []
-    for state in map(int, chosen):
+    for state in chosen:
         learned, target = float(entry.learned[state]), float(entry.target[state])
         ratio = number_text(learned / target) if target else "-"
         share = f"{100 * abs(learned - target) / total:.1f} %"

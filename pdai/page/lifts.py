@@ -10,8 +10,8 @@ from pdai.page.entries import Lift
 from reference.marginals import path_sums
 from reference.pictures import layout
 
-# Pixels: between siblings, between layers, around all, and beyond the last layer for its names.
-ROW, COLUMN, MARGIN, NAMES = 30, 65, 26, 90
+# Pixels for a unit of height and of width, around all, and for the names of the last layer.
+ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90
 # The width of an edge that all flow goes through.
 WIDEST = 9
 # A longer name is told when its state is looked at.
@@ -32,7 +32,7 @@ def lift_picture(lift: Lift, name: str) -> Element:
     low = min(y for _, y in [*nodes, *(p for row in passed for p in row)])
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
-        return MARGIN + COLUMN * point[0] / 2 * 1.6, MARGIN + ROW * (high - point[1])
+        return MARGIN + COLUMN * point[0], MARGIN + ROW * (high - point[1])
 
     width = place((max(x for x, _ in nodes), 0))[0] + NAMES
     height = place((0, low))[1] + MARGIN
@@ -51,9 +51,9 @@ def lift_picture(lift: Lift, name: str) -> Element:
     states = [_node(lift, v, place(nodes[v]), visits) for v in range(len(dag.labels))]
     title = f"The lifted DAG of {name}: {len(dag.labels)} states, {len(dag.edges)} edges"
     about = (
-        "States in layers from left to right, terminal states as squares; an edge is as wide as the "
-        "probability that a trajectory takes it. Arrow keys go along the heaviest edges, or up and "
-        "down within a layer; Enter keeps a state chosen, Escape lets it go."
+        "States in layers from left to right, terminal states as squares; an edge is as wide as "
+        "the probability that a trajectory takes it. Arrow keys go along the heaviest edges, or up "
+        "and down within a layer; Enter keeps a state chosen, Escape lets it go."
     )
     picture = tag(
         "svg", tag("title", title), tag("desc", about), tag("g", *edges, class_="edges"), *states,
@@ -70,11 +70,14 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
     base = lift.lifted.base.labels[state]
     terminal = not dag.children[node]
     x, y = at
-    shape: dict[str, Any] = {"fill_opacity": f"{0.12 + 0.88 * visits[node]:.3f}"}
+    shape: dict[str, Any] = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 8}
+    if terminal:
+        shape = {"x": f"{x - 7:.1f}", "y": f"{y - 7:.1f}", "width": 14, "height": 14}
+    kind = "rect" if terminal else "circle"
+    # Paper below, so that no edge shines through.
     body = (
-        tag("rect", x=f"{x - 7:.1f}", y=f"{y - 7:.1f}", width=14, height=14, **shape)
-        if terminal
-        else tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=8, **shape)
+        tag(kind, class_="under", **shape),
+        tag(kind, fill_opacity=f"{visits[node]:.3f}", **shape),
     )
     name = str(base)
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
@@ -82,7 +85,7 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
     above = {"x": f"{x:.1f}", "y": f"{y - 11:.1f}", "class_": "mid"}
     told = "\n".join(_told(lift, node, visits))
     return tag(
-        "g", body, tag("text", name, aria_hidden="true", **(beside if terminal else above)),
+        "g", *body, tag("text", name, aria_hidden="true", **(beside if terminal else above)),
         class_="node", role="button", tabindex=-1 if node else 0, aria_pressed="false",
         aria_label=told.replace("\n", "; "), data_node=node, data_base=state, data_told=told,
         data_x=f"{x:.1f}", data_y=f"{y:.1f}",
