@@ -87,7 +87,10 @@ class Subject:
             return bound_partition(self.problem).log_z
         if not callable(known):
             return self._summed_log_z()
-        found = known()
+        try:
+            found = known()
+        except TooLargeError:
+            return self._summed_log_z()
         value, error = (
             (found.value, found.error) if hasattr(found, "error") else (float(found), 0.0)
         )
