@@ -58,13 +58,15 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
 
 
 def test_more_samples_are_added_to_those_that_are_kept(tmp_path: Path) -> None:
-    first = certified(tmp_path, samples=4_096)
+    few = certified(tmp_path, samples=4_096)
     more = certified(tmp_path, samples=SAMPLES)
-    assert (first["samples"], more["samples"]) == (4_096, SAMPLES)
+    assert (few["samples"], more["samples"]) == (4_096, SAMPLES)
     assert more == certified(tmp_path / "at once")
     assert sorted(path.name for path in tmp_path.glob("*.npz")) == [
         f"forward-{i:05}.npz" for i in range(3)
     ]
+    first, second = (np.load(tmp_path / f"forward-0000{i}.npz")["log_p_f"] for i in (0, 1))
+    assert not np.array_equal(first, second)
 
 
 def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) -> None:

@@ -61,14 +61,14 @@ def log_z_of_torus(task: IsingTask) -> float:
     return float(np.log(np.trace(np.linalg.matrix_power(transfer, task.side))))
 
 
-TORUS = IsingTask(6, 0.2)
+TORUS = IsingTask(6, 0.1)
 CASES = {
     "hypergrid 8^2": Case(GridTask(2, 8), 1_000, Grid(8, 2), cell),
     "hypergrid 8^4": Case(GridTask(4, 8), 1_500, Grid(8, 4), cell),
     "bits 32/4, any order": Case(
         BitTask(8, 4, tuple(tuple(map(int, mode)) for mode in BITS.modes), 3.0), 600, BITS, string
     ),
-    "Ising 6 x 6, any order": Case(TORUS, 600, log_z=log_z_of_torus(TORUS)),
+    "Ising 6 x 6, any order": Case(TORUS, 1_500, log_z=log_z_of_torus(TORUS)),
 }
 BATCH = 64
 
