@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fast.measure.enumeration import Enumeration
 from fast.measure.report import Report
 from fast.measure.samples import Samples as Samples
 from fast.measure.samples import drawn_terminals
@@ -85,6 +86,12 @@ class Run:
         with arithmetic(self.config):
             return load_trained(self.folder, self.config)
 
+    @property
+    def enumeration(self) -> Enumeration | None:
+        """The problem, enumerated; None if it is too large."""
+        found: Enumeration | None = self._loaded[0].enumeration
+        return found
+
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
         row = self._row(seed)
@@ -157,7 +164,7 @@ class Run:
             InputError: if the run is not finished, or its terminal states are not enumerated.
         """
         learned, target = load_law(self.folder)
-        enumeration = self._loaded[0].enumeration
+        enumeration = self.enumeration
         if enumeration is None:
             raise InputError(
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "

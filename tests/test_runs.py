@@ -39,8 +39,8 @@ from reference import InputError
 
 ROOT = Path(__file__).parent.parent
 
-SMALL = ["lines", "--length", "6", "--parameters", "5000", "--batch", "32", "--steps", "400"]
-SMALL += ["--checkpoint-every", "100", "--evaluations", "2"]
+SMALL = ["lines", "--length", "6", "--dynamics", "gru", "--parameters", "5000", "--batch", "32"]
+SMALL += ["--steps", "400", "--checkpoint-every", "100", "--evaluations", "2"]
 
 
 def command(*arguments: str) -> list[str]:
@@ -600,10 +600,13 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
         (
             ["train", "lines", "--heads", "2"],
-            ["heads with dynamics gru, which has no such option", "--dynamics srwm"],
+            ["heads with dynamics markov, which has no such option", "--dynamics srwm"],
         ),
         (["train", "custom", "--problem", "nowhere:It"], ["'nowhere' cannot be imported"]),
-        (["train", "ising", "--p-b", "lifted"], ["its mass bends the target", "--max-states"]),
+        (
+            ["train", "ising", "--dynamics", "gru", "--p-b", "lifted"],
+            ["its mass bends the target", "--max-states"],
+        ),
         (
             ["check", "a:b", "--problem", "reference.problems:Grid.minimal"],
             ["the module 'a' cannot be imported"],
@@ -673,7 +676,8 @@ def test_a_path_dependent_run_too_large_to_sum_is_estimated_beside_its_error(
 ) -> None:
     # A quarter of a million samples are worth optimised code.
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
-    options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
+    options = ["--dynamics", "gru", "--steps", "1", "--evaluations", "1", "--batch", "8"]
+    options += ["--parameters", "8000"]
     result = pdai("train", "grid", *options, cwd=tmp_path)
     assert "TV to the target (estimated)" in result.stdout
     assert "backward trajectories for each terminal" in result.stdout

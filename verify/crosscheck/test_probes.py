@@ -25,6 +25,7 @@ LENGTH = 4
 
 def lines(seed: int, **options: Any) -> Setup:
     """A run on Lines whose policy is random, far from uniform."""
+    options = {"dynamics": "gru", **options}
     config = configure("lines", length=LENGTH, step=2, parameters=4_000, **options)
     return with_policy(set_up(config), seed)
 
