@@ -117,9 +117,7 @@ def code_of(claim: Claim) -> list[str]:
     named = [*written, *filter(None, map(_file_of, dotted))]
     if not named:
         texts = [(ROOT / "verify" / file).read_text() for file in tests_of(claim)]
-        modules = [
-            m for text in texts for m in re.findall(r"^from (reference\.[\w.]+)", text, re.M)
-        ]
+        modules = [m for text in texts for m in re.findall(r"^from (reference\.[\w.]+)", text, re.M)]
         named = [file for m in modules if m not in USUAL and (file := _file_of(m))]
     return [path for path in dict.fromkeys(named) if (ROOT / path).exists()]
 
