@@ -13,7 +13,7 @@ from fast.environments.encodings import check_one_hot
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
-from fast.measure.report import Report
+from fast.measure.report import FCS_BATCHES, Report
 from fast.measure.terminals import target_law
 from fast.measure.weights import Weights, normalised
 from fast.policies.policy import Policy, uniform_policy
@@ -151,7 +151,7 @@ def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform:
     # Control: what is never drawn is in no batch, though it is a terminal state.
     few, size = drawn_batches([uniform], environment, 2, SEED)
     assert size <= 2
-    assert len(jax.tree.leaves(few)[0]) == size * estimates.FCS_BATCHES
+    assert len(jax.tree.leaves(few)[0]) == size * FCS_BATCHES
 
 
 @pytest.mark.crosscheck("fast.environments.encodings.check_one_hot")
