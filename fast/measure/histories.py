@@ -78,7 +78,9 @@ def complete_histories(
         padding = next(block for block in BLOCKS if block >= size) - size
         rows, nodes, back = (np.pad(x, (0, padding)) for x in (front.rows, front.nodes, front.back))
         with jax.enable_x64(float64):
-            latents, log_p, log_back = _evaluate(network, front.latents, rows, nodes, back, tables)
+            latents, log_p, log_back = evaluate_histories(
+                network, front.latents, rows, nodes, back, tables
+            )
         arrived_b = front.log_p_b
         if is_lifted and front.latents is not None:
             arrived_b = arrived_b + np.asarray(log_back, np.float64)[:size]
@@ -104,7 +106,7 @@ def complete_histories(
 
 
 @jax.jit
-def _evaluate(
+def evaluate_histories(
     policy: Policy, parent_latents: Any, rows: Any, nodes: Any, back: Any, tables: Any
 ) -> tuple[Any, Any, Any]:
     """Latents on arrival in `nodes`, `log p_F` of every action, `log p_B` of the step there."""
