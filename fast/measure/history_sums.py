@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from fast.measure.enumeration import Enumeration
 from fast.measure.exact_policy import to_float64
-from fast.measure.histories import base_log_p_b, evaluate_histories
+from fast.measure.histories import base_log_p_b, evaluate_histories, rows_of_latents
 from fast.policies.policy import Policy
 
 # Histories per network call, of few sizes, so that few programs are compiled. A large device needs
@@ -110,8 +110,9 @@ def sum_histories(
         while stack:
             front, before = stack.pop()
             with jax.enable_x64(float64):
+                parents = rows_of_latents(before, front.rows)
                 latents, log_p, log_back = evaluate_histories(
-                    network, before, front.rows, front.nodes, front.back, tables
+                    network, parents, front.nodes, front.back, tables
                 )
             if is_lifted and before is not None:
                 sums, front = _arrive(sums, front, log_back, graph)

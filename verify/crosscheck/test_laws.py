@@ -49,7 +49,9 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.histories.complete_histories", "fast.measure.histories.evaluate_histories"
+    "fast.measure.histories.complete_histories",
+    "fast.measure.histories.evaluate_histories",
+    "fast.measure.histories.rows_of_latents",
 )
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
