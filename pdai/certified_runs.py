@@ -101,7 +101,7 @@ def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[K
 
 def _summable(folder: Path, policy: AnyPolicy) -> Policy:
     """The policy of a run, whose trajectories have a probability each."""
-    if not policy.is_summable:
+    if not isinstance(policy, Policy):
         raise InputError(
             f"the run {str(folder)!r} has a random latent, so that the probability of a trajectory "
             "is an integral, and nothing can be certified: its report.json has the sampled figures"

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,20 @@ from fast.training.trainer import make_trainer
 from reference.errors import InputError
 
 
-def arithmetic(config: TrainConfig) -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def arithmetic(config: TrainConfig) -> Iterator[None]:
     """The precision that a run computes in, its checkpoints included."""
     double = {"float32": False, "float64": True}[config.run.precision]
-    return jax.enable_x64(double)  # type: ignore[no-any-return]
+    with jax.enable_x64(double), whole_products():
+        yield
+
+
+def whole_products() -> contextlib.AbstractContextManager[None]:
+    """Products of float32 in float32: some devices keep ten bits of each factor by default."""
+    if jax.default_backend() == "cpu":
+        # There it changes nothing but the programs, which would be compiled anew.
+        return contextlib.nullcontext()
+    return jax.default_matmul_precision("float32")  # type: ignore[no-any-return]
 
 
 def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
