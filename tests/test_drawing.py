@@ -132,3 +132,24 @@ def test_what_is_too_large_or_cannot_be_drawn_has_no_picture(tmp_path: Path) -> 
 def test_control_one_state_less_is_drawn() -> None:
     smaller = PointedDAG(CHAIN.labels[:400], (*CHAIN.children[:399], ()))
     assert (smaller._repr_svg_() or "").startswith("<svg")
+
+
+def test_names_that_are_left_out_are_told_of() -> None:
+    few, many = picture_of(inspect_problem(Grid(5, 2))), picture_of(inspect_problem(Grid(6, 2)))
+    assert (len(few.names), len(many.names)) == (50, 0)
+    assert "not named" not in few.title
+    assert many.title.endswith("states are not named, as there are more than 60")
+
+
+@pytest.mark.parametrize("most", [3, 5, 9])
+@pytest.mark.parametrize("ends", [(0.07, 0.8), (1e-3, 2.0), (1.0, 10.5), (3e-30, 7e12)])
+def test_a_colour_bar_has_few_round_ticks(ends: tuple[float, float], most: int) -> None:
+    ticks = log_ticks(*ends, most)
+    assert 1 <= len(ticks) <= most
+    assert all(ends[0] <= tick <= ends[1] and f"{tick:.0e}"[0] in "1235" for tick in ticks)
+    assert ticks == sorted(set(ticks))
+    # Matplotlib's own are more: a tenth of each decade, each with a text where there are few.
+    bar = LogNorm(*ends)
+    figure = Figure()
+    shown = figure.colorbar(ScalarMappable(bar), ax=figure.add_subplot())
+    assert len(shown.ax.yaxis.get_minorticklocs()) > 0
