@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from reference import (
     FLOAT64,
@@ -21,7 +24,7 @@ from reference import (
     lift,
     pointed_dag,
 )
-from reference.drawing import draw, svg
+from reference.drawing import draw, log_ticks, svg
 from reference.inspection import inspect_problem
 from reference.pictures import layout, picture_of
 from reference.problems import Grid
