@@ -13,8 +13,8 @@ from pdai.progress import DISPLAY
 from pdai.run import Run, free_folder
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
-from reference.inspection import Inspection, inspect_problem
 from reference.errors import InputError, no_such
+from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
 
 

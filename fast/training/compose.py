@@ -145,7 +145,8 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 
 def _task_class(name: Any, source: str) -> type[Task]:
     if not isinstance(name, str) or name not in TASKS:
-        raise InputError(_prefixed(source, f"the task is {name!r}, but known are {sorted(TASKS)}{nearest(name, TASKS)}"))
+        known = f"{sorted(TASKS)}{nearest(name, TASKS)}"
+        raise InputError(_prefixed(source, f"the task is {name!r}, but known are {known}"))
     return TASKS[name]
 
 
