@@ -42,7 +42,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
     with arithmetic(config):
         setup, state, _ = load_run(folder)
         policy = _summable(folder, setup.policies(state)[row])
-    problem, stands = config.restricted(), unfinished(setup, state)
+    problem, stands = config.restricted(), unfinished(config, state)
     notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
     subject = Subject(str(folder), problem, seed, max_states, notes=notes)
 
@@ -101,7 +101,7 @@ def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[K
 
 def _summable(folder: Path, policy: AnyPolicy) -> Policy:
     """The policy of a run, whose trajectories have a probability each."""
-    if not policy.is_summable:
+    if not isinstance(policy, Policy):
         raise InputError(
             f"the run {str(folder)!r} has a random latent, so that the probability of a trajectory "
             "is an integral, and nothing can be certified: its report.json has the sampled figures"

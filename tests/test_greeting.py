@@ -32,17 +32,15 @@ def test_its_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_greeting_loads_nothing_heavy() -> None:
-    heavy = "{'jax', 'tyro', 'numpy', 'matplotlib'}"
-    code = f"import sys; from pdai.cli import main; main([]); sys.exit(bool({heavy} & set(sys.modules)))"
+    heavy = "{'jax', 'tyro', 'numpy', 'matplotlib'} & set(sys.modules)"
+    code = f"import sys; from pdai.cli import main; main([]); sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_each_command_has_examples() -> None:
     assert all(TRIED.values()), TRIED
     for command, lines in TRIED.items():
-        assert all(
-            line.startswith(f"pdai {command} ") or line == f"pdai {command}" for line in lines
-        )
+        assert all(line.split()[:2] == ["pdai", command] for line in lines)
 
 
 @pytest.mark.parametrize("line", [*GREETED, *(line for lines in TRIED.values() for line in lines)])
