@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from docs.hooks import api, command_line, links, paper, pictures
+from docs.hooks.doctests import fenced
 from docs.hooks.site import network_addresses
 from docs.hooks.sources import page_name, source_page
 from pdai.parsing import COMMANDS
@@ -93,6 +94,12 @@ def test_links_are_turned_to_pages() -> None:
     assert deeper == "[a](N2.md)"
     found = links.targets("[a](../x.py) [b](https://a.org)\n```\n[c](d.py)\n```", "docs/a.md")
     assert found == {"x.py"}
+
+
+def test_doctests_are_shown_as_code() -> None:
+    text = "What.\n\n>>> f()[0]\n[1]\n\nMore.\n"
+    assert fenced(text) == "What.\n\n```pycon\n>>> f()[0]\n[1]\n```\n\nMore.\n"
+    assert fenced("No `>>>` here.") == "No `>>>` here."
 
 
 def test_a_source_s_page_shows_it() -> None:
