@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,6 +148,16 @@ def plot_or_say(folders: Sequence[Path], output: Path) -> None:
         )
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows, also without `matplotlib.pyplot`."""
+
+    def _repr_png_(self) -> bytes:
+        """The picture (Jupyter's protocol)."""
+        buffer = BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
 def figure_of(folders: Sequence[Path]) -> Figure:
     """Finished runs in one figure: a law panel each, then TV and loss of all.
 
@@ -155,7 +166,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     """
     runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
-    figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
+    figure = ShownFigure(figsize=(4.2 * panels, 3.8), layout="constrained")
     axes = figure.subplots(1, panels)
     several = len({name for _, (name, _), _ in runs}) < len(runs)
     for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
