@@ -221,10 +221,10 @@ FAULTS = (
     # --- rollouts
     Fault(
         "latent-of-the-state-left",
-        "In sampling, W is updated with the state before the step instead of the one after.",
+        "In sampling, network and latent see the state that is left instead of the one reached.",
         "fast/sampling/forward.py",
-        "latent = policy.network.advance(latent, seen)",
-        "latent = policy.network.advance(latent, jax.vmap(environment.observe)(state))",
+        "seen = jax.vmap(environment.observe)(following)",
+        "seen = jax.vmap(environment.observe)(state)",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
     ),
     Fault(
