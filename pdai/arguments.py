@@ -34,9 +34,9 @@ class Parts:
     """What a run is made of. Each part has options of its own, below; choose it to see them."""
 
     dynamics: str = "gru"
-    """gru, lstm, rnn, srwm (the paper's, eq:ASRWM), self-referential (Irie et al.) and linear
-    (eq:linear_rec) are path-dependent, markov has no latent; linear-markov is linear without its
-    memory (prop:lines); on graphs also temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its
+    """gru, mingru (gates that read the state alone), lstm, rnn, srwm (the paper's, eq:ASRWM),
+    self-referential (Irie et al.) and linear (eq:linear_rec) are path-dependent, markov has no
+    latent; linear-markov is linear without its memory (prop:lines); on graphs also temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its
     Markovian twin; gaussian draws a latent anew on every step, gaussian-mean is the same without
     its noise; or MODULE:NAME."""
     loss: str = "tb"

@@ -64,7 +64,7 @@ def read_out_rows(
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
         total, passed = _through_head(later, of_later, arrays, total, read_outs)
         # Before the first step the latent is `W_o`, whose derivative the first row has.
-        passed = jnp.pad(passed.reshape(time - 1, batch, -1), ((1, 0), (0, 0), (0, 0)))
+        passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
         by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
         both = jax.tree.map(jnp.add, total.network.dynamics, by_latent)
         found: Policy = eqx.tree_at(lambda policy: policy.network.dynamics, total, both)
