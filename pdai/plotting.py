@@ -44,6 +44,7 @@ KINDS: dict[str, Look] = {
     "srwm": Look("#E69F00", marker="s"),
     "self-referential": Look("#7F4A00", marker="P"),
     "gru": Look("#117733", marker="^"),
+    "mingru": Look("#44AA99", marker="<"),
     "lstm": Look("#CC79A7", marker="v"),
     "rnn": Look("#882255", marker="D"),
     "linear": Look("#882255", marker="D"),
