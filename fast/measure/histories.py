@@ -78,7 +78,8 @@ def complete_histories(
         padding = next(block for block in BLOCKS if block >= size) - size
         rows, nodes, back = (np.pad(x, (0, padding)) for x in (front.rows, front.nodes, front.back))
         with jax.enable_x64(float64):
-            latents, log_p, log_back = _evaluate(network, front.latents, rows, nodes, back, tables)
+            parents = rows_of_latents(front.latents, rows)
+            latents, log_p, log_back = evaluate_histories(network, parents, nodes, back, tables)
         arrived_b = front.log_p_b
         if is_lifted and front.latents is not None:
             arrived_b = arrived_b + np.asarray(log_back, np.float64)[:size]
@@ -104,16 +105,33 @@ def complete_histories(
 
 
 @jax.jit
-def _evaluate(
-    policy: Policy, parent_latents: Any, rows: Any, nodes: Any, back: Any, tables: Any
+def rows_of_latents(latents: Any, rows: Any) -> Any:
+    """Some rows of the latents of a block, in a small program of its own.
+
+    There is one for every two sizes of blocks; those that evaluate the network are larger, and one
+    for every size is enough.
+    """
+    # Leaves without a batch axis (the step number) are shared by the block.
+    return jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, latents)
+
+
+@jax.jit
+def evaluate_histories(
+    policy: Policy, parents: Any, nodes: Any, back: Any, tables: Any
 ) -> tuple[Any, Any, Any]:
-    """Latents on arrival in `nodes`, `log p_F` of every action, `log p_B` of the step there."""
+    """Latents on arrival in `nodes`, `log p_F` of every action, `log p_B` of the step there.
+
+    Args:
+        policy: the policy.
+        parents: the latents of the histories that these extend by a step; None at the start.
+        nodes: the last states.
+        back: the backward actions that undo the last steps.
+        tables: features, legal actions and legal backward actions of every node.
+    """
     observations, masks, parent_masks = (table[nodes] for table in tables)
-    if parent_latents is None:
+    if parents is None:
         latents = policy.network.initial(nodes.shape)
     else:
-        # Leaves without a batch axis (the step number) are shared by the block.
-        parents = jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, parent_latents)
         latents = policy.network.advance(parents, observations)
     outputs = policy.network.read(latents, observations)
     log_p_b = policy.log_p_b(outputs, observations, parent_masks)

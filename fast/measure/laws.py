@@ -11,6 +11,7 @@ from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, Floats
 from fast.measure.exact_policy import to_float64
 from fast.measure.histories import base_log_p_b, complete_histories
+from fast.measure.history_sums import HistorySums, sum_histories
 from fast.measure.samples import sample_terminals
 from fast.policies.policy import AnyPolicy, Policy
 from reference.errors import TooLargeError
@@ -44,10 +45,19 @@ class TerminalLaw:
     log_ratio_range: tuple[float, float] | None = None
 
 
-def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
+def exact_law(
+    policy: Policy, enumeration: Enumeration, *, float64: bool, on_device: bool | None = None
+) -> TerminalLaw:
     """The exact terminal law, up to the rounding of the network's arithmetic.
 
     By dynamic programming for a Markovian policy, else by summing every complete trajectory.
+
+    Args:
+        policy: the policy.
+        enumeration: the problem.
+        float64: whether the network is evaluated in float64; sums always are.
+        on_device: whether trajectories are summed where the network is evaluated, or on the host.
+            By default on any device but a CPU, where the host is a fifth faster.
 
     Raises:
         TooLargeError: if a path-dependent policy has more than 20 million trajectories.
@@ -60,6 +70,19 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
             f"a path-dependent policy has {count:.3g} trajectories here, and at most "
             f"{MAX_HISTORIES:,} are summed: estimate its law from samples (sampled_law)"
         )
+    if on_device is None:
+        on_device = jax.default_backend() != "cpu"
+    sums = (sum_histories if on_device else _sum_on_host)(policy, enumeration, float64=float64)
+    terminals = list(enumeration.dag.terminals)
+    return TerminalLaw(
+        sums.p_t[terminals],
+        f"exact, all {count:,} trajectories summed",
+        backward_mass=sums.mass[terminals],
+        log_ratio_range=(float(sums.low), float(sums.high)),
+    )
+
+
+def _sum_on_host(policy: Policy, enumeration: Enumeration, *, float64: bool) -> HistorySums:
     nodes = len(enumeration.dag.labels)
     p_t, mass = np.zeros(nodes), np.zeros(nodes)
     log_reward = np.full(nodes, np.nan)
@@ -70,13 +93,7 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
         mass += np.bincount(block.terminal, np.exp(block.log_p_b), nodes)
         f = block.log_p_f - block.log_p_b - log_reward[block.terminal]
         low, high = min(low, f.min()), max(high, f.max())
-    terminals = list(enumeration.dag.terminals)
-    return TerminalLaw(
-        p_t[terminals],
-        f"exact, all {count:,} trajectories summed",
-        backward_mass=mass[terminals],
-        log_ratio_range=(float(low), float(high)),
-    )
+    return HistorySums(p_t, mass, low, high)
 
 
 def sampled_law(

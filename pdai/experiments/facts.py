@@ -31,17 +31,8 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
     found = _of_run(training.folder())
-    if probe == "projection":
-        measured = found.pop("probes")[-1]
-        return {
-            **found,
-            "learned": measured["learned"][0],
-            "exact": measured["exact"],
-            "tv_kind": measured["tv_kind"],
-            "curve": [],
-            "probes": [],
-        }
-    return found
+    # What a probe measured in the place of the policy.
+    return {**found, **(found["probes"][-1].get("instead", {}) if found["probes"] else {})}
 
 
 def _of_run(folder: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
 from fast.measure.exact_policy import exact_policy
 from fast.measure.histories import complete_histories
+from fast.measure.history_sums import sum_histories
 from fast.measure.laws import exact_law
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.options import BACKWARD
@@ -47,7 +48,11 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
         )
 
 
-@pytest.mark.crosscheck("fast.measure.histories.complete_histories")
+@pytest.mark.crosscheck(
+    "fast.measure.histories.complete_histories",
+    "fast.measure.histories.evaluate_histories",
+    "fast.measure.histories.rows_of_latents",
+)
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     instance = make_instance("synthetic, prepend-append")
@@ -74,6 +79,37 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     # The numbers of no two trajectories to one terminal are within rounding of each other.
     ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (found, expected))
     assert ours == pytest.approx(theirs, abs=2e-4)
+
+
+@pytest.mark.crosscheck("fast.measure.history_sums.sum_histories")
+@pytest.mark.parametrize("p_b", BACKWARD)
+@pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
+def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> None:
+    enumeration = make_instance(name).enumeration
+    policy = random_policy(make_instance(name).environment, dynamics="gru", p_b=p_b)
+    histories = list(complete_histories(policy, enumeration, float64=True))
+    ends, log_p_f, log_p_b = map(np.concatenate, zip(*histories, strict=True))
+    nodes = len(enumeration.dag.labels)
+    log_reward = np.full(nodes, np.nan)
+    log_reward[list(enumeration.dag.terminals)] = enumeration.log_rewards
+    f = log_p_f - log_p_b - log_reward[ends]
+    expected = (
+        *(np.bincount(ends, np.exp(x), nodes) for x in (log_p_f, log_p_b)),
+        f.min(),
+        f.max(),
+    )
+    # Few trajectories in each call, so that many blocks are padded, cut and put back.
+    for blocks in ((2, 5), (64, 4096)):
+        found = sum_histories(policy, enumeration, float64=True, blocks=blocks)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)
+    law = exact_law(policy, enumeration, float64=True, on_device=True)
+    assert law.probabilities == pytest.approx(found.p_t[list(enumeration.dag.terminals)], rel=1e-11)
+    # Control: of another policy they are others.
+    other = random_policy(make_instance(name).environment, 1, dynamics="gru", p_b=p_b)
+    found = sum_histories(other, enumeration, float64=True, blocks=(64, 4096))
+    assert np.abs(found.p_t - expected[0]).max() > 1e-3
+    assert found.high != pytest.approx(expected[3], rel=1e-3)
 
 
 @pytest.mark.crosscheck("fast.measure.trajectory_probability.log_probabilities")

@@ -1,0 +1,215 @@
+"""Numbers of the device beside float64 references, which a CPU computes; each with a control.
+
+The references are: the inversion of a distribution function by NumPy; the terms of balance by the
+network in float64 on a CPU; losses written by hand; gradients by plain differentiation in float64;
+laws in exact rationals. What is compared with another policy's numbers must differ.
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import chi2
+
+from fast.balance.losses import log_ratio as ratios_of
+from fast.balance.losses import log_variance, subtb, tb
+from fast.balance.steps import evaluate
+from fast.measure.enumeration import decode_all
+from fast.measure.exact_policy import exact_policy, to_float64
+from fast.measure.laws import exact_law
+from fast.policies.policy import Sampler
+from fast.sampling import actions
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.step import Batch, loss_and_gradient
+from on_device.budget import Row
+from reference import marginal
+from verify.crosscheck import by_hand
+from verify.crosscheck.compare import distance, tree_distance
+from verify.crosscheck.instances import make_instance, random_policy
+
+# Soft-maxes and sums of a few log-probabilities in float32, of logits up to about 30, as in
+# verify/crosscheck; of float64 the network's rounding.
+SINGLE, DOUBLE = 2e-4, 1e-11
+# A gradient is a sum over a batch, each part rounded on its way back through the network.
+GRADIENT = 2e-3
+SAMPLES, BATCH, LOG_Z = 16_384, 64, 0.3
+# A goodness-of-fit test rejects a right sampler with this probability.
+ERROR_PROBABILITY = 1e-6
+
+
+def row(what: str, error: float, allowed: float, control: float | None) -> dict[str, Any]:
+    """An error beside what is allowed, and that of the control, which must be larger."""
+    right = bool(error <= allowed and (control is None or allowed < control))
+    return {"what": what, "error": error, "allowed": allowed, "control": control, "right": right}
+
+
+def drawing(_: None = None) -> list[dict[str, Any]]:
+    """Both ways of inverting a distribution function, beside NumPy's in float64."""
+    rng = np.random.default_rng(0)
+    p = rng.exponential(size=(4_096, 24)) * (rng.random((4_096, 24)) < 0.7)
+    p[:, 0] += 1e-3
+    p = (p / p.sum(1, keepdims=True)).astype(np.float32)
+    draws = rng.random(4_096).astype(np.float32)
+    below = np.cumsum(p.astype(np.float64), 1)
+    level = draws * p.sum(1, dtype=np.float32)
+    expected = (below <= level[:, None]).sum(1)
+    # A draw that is within the rounding of a partial sum may go either way.
+    clear = np.abs(below - level[:, None]).min(1) > 1e-5
+    found = []
+    for way in (actions._invert_by_loop, actions._invert_by_cumsum):
+        chosen = np.asarray(jax.jit(way)(p, level))
+        wrong = float((chosen != expected)[clear].mean())
+        legal = bool((p[np.arange(len(p)), chosen] > 0).all())
+        control = float((np.asarray(jax.jit(way)(p, level[::-1])) != expected)[clear].mean())
+        found.append(row(f"actions by {way.__name__.strip('_')}", wrong, 0.0, control))
+        found[-1]["right"] &= legal
+    return found
+
+
+def on_cpu() -> Any:
+    """Computations in float64 on the host."""
+    return jax.default_device(jax.local_devices(backend="cpu")[0])
+
+
+def here(tree: Any) -> Any:
+    """Arrays on the host (inside `on_cpu`), of the types that they have."""
+    return jax.tree.map(lambda x: jnp.asarray(np.asarray(x)), tree)
+
+
+def double(tree: Any) -> Any:
+    """NumPy's arrays, floats among them in float64."""
+    host = jax.tree.map(np.asarray, tree)
+    return jax.tree.map(lambda x: x.astype(np.float64) if x.dtype.kind == "f" else x, host)
+
+
+def network(name: str, dynamics: str) -> list[dict[str, Any]]:
+    """All comparisons of one problem and one kind of policy."""
+    instance = make_instance(name)
+    environment = instance.environment
+    policy, other = (random_policy(environment, s, dynamics=dynamics) for s in (0, 1))
+    return [
+        *terms_losses_gradients(environment, policy, other),
+        *laws_and_samples(instance, policy, other),
+    ]
+
+
+def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
+    """Along a batch drawn on the device."""
+    loss = configure("six6", loss="tb").loss
+
+    @jax.jit
+    def on_device(policy: Any, key: Any) -> Any:
+        draws = uniforms(key, environment, BATCH)
+        drawn, cached = sample_trajectories(policy, environment, draws, cache=True)
+        sampler = Sampler(policy, jnp.float32(LOG_Z))
+        found = loss_and_gradient(loss, environment, sampler, Batch(drawn, cached), key)  # type: ignore[arg-type]
+        steps = evaluate(policy, environment, drawn)
+        values = [tb(steps, jnp.float32(LOG_Z)), log_variance(ratios_of(steps)), subtb(steps)]
+        return drawn, cached.log_p_f, steps, values, found.by
+
+    drawn, log_p_f, steps, values, gradient = on_device(policy, jax.random.key(0))
+    wrong = on_device(other, jax.random.key(0))[-1]
+    with on_cpu(), jax.enable_x64(True):
+        host = here((environment, drawn))
+
+        def loss_of(sampler: Any) -> Any:
+            return tb(evaluate(sampler.policy, *host), sampler.log_z)
+
+        @jax.jit
+        def terms(policy: Any) -> Any:
+            return evaluate(policy, *host)
+
+        exact, strange = (terms(to_float64(here(which))) for which in (policy, other))
+        sampler = Sampler(to_float64(here(policy)), jnp.array(LOG_Z))
+        expected = jax.jit(jax.grad(loss_of))(sampler)
+    found = [
+        row(
+            f"log {which}",
+            distance(ours, theirs),
+            SINGLE,
+            # A uniform p_B is the same of every policy.
+            None if which == "p_B" else distance(no, theirs),
+        )
+        for which, ours, theirs, no in (
+            ("p_F", steps.log_p_f, exact.log_p_f, strange.log_p_f),
+            ("p_F while sampling", log_p_f, exact.log_p_f, strange.log_p_f),
+            ("p_B", steps.log_p_b, exact.log_p_b, None),
+        )
+    ]
+    hand, hand_strange = double(steps), double(strange)
+    functions = (
+        ("tb", lambda s: by_hand.tb(s, LOG_Z)),
+        ("log_variance", lambda s: by_hand.log_variance(by_hand.log_ratio(s))),
+        ("subtb", lambda s: by_hand.subtb(s)),
+    )
+    for value, (which, function) in zip(values, functions, strict=True):
+        theirs = function(hand)
+        control = distance(function(hand_strange), theirs)
+        found.append(row(f"loss {which}", distance(value, theirs), SINGLE, control))
+    errors = [tree_distance(double(g), double(expected)) for g in (gradient, wrong)]
+    return [*found, row("gradient of tb", errors[0], GRADIENT, errors[1])]
+
+
+def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
+    """The law by each way of summing, and what is drawn by each way of drawing."""
+    enumeration = instance.enumeration
+    with on_cpu():
+        exact, wrong = (
+            np.array([float(x) for x in marginal(exact_policy(p, enumeration, 100_000)[1])])
+            for p in (here(policy), here(other))
+        )
+    found = []
+    for float64, on_device in ((False, True), (True, True), (True, False)):
+        if policy.is_markovian and not on_device:
+            continue
+        law = exact_law(policy, enumeration, float64=float64, on_device=on_device).probabilities
+        name = f"law, float{64 if float64 else 32}, summed {'there' if on_device else 'here'}"
+        errors = [float(np.abs(law - p).sum() / 2) for p in (exact, wrong)]
+        found.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
+    for way in ("_invert_by_loop", "_invert_by_cumsum"):
+        counts = drawn_by(way, instance, policy)
+        fits = [chi_square(counts, p * SAMPLES) for p in (exact, wrong)]
+        found.append(row(f"samples, drawn by {way.strip('_')}", fits[0], 1.0, fits[1]))
+    return found
+
+
+def drawn_by(way: str, instance: Any, policy: Any) -> Any:
+    """How often each terminal was drawn, whichever way the device would choose by itself."""
+    environment, dag = instance.environment, instance.enumeration.dag
+    chosen = getattr(actions, way)
+    with patch.multiple(actions, _invert_by_loop=chosen, _invert_by_cumsum=chosen):
+        draw = jax.jit(
+            lambda key: (
+                sample_trajectories(policy, environment, uniforms(key, environment, SAMPLES))[
+                    0
+                ].final
+            )
+        )
+        final = draw(jax.random.key(3))
+    nodes = [dag.index[label] for label in decode_all(environment, final)]
+    return np.bincount(nodes, minlength=len(dag.labels))[list(dag.terminals)]
+
+
+def chi_square(counts: Any, expected: Any) -> float:
+    """Pearson's statistic over its critical value; cells that expect less than 20 are one."""
+    small = expected < 20
+    c, e = (np.append(x[~small], x[small].sum()) for x in (counts, expected))
+    keep = e > 0
+    c, e = c[keep], e[keep]
+    critical = chi2.ppf(1 - ERROR_PROBABILITY, max(1, len(e) - 1))
+    return float(((c - e) ** 2 / e).sum() / critical)
+
+
+def rows(names: tuple[str, ...], kinds: tuple[str, ...]) -> Iterator[Row]:
+    """The drawing of actions, then problems and kinds of policies."""
+    yield Row("correctness", "drawing", 1, lambda: None, drawing)
+    for n, name in enumerate(names):
+        for k, dynamics in enumerate(kinds):
+            compare = functools.partial(network, name, dynamics)
+            yield Row("correctness", f"{name}, {dynamics}", 2 + n + k, compare, lambda found: found)

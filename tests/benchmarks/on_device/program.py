@@ -1,0 +1,123 @@
+"""What a compiled program does in a step: kernels launched and bytes moved, read from its text.
+
+`cost_analysis` of a compiled program counts the body of a loop once, whatever its number of rounds.
+Here a loop counts as often as XLA says that it runs, and of the branches of a condition the most
+expensive one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+BYTES = {"pred": 1, "s8": 1, "u8": 1, "f16": 2, "bf16": 2, "s16": 2, "u16": 2, "f32": 4, "s32": 4,
+         "u32": 4, "f64": 8, "s64": 8, "u64": 8, "c64": 8}  # fmt: skip
+# What runs nothing by itself.
+FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all",
+        "partition-id", "replica-id", "opt-barrier"}  # fmt: skip
+
+HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
+LINE = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*)$")
+SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
+OPCODE = re.compile(r"(?:^|\s)([a-z][\w\-]*)\(")
+TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+
+
+class Cost(NamedTuple):
+    """What a program does.
+
+    Attributes:
+        kernels: how many instructions are run that are no mere names of parts.
+        bytes: what they read and write.
+        unknown: how many loops have no known number of rounds; each is counted as one.
+    """
+
+    kernels: int
+    bytes: int
+    unknown: int = 0
+
+    def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
+        return Cost(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def times(self, count: int) -> "Cost":
+        """As often as that."""
+        return Cost(self.kernels * count, self.bytes * count, self.unknown)
+
+
+class Instruction(NamedTuple):
+    """A line of a program: its opcode, the bytes of its result, its operands, and the rest."""
+
+    opcode: str
+    size: int
+    operands: list[str]
+    rest: str
+
+
+def cost(text: str) -> Cost:
+    """The cost of the entry computation of an optimised HLO module."""
+    programs, entry = parsed(text)
+    return _of(programs, entry)
+
+
+def parsed(text: str) -> tuple[dict[str, dict[str, Instruction]], str]:
+    """The computations of a module by name, and the name of its entry."""
+    programs: dict[str, dict[str, Instruction]] = {}
+    entry = ""
+    for line in text.splitlines():
+        if head := HEAD.match(line):
+            current = programs.setdefault(head[2], {})
+            entry = head[2] if head[1] else entry
+        elif match := LINE.match(line):
+            current[match[1]] = _instruction(match[2])
+    return programs, entry
+
+
+def _instruction(text: str) -> Instruction:
+    found = OPCODE.search(text)
+    assert found, text
+    # Layouts and comments hold parentheses of their own; operands end where the depth does.
+    depth, end = 1, found.end()
+    while depth and end < len(text):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+    operands = re.findall(r"[\w.\-]+", text[found.end() : end])
+    return Instruction(found[1], _size(text[: found.start()]), operands, text[end:])
+
+
+def _size(text: str) -> int:
+    total = 0
+    for kind, dimensions in SHAPE.findall(text):
+        count = 1
+        for dimension in dimensions.split(",") if dimensions else ():
+            count *= int(dimension)
+        total += count * BYTES.get(kind, 0)
+    return total
+
+
+def _of(programs: dict[str, dict[str, Instruction]], name: str) -> Cost:
+    lines = programs[name]
+    return sum((_one(programs, lines, line) for line in lines.values()), start=Cost(0, 0))
+
+
+def _one(
+    programs: dict[str, dict[str, Instruction]], lines: dict[str, Instruction], line: Instruction
+) -> Cost:
+    if line.opcode in FREE:
+        return Cost(0, 0)
+    if line.opcode == "while":
+        trips = TRIPS.search(line.rest)
+        parts = [_of(programs, called) for called in _called(line.rest, "body", "condition")]
+        round_ = sum(parts, start=Cost(0, 0))
+        return round_.times(int(trips[1])) if trips else round_ + Cost(0, 0, 1)
+    if line.opcode == "conditional":
+        names = _called(line.rest, "branch_computations", "true_computation", "false_computation")
+        return max((_of(programs, called) for called in names), key=lambda c: c.bytes)
+    if line.opcode == "call":
+        return sum((_of(programs, c) for c in _called(line.rest, "to_apply")), start=Cost(0, 0))
+    moved = line.size + sum(lines[name].size for name in line.operands if name in lines)
+    return Cost(1, moved)
+
+
+def _called(rest: str, *attributes: str) -> Iterator[str]:
+    for attribute in attributes:
+        if found := re.search(rf"\b{attribute}=(\{{[^}}]*\}}|%?[\w.\-]+)", rest):
+            yield from re.findall(r"[\w.\-]+", found[1])

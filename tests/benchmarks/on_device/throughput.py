@@ -1,0 +1,195 @@
+"""Training steps and sampled trajectories: milliseconds, rates, and what a step does."""
+
+import functools
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from fast.dynamics.options import DYNAMICS
+from fast.environments import AbstractEnvironment, make_environment
+from fast.policies.policy import Policy
+from fast.runs.memory import USABLE, device_memory
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
+from fast.training.trainer import make_trainer
+from on_device.budget import Row
+from on_device.machine import per_call
+from on_device.program import cost
+
+# In the order of their importance: what gfnx publishes first.
+TASKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "hypergrid 8^2": ("grid", {"side": 8, "dimension": 2}),
+    "hypergrid 16^4": ("grid", {"side": 16, "dimension": 4}),
+    "SIX6": ("six6", {}),
+    "hypergrid 32^4": ("grid", {"side": 32, "dimension": 4}),
+    "bits, 120 in words of 8": ("bits", {"length": 120, "word": 8, "build": "append"}),
+    "Ising, 36 spins": ("ising", {}),
+    "structure, 5 nodes": ("structure", {}),
+    "Syn-32": ("syn", {"length": 32, "parameters": 62_000}),
+}
+# The project's own, if it has one, else the example.
+MIN_GRU = next((name for name in DYNAMICS if "mingru" in name.replace("-", "")), None)
+POLICIES = {
+    "Markovian": "markov",
+    "GRU": "gru",
+    "minGRU": MIN_GRU or "examples.min_gru:MinGRU",
+    "SRWM": "srwm",
+}
+BATCHES = (128, 512, 32, 4_096, 32_768, 262_144)
+# How late each task, policy and batch comes, beside the first of its kind.
+LATER = {"task": 1.0, "policy": 2.0, "batch": 3.0}
+
+
+class Ready(NamedTuple):
+    """A compiled pair of training and sampling, and the seconds that compiling took.
+
+    Attributes:
+        training: several steps; None if they do not fit.
+        steps: how many.
+        sampling: a batch.
+        state: where training begins, as NumPy arrays.
+        environment: the state graph.
+        needs: bytes.
+        seconds: of compilation.
+    """
+
+    training: Any
+    steps: int
+    sampling: Any
+    state: Any
+    environment: AbstractEnvironment[Any]
+    needs: int
+    seconds: tuple[float, float]
+
+
+def configuration(task: str, policy: str, batch: int) -> TrainConfig:
+    """What is trained: each task by its defaults, but by trajectory balance."""
+    name, options = TASKS[task]
+    return configure(name, dynamics=POLICIES[policy], loss="tb", batch=batch, **options)
+
+
+@functools.cache
+def environment_of(task: str) -> AbstractEnvironment[Any]:
+    """The state graph of a task."""
+    return make_environment(configuration(task, "Markovian", 32).problem())
+
+
+@functools.cache
+def initial(task: str, policy: str) -> Any:
+    """A first state, as NumPy arrays: it does not depend on the batch."""
+    trainer = make_trainer(configuration(task, policy, 32), environment_of(task))
+    return jax.tree.map(np.asarray, trainer.init())
+
+
+def prepare(task: str, policy: str, batch: int) -> Ready:
+    """Compiles training and sampling of a batch, unless it cannot fit."""
+    config, environment = configuration(task, policy, batch), environment_of(task)
+    trainer, steps = make_trainer(config, environment), max(1, min(20, 16_384 // batch))
+    state = initial(task, policy)
+    started = time.perf_counter()
+    training = trainer.lower(state, steps).compile()
+    trained = time.perf_counter()
+    analysis = training.compiled.memory_analysis()
+    needs = 0 if analysis is None else analysis.argument_size_in_bytes + analysis.temp_size_in_bytes
+    if needs > USABLE * device_memory():
+        seconds = (trained - started, 0.0)
+        return Ready(None, steps, None, state, environment, needs, seconds)
+
+    def sample(policy: Policy, environment: Any, key: Any) -> tuple[Any, Any]:
+        drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, batch))
+        return drawn.active.sum() / batch, drawn.log_reward
+
+    arguments = (first_policy(state), environment, jax.random.key(1))
+    sampling = jax.jit(sample).lower(*arguments).compile()
+    seconds = (trained - started, time.perf_counter() - trained)
+    return Ready(training, steps, sampling, state, environment, needs, seconds)
+
+
+def first_policy(state: Any) -> Policy:
+    """The policy of the only seed."""
+    policy: Policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
+    return policy
+
+
+def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> list[dict[str, Any]]:
+    """One row.
+
+    Args:
+        task: of `TASKS`.
+        policy: of `POLICIES`.
+        batch: trajectories per step.
+        rate: of matrices, GFLOP/s.
+        ready: what `prepare` gave.
+    """
+    row: dict[str, Any] = {"task": task, "policy": policy, "batch": batch}
+    row["needs MiB"] = round(ready.needs / 2**20, 1)
+    if ready.training is None:
+        return [row | {"note": "does not fit"}]
+    network, key = jax.device_put((first_policy(ready.state), jax.random.key(1)))
+    length = float(ready.sampling(network, ready.environment, key)[0])
+    sampled, _ = per_call(lambda: ready.sampling(network, ready.environment, key), 0.5)
+    box = [jax.tree.map(jax.numpy.asarray, ready.state)]
+
+    def train() -> Any:
+        box[0], info = ready.training(box[0])
+        return info
+
+    wall, cpu = (seconds / ready.steps for seconds in per_call(train, 0.5))
+    loss = np.asarray(train().loss)
+    if not np.isfinite(loss).all():
+        row["note"] = "loss is no number"
+    found = cost(ready.training.compiled.as_text())
+    weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
+    # Once forwards, twice backwards; the first state, which is evaluated once, counts for each.
+    flops = 3 * 2 * weights * batch * length
+    return [
+        row
+        | {
+            "ms per step": 1e3 * wall,
+            "CPU ms per step": 1e3 * cpu,
+            "trajectories/s": batch / sampled,
+            "actions": length,
+            "share of matrix rate": flops / wall / 1e9 / rate,
+            "kernels per step": found.kernels / ready.steps,
+            "MB moved per step": found.bytes / ready.steps / 1e6,
+            "loops of unknown length": found.unknown,
+            "cost_analysis bytes": cost_analysis(ready.training.compiled).get("bytes accessed"),
+            "compile training s": ready.seconds[0],
+            "compile sampling s": ready.seconds[1],
+        }
+    ]
+
+
+def cost_analysis(compiled: Any) -> dict[str, float]:
+    """What XLA says of a program, each loop's body counted once; empty where it says nothing."""
+    found = compiled.cost_analysis() or {}
+    return found[0] if isinstance(found, list) else found
+
+
+def rows(rate: list[float], tasks: Sequence[str], batches: Sequence[int]) -> Iterator[Row]:
+    """Every task, policy and batch.
+
+    Args:
+        rate: the matrix rate in GFLOP/s, in its first place once it is measured.
+        tasks: names in `TASKS`.
+        batches: in the order of their importance.
+    """
+    for t, task in enumerate(tasks):
+        for p, policy in enumerate(POLICIES):
+            for b, batch in enumerate(batches):
+                cell = (task, policy, batch)
+                late = LATER["task"] * t + LATER["policy"] * p + LATER["batch"] * b
+                # Before the last rows of one dimension come the first of the others.
+                yield Row(
+                    "training",
+                    f"{task}, {policy}, batch {batch:,}",
+                    100 + late,
+                    functools.partial(prepare, *cell),
+                    lambda ready, cell=cell: measure(*cell, rate[0], ready),  # type: ignore[misc]
+                )
