@@ -29,8 +29,10 @@ def _bars(entries: Sequence[Entry]) -> Chart:
         for i, p in enumerate(first.target)
     ]
     series = []
-    for entry in entries:
-        points = [_point(entry, i, i) for i in range(len(entry.target))]
+    # Side by side: where runs agree, one mark would hide the others.
+    places = np.linspace(-0.3, 0.3, len(entries)) if len(entries) > 1 else (0.0,)
+    for entry, place in zip(entries, places, strict=True):
+        points = [_point(entry, i, i + float(place)) for i in range(len(entry.target))]
         series.append(Series(entry.name, entry.number, points))
     about = "A bar for the target probability of each terminal state, and a mark for each run's."
     return Chart(
