@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json
+from pdai.posterior_plots import posterior_of
 from reference.drawing import save_figure
 from reference.errors import InputError
 
@@ -42,6 +44,7 @@ KINDS: dict[str, Look] = {
     "srwm": Look("#E69F00", marker="s"),
     "self-referential": Look("#7F4A00", marker="P"),
     "gru": Look("#117733", marker="^"),
+    "mingru": Look("#44AA99", marker="<"),
     "lstm": Look("#CC79A7", marker="v"),
     "rnn": Look("#882255", marker="D"),
     "linear": Look("#882255", marker="D"),
@@ -147,16 +150,33 @@ def plot_or_say(folders: Sequence[Path], output: Path) -> None:
         )
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows, also without `matplotlib.pyplot`."""
+
+    def _repr_png_(self) -> bytes:
+        """The picture (Jupyter's protocol)."""
+        buffer = BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
 def figure_of(folders: Sequence[Path]) -> Figure:
     """Finished runs in one figure: a law panel each, then TV and loss of all.
+
+    Below those of a single run are the expectations of the features that its problem names.
 
     Raises:
         InputError: if a folder is not a finished run.
     """
     runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
-    figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
-    axes = figure.subplots(1, panels)
+    posterior = posterior_of(folders[0]) if len(runs) == 1 else None
+    rows = 1 if posterior is None else 1 + posterior.rows
+    figure = ShownFigure(figsize=(4.2 * panels, 3.8 * rows), layout="constrained")
+    grid = figure.subplots(rows, panels, squeeze=False)
+    axes = grid[0]
+    if posterior is not None:
+        posterior.draw(grid[1:], runs[0][1][1])
     several = len({name for _, (name, _), _ in runs}) < len(runs)
     for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
         _draw_law(axis, learned, target, family)

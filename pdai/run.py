@@ -81,16 +81,16 @@ class Run:
         with arithmetic(self.config):
             return load_run(self.folder)
 
+    @cached_property
+    def _trained(self) -> Trained:
+        with arithmetic(self.config):
+            return load_trained(self.folder, self.config)
+
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
         found: Enumeration | None = self._loaded[0].enumeration
         return found
-
-    @cached_property
-    def _trained(self) -> Trained:
-        with arithmetic(self.config):
-            return load_trained(self.folder, self.config)
 
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
