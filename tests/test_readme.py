@@ -43,7 +43,9 @@ def test_the_example_trains_and_certifies_as_shown(
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         __import__("necklaces_of_the_readme")
-    pattern = r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0\))"
+    pattern = (
+        r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0\))"
+    )
     here, there = (re.fullmatch(pattern, text.strip()) for text in (printed.getvalue(), shown))
     assert here is not None
     assert there is not None

@@ -17,20 +17,27 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
             parts.append(cell.source)
             continue
         parts.append(f"```python\n{cell.source}\n```")
+        parts += _printed(cell.outputs)
         for place, output in enumerate(cell.outputs):
+            if output.output_type == "stream":
+                continue
             name = f"{path.stem}_{number}_{place}.png"
             parts.append(_shown(output, name, pictures))
     return "\n\n".join(parts) + "\n", pictures
 
 
+def _printed(outputs: list[Any]) -> list[str]:
+    """What a cell printed, in one block; nothing if it printed nothing."""
+    text = "".join(output.text for output in outputs if output.output_type == "stream")
+    return [f"```text\n{text.rstrip()}\n```"] if text else []
+
+
 def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
-    if output.output_type == "stream":
-        return f"```text\n{output.text.rstrip()}\n```"
     data = output.get("data", {})
     if "text/html" in data:
         # Blank lines would end the block of HTML.
         lines = (line for line in data["text/html"].splitlines() if line.strip())
-        return "<div class=\"output\">\n" + "\n".join(lines) + "\n</div>"
+        return '<div class="output">\n' + "\n".join(lines) + "\n</div>"
     if "image/svg+xml" in data:
         return f'<div class="output">\n{data["image/svg+xml"]}\n</div>'
     if "image/png" in data:

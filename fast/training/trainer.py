@@ -39,6 +39,8 @@ class TrainInfo(NamedTuple):
 class Trainer(NamedTuple):
     """A training method: `init()` gives the first state, `advance(state, n)` does n steps.
 
+    `shapes()` gives the shapes of the first state, without computing it.
+
     `lower(state, n)` gives the program of these steps, which takes a state; only the shapes of the
     state are read. It is for those who ask what a step needs, or compile ahead.
 
@@ -49,6 +51,7 @@ class Trainer(NamedTuple):
     init: Callable[[], TrainState]
     advance: Callable[[TrainState, int], tuple[TrainState, TrainInfo]]
     lower: Callable[[TrainState, int], "Program"]
+    shapes: Callable[[], TrainState]
 
 
 class Program:
@@ -96,11 +99,13 @@ def make_trainer(
         lambda state, steps: Program(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
         ),
+        # Of the program itself: inside another, it may have no options of the compiler.
+        lambda: initialise.eval_shape(environment, seeds, frozen.policies),
     )
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(config: TrainConfig) -> tuple[Callable[..., Any], jax.stages.Wrapped]:
+def _programs(config: TrainConfig) -> tuple[jax.stages.Wrapped, jax.stages.Wrapped]:
     """What starts and what advances runs that differ in their seeds."""
     method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
