@@ -20,6 +20,7 @@ from fast.stochastic.training import Latents
 from fast.training.config import TrainConfig
 from fast.training.method import Method
 from fast.training.networks import Networks
+from fast.training.processes import spanning
 from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
 
 
@@ -90,9 +91,10 @@ def make_trainer(
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
     initialise, advance = _programs(same)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
+    go = advance if jax.process_count() == 1 else spanning(advance)
     return Trainer(
         lambda: initialise(environment, seeds, frozen.policies),
-        lambda state, steps: advance(environment, frozen, seeds, state, steps),
+        lambda state, steps: go(environment, frozen, seeds, state, steps),
         lambda state, steps: Program(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
         ),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fast.tasks import TASKS
 from fast.training.compose import configure
@@ -36,14 +36,30 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         """The problem; `pdai train PROBLEM --help` lists its options."""
         resume: Path | None = None
         """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
+        device: Literal["any", "cpu", "gpu"] = "any"
+        """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
+        coordinator: str = ""
+        """Of a run over several processes: host and port of the first, such as node1:8476; each has
+        the same options but --process, and --devices counts the devices of all."""
+        processes: int = 1
+        """How many there are."""
+        process: int = 0
+        """Which this is, from 0."""
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
-            from fast.runs.job import resume, train
+            from pdai.devices import begin
+
+            begin(self.device, self.coordinator, self.processes, self.process)
+            from fast.runs.folder import load_config
+            from fast.runs.job import follow, resume, train
             from pdai.progress import DISPLAY
             from pdai.tables import report_table
 
             config = config_of(self.problem, chosen.task)
+            if self.process:
+                follow(config if self.resume is None else load_config(self.resume))
+                return
             if self.resume is None:
                 folder, report = train(config, display=DISPLAY)
             elif config == configure(USUAL):
