@@ -427,3 +427,15 @@ def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
     config = configure(name, **small.get(name, {}))
     found = len(enumerate_dag(config.problem()).labels)
     assert found <= config.task.states() <= 2 * found
+
+
+@pytest.mark.parametrize("dynamics", ["gru", "markov"])
+def test_what_a_run_begins_with_is_the_same_however_hard_the_compiler_tries(dynamics: str) -> None:
+    config = configure("sets", items=5, size=3, dynamics=dynamics, parameters=9_000)
+    trainer = make_trainer(config, environment_of(config))
+    # As a part of another program it is compiled with that one's options.
+    whole = jax.jit(lambda: trainer.init())()
+    found = trainer.init()
+    assert jax.tree.all(jax.tree.map(np.array_equal, found, whole))
+    other = make_trainer(config.changed(seed=1), environment_of(config)).init()
+    assert not jax.tree.all(jax.tree.map(np.array_equal, found, other))

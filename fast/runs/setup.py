@@ -77,7 +77,9 @@ def set_up(config: TrainConfig) -> Setup:
         with contextlib.suppress(InputError):
             form = closed_form(problem)
     trainer = trainer_of(config, environment)
-    return Setup(config, environment, enumeration, form, trainer, trainer.init())
+    with slow("compiling the program that a run begins with"):
+        initial = trainer.init()
+    return Setup(config, environment, enumeration, form, trainer, initial)
 
 
 def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:

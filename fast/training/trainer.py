@@ -89,11 +89,18 @@ def make_trainer(
     # Another seed or folder asks for no other program, so a process traces and compiles it once.
     run = config.run
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
-    initialise, advance = _programs(same)
+    start, advance = _programs(same)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     go = advance if jax.process_count() == 1 else spanning(advance)
+
+    def init() -> TrainState:
+        # The compiler takes options of whole programs, and this may be traced as a part of one.
+        is_part = isinstance(jnp.zeros(()), jax.core.Tracer)
+        state: TrainState = start[is_part](environment, seeds, frozen.policies)
+        return state
+
     return Trainer(
-        lambda: initialise(environment, seeds, frozen.policies),
+        init,
         lambda state, steps: go(environment, frozen, seeds, state, steps),
         lambda state, steps: Program(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
@@ -102,8 +109,10 @@ def make_trainer(
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(config: TrainConfig) -> tuple[Callable[..., Any], jax.stages.Wrapped]:
-    """What starts and what advances runs that differ in their seeds."""
+def _programs(
+    config: TrainConfig,
+) -> tuple[tuple[Callable[..., Any], Callable[..., Any]], jax.stages.Wrapped]:
+    """What starts (by itself, or as a part of a program) and advances runs of different seeds."""
     method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
 
@@ -145,10 +154,11 @@ def _programs(config: TrainConfig) -> tuple[Callable[..., Any], jax.stages.Wrapp
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
+    start = jax.vmap(init_one, (None, 0, 0))
     # The environment is an argument: as a constant, its reward table would slow compilation. So are
     # the frozen samplers.
     return (
-        jax.jit(jax.vmap(init_one, (None, 0, 0)), compiler_options=_once()),
+        (jax.jit(start, compiler_options=_once()), jax.jit(start)),
         jax.jit(advance, static_argnums=4, donate_argnums=3),
     )
 
