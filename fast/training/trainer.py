@@ -168,7 +168,9 @@ def _once() -> dict[str, int] | None:
 
     The compiler then takes 40 % less time, and the numbers are the same to the bit.
     """
-    return {"xla_backend_optimization_level": 1} if jax.default_backend() == "cpu" else None
+    least = jax.config.read("jax_disable_most_optimizations")  # type: ignore[no-untyped-call]
+    tries = jax.default_backend() == "cpu" and not least
+    return {"xla_backend_optimization_level": 1} if tries else None
 
 
 def train_step(
