@@ -5,6 +5,7 @@
     run = pdai.train("lines", dynamics="gru", loss="tb", steps=500)
     run.report, run.law(), run.sample(10)
     pdai.certify(run)
+    pdai.report([run], "report.html")
 
 A problem, loss, network, backward policy or environment of your own is given as an object where the
 command line takes `module:Name`.
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pdai.front import inspect as inspect
     from pdai.front import load as load
     from pdai.front import train as train
+    from pdai.page.page import report as report
     from pdai.run import Law as Law
     from pdai.run import Run as Run
     from pdai.run import Samples as Samples
@@ -35,12 +37,14 @@ __all__ = [
     "draw",
     "inspect",
     "load",
+    "report",
     "train",
 ]
 
 _FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__} | {
     "Certificate": "reference.certificates.statement",
     "certify": "pdai.certifying",
+    "report": "pdai.page.page",
 }
 
 

@@ -7,14 +7,14 @@ from fast.measure.exact_policy import exact_policy
 from fast.measure.row_sampler import RowSampler
 from fast.measure.tighten import tightened
 from fast.policies.backward import UniformBackward
-from fast.policies.policy import Policy
+from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from pdai.subjects import Subject, write_file
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
-from reference.errors import TooLargeError
+from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 
@@ -34,14 +34,15 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         of: which of the run's seeds; by default its first.
 
     Raises:
-        InputError: if the folder is no run with a checkpoint, or has no such seed.
+        InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
+            latent.
     """
     config = load_config(folder)
     row = row_of_seed(folder, config, of, "of")
     with arithmetic(config):
         setup, state, _ = load_run(folder)
-        policy = setup.policies(state)[row]
-    problem, stands = config.restricted(), unfinished(setup, state)
+        policy = _summable(folder, setup.policies(state)[row])
+    problem, stands = config.restricted(), unfinished(config, state)
     notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
     subject = Subject(str(folder), problem, seed, max_states, notes=notes)
 
@@ -79,12 +80,12 @@ def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[K
 
     Raises:
         TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
-        InputError: if the folder is no run with a checkpoint.
+        InputError: if the folder is no run with a checkpoint, or has a random latent.
     """
     config = load_config(folder)
     with arithmetic(config):
         setup, state, _ = load_run(folder)
-        trained = setup.policies(state)[0]
+        trained = _summable(folder, setup.policies(state)[0])
     if setup.enumeration is None:
         raise TooLargeError(
             f"the run {str(folder)!r} has more states than --max-states, so that its largest "
@@ -96,3 +97,13 @@ def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[K
     policy = Policy(trained.network, UniformBackward(), trained.actions)
     sampler = RowSampler(policy, setup.environment, config.restricted(), config.run.precision, seed)
     return exact_samples(sampler, found.log_most, count, seed), found
+
+
+def _summable(folder: Path, policy: AnyPolicy) -> Policy:
+    """The policy of a run, whose trajectories have a probability each."""
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"the run {str(folder)!r} has a random latent, so that the probability of a trajectory "
+            "is an integral, and nothing can be certified: its report.json has the sampled figures"
+        )
+    return policy

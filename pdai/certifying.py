@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pdai.knowledge import WHY_NO_MORE, knowledge_of
 from pdai.subjects import Subject, subject_of
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
@@ -17,27 +18,14 @@ from reference.certificates.features import (
     exact_lines,
     modes,
 )
+from reference.certificates.kept import KeptDraws
 from reference.certificates.policies import Gives, Takes
-from reference.certificates.regimes import (
-    Budget,
-    Found,
-    Seen,
-    with_log_z,
-    with_neither,
-    with_target,
-)
-from reference.certificates.statement import Certificate, Line, Regime, small
+from reference.certificates.regimes import Budget, Seen
+from reference.certificates.statement import Certificate, Regime
+from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError
 from reference.problems.closed_form import ClosedForm
 
-OF_TRAJECTORIES = (
-    "TV of the laws of trajectories bounds that of terminal states from above, and equals it where "
-    "each terminal state has one trajectory; another p_B may give less (--tighten)"
-)
-WHY_NO_MORE = (
-    "why no more is known: a mode that the sampler never visits changes none of its samples; give "
-    "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
-)
 EACH = (
     "each bound is wrong with probability at most its level, whenever one stops; not all together"
 )
@@ -56,6 +44,7 @@ class Asked:
         features: whose expectations are wanted.
         tighten: steps of 256 trajectories in which `p_B` is learned first; 0 for none.
         max_states: more states or histories are not enumerated.
+        keep: the folder of draws that are kept, to go on from.
     """
 
     log_z: Interval | None = None
@@ -66,6 +55,7 @@ class Asked:
     features: Features | None = None
     tighten: int = 0
     max_states: int = 100_000
+    keep: Path | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -100,6 +90,7 @@ def certify(
     max_states: int = 100_000,
     of: int | None = None,
     certificate: str | Path | None = None,
+    keep: str | Path | None = None,
 ) -> Certificate:
     """How wrong a sampler is: `TV` to its target, exactly or with a level of confidence.
 
@@ -129,6 +120,8 @@ def certify(
         max_states: more states or histories are not enumerated.
         of: which of a run's seeds; by default its first.
         certificate: where to write the certificate file of regime E.
+        keep: a folder for what is drawn; the same call goes on from it after it was cut off, or
+            with a larger budget.
 
     Raises:
         InputError: if the sampler, the problem, `log Z` or a sample breaks a rule, or the regime
@@ -146,6 +139,7 @@ def certify(
         both(features, modes(mode_states) if mode_states else None),
         tighten,
         max_states,
+        None if keep is None else Path(keep),
     )
     subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
     made = _exact(subject, asked, certificate)
@@ -212,15 +206,31 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
 
 def _sampled(subject: Subject, asked: Asked) -> Certificate:
     """Regimes Z, S and N, from trajectories."""
-    assert subject.sampler is not None
-    sampler = subject.sampler()
-    log_z, whence = asked.log_z, "as given"
-    if log_z is None and asked.regime in (None, "Z"):
-        log_z, whence = subject.log_z(), "bound"
-    regime: Regime = asked.regime or (
-        "Z" if log_z is not None else "S" if asked.target is not None else "N"
+    known = knowledge_of(subject, asked.regime, asked.log_z, asked.target, asked.budget.samples)
+    sampler, notes = _sampler(subject, asked, known.regime)
+    means = None if asked.features is None else FeatureMeans(asked.features)
+    seen = Seen(watch=None if means is None else means.add)
+    found = known.bound(sampler, asked.level, asked.budget, seen)
+    lines = list(found.lines)
+    if means is not None:
+        problem = subject.problem
+        exact = problem.feature_means(means.features) if isinstance(problem, KnowsMeans) else None
+        lines += means.lines(asked.level, found.interval, exact)
+    return Certificate(
+        known.regime,
+        found.interval,
+        "trajectories",
+        asked.level,
+        found.samples,
+        lines,
+        [EACH, *notes, *known.notes(), *sampler.findings(), *subject.notes],
     )
-    notes: list[str] = []
+
+
+def _sampler(subject: Subject, asked: Asked, regime: Regime) -> tuple[Sampler, list[str]]:
+    """What is drawn from, with the `p_B` and the kept draws that are asked for; and notes."""
+    assert subject.sampler is not None
+    sampler, notes = subject.sampler(), []
     if asked.tighten:
         if subject.tightened is None:
             raise InputError(f"p_B cannot be learned for {subject.name}: only its draws are known")
@@ -229,60 +239,11 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
             f"p_B was learned in {asked.tighten:,} steps of 256 trajectories; fresh ones are used "
             "after them"
         )
-    means = None if asked.features is None else FeatureMeans(asked.features)
-    seen = Seen(watch=None if means is None else means.add)
-    lines: list[Line] = []
-    if regime == "Z":
-        if log_z is None:
-            raise InputError(
-                f"regime Z needs log Z, which {subject.name} does not tell: give --log-z, or a "
-                "problem with log_z() or log_mass_bound(state)"
-            )
-        found = with_log_z(sampler, log_z, asked.level, asked.budget, seen)
-        if asked.log_z is None and subject.bounds_mass and not hasattr(subject.problem, "log_z"):
-            notes.append("log Z is bounded by best-first search with the problem's log_mass_bound")
-        exact_z = log_z.low == log_z.high
-        value: Interval | float = log_z.low if exact_z else log_z
-        lines.append(Line("log Z, nats", value, whence))  # type: ignore[arg-type]
-        notes.append(OF_TRAJECTORIES)
-        if log_z.width > 1e-9:
-            notes.append(
-                f"log Z is known within {small(log_z.width)} nats, which widens the interval by as "
-                "much at most"
-            )
-    elif regime == "S":
-        target = asked.target
-        if target is None and isinstance(subject.problem, ClosedForm):
-            target = subject.problem.sample(asked.budget.samples, subject.seed)
-        if target is None:
-            raise InputError("regime S needs independent samples of the target: give --target FILE")
-        found = with_target(sampler, target, asked.level, asked.budget, seen)
-        notes += [
-            OF_TRAJECTORIES,
-            "that the target's samples are exact and independent is as given",
-        ]
-    elif regime == "N":
-        found = with_neither(sampler, asked.level, asked.budget, seen)
-        notes.append(WHY_NO_MORE)
-    else:
-        raise InputError(f"regime is {regime!r}, but must be E, Z, S or N")
-    if means is not None:
-        problem = subject.problem
-        known = problem.feature_means(means.features) if isinstance(problem, KnowsMeans) else None
-        lines += means.lines(asked.level, found.interval, known)
-    return _stated(regime, found, lines, [EACH, *notes, *sampler.findings(), *subject.notes], asked)
-
-
-def _stated(
-    regime: Regime, found: Found, lines: list[Line], notes: list[str], asked: Asked
-) -> Certificate:
-    return Certificate(
-        regime,
-        found.interval,
-        "trajectories",
-        asked.level,
-        found.samples,
-        [*lines, *found.lines],
-        notes,
-        state=found.state,
-    )
+    if asked.keep is None:
+        return sampler, notes
+    if regime == "N":
+        raise InputError(
+            "--keep is of regimes Z and S: in regime N, which draws bound Z and which TV depends "
+            "on --samples, so that later ones cannot be added"
+        )
+    return KeptDraws(sampler, asked.keep, subject.seed), notes

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "certify": ("certify", "Certify"),
     "sample": ("look", "SampleRun"),
     "plot": ("look", "PlotRuns"),
+    "report": ("report", "ReportRuns"),
     "inspect": ("look", "Inspect"),
     "check": ("look", "Check"),
     "verify": ("verify", "Verify"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fast.measure.enumeration import Enumeration
 from fast.measure.report import Report
 from fast.measure.samples import Samples as Samples
 from fast.measure.samples import drawn_terminals
@@ -16,9 +17,9 @@ from fast.policies.policy import Policy
 from fast.runs.checkpoints import save_checkpoint
 from fast.runs.display import Display
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import arithmetic, tables_digest
+from fast.runs.frozen import Trained, arithmetic, load_trained, tables_digest
 from fast.runs.job import MAX_SAMPLES, load_run, resume
-from fast.runs.records import load_law, read_json, read_report
+from fast.runs.records import load_law, read_json, read_metrics, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
 from reference.errors import InputError, check_integer
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
+
+# What a record has for each seed.
+BY_SEED = ("loss", "log_z", "tv")
 
 
 class Law(NamedTuple):
@@ -77,11 +81,23 @@ class Run:
         with arithmetic(self.config):
             return load_run(self.folder)
 
+    @property
+    def enumeration(self) -> Enumeration | None:
+        """The problem, enumerated; None if it is too large."""
+        found: Enumeration | None = self._loaded[0].enumeration
+        return found
+
+    @cached_property
+    def _trained(self) -> Trained:
+        with arithmetic(self.config):
+            return load_trained(self.folder, self.config)
+
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
-        setup, state, _ = self._loaded
-        policies: list[Policy] = setup.policies(state)
-        return policies[self._row(seed)]
+        row = self._row(seed)
+        with arithmetic(self.config):
+            policy: Policy = self._trained.policy(row)
+        return policy
 
     def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
         """Samples terminal states.
@@ -95,9 +111,11 @@ class Run:
             InputError: if `count` is not positive, or the run has no such seed.
         """
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
+        row = self._row(of)
         with arithmetic(self.config):
-            environment = self._loaded[0].environment
-            return drawn_terminals(self.policy(of), environment, count, seed)
+            return drawn_terminals(
+                self._trained.policy(row), self._trained.environment, count, seed
+            )
 
     def log_prob(
         self,
@@ -121,7 +139,7 @@ class Run:
             raise InputError("log_prob needs either terminals or trajectories: give one of them")
         if trajectories is not None:
             with arithmetic(self.config):
-                environment = self._loaded[0].environment
+                environment = self._trained.environment
                 return log_probabilities(self.policy(of), environment, trajectories).log_p_f
         assert terminals is not None
         law = self.law()
@@ -146,7 +164,7 @@ class Run:
             InputError: if the run is not finished, or its terminal states are not enumerated.
         """
         learned, target = load_law(self.folder)
-        enumeration = self._loaded[0].enumeration
+        enumeration = self.enumeration
         if enumeration is None:
             raise InputError(
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
@@ -154,6 +172,24 @@ class Run:
             )
         dag = enumeration.dag
         return Law(tuple(dag.labels[x] for x in dag.terminals), learned, target)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What was recorded at each step, seed by seed, as `pandas.DataFrame` reads it.
+
+        Keys are `step` and `seed`, and where they were recorded `loss` (nats squared), `log_z`
+        (nats), `seconds`, `tv` and `probe`.
+        """
+        first = self.config.run.seed
+        return [
+            {"step": record["step"], "seed": first + row}
+            | {
+                name: value[row] if name in BY_SEED else value
+                for name, value in record.items()
+                if name != "step"
+            }
+            for record in read_metrics(self.folder)
+            for row in range(self.config.run.seeds)
+        ]
 
     def plot(self) -> "Figure":
         """The law against the target, and the curves of training, as a Matplotlib figure."""

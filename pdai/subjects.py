@@ -76,18 +76,22 @@ class Subject:
         return dict(zip(labels, normalize(enumerate_rewards(self.problem, dag)), strict=True))
 
     @property
-    def bounds_mass(self) -> bool:
-        """Whether the problem bounds what lies below its states."""
-        return isinstance(self.problem, Bounding)
+    def searches(self) -> bool:
+        """Whether `log_z` is searched for with the problem's bounds of what lies below states."""
+        known = getattr(self.problem, "log_z", None)
+        return not callable(known) and isinstance(self.problem, Bounding)
 
     def log_z(self) -> Interval | None:
         """What the problem knows of `log Z`; None if nothing."""
-        known = getattr(self.problem, "log_z", None)
-        if not callable(known) and self.bounds_mass:
+        if self.searches:
             return bound_partition(self.problem).log_z
+        known = getattr(self.problem, "log_z", None)
         if not callable(known):
             return self._summed_log_z()
-        found = known()
+        try:
+            found = known()
+        except TooLargeError:
+            return self._summed_log_z()
         value, error = (
             (found.value, found.error) if hasattr(found, "error") else (float(found), 0.0)
         )

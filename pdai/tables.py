@@ -8,11 +8,15 @@ from fractions import Fraction
 
 from rich.table import Table
 
+from fast.measure.expectations import Expectation
 from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
 from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
 from reference.metrics import Estimate
+
+# Rows of a table of expectations.
+MOST_FEATURES = 24
 
 Cell = Callable[[Figures], "Estimate | float | int | None"]
 
@@ -83,19 +87,69 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         table.add_row(name, *cells)
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
-    row(
-        f"FCS ({FCS_BATCHES} batches of {min(FCS_SIZE, report.terminals or FCS_SIZE)})",
-        lambda f: f.fcs,
-    )
+    size = min(FCS_SIZE, report.terminals or FCS_SIZE)
+    of = "" if report.fcs_states == "uniform" else " drawn states"
+    row(f"FCS ({FCS_BATCHES} batches of {size}{of})", lambda f: f.fcs)
     bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""
     row(f"KL(target || learned), nats{bound}", lambda f: f.kl)
     row(
         "log Z, nats" + ("" if report.log_z_is_learned else " (mean of log R p_B/p_F)"),
         lambda f: f.log_z,
     )
+    if report.uniform.weights is not None:
+        _add_weights(row, report.uniform.weights.drawn)
     row(f"mean log reward of the best {MEAN_BEST} in {report.drawn:,} samples", lambda f: f.best)
     if report.top_count is not None:
         row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
+
+
+def _add_weights(row: Callable[..., None], drawn: int) -> None:
+    """The figures of importance weights."""
+
+    def cell(name: str) -> Cell:
+        return lambda f: None if f.weights is None else getattr(f.weights, name)
+
+    row(f"effective number of {drawn:,} trajectories (ESS)", cell("effective"), 0)
+    row("Pareto k of the weights (above 0.7: do not rely on means)", cell("pareto_k"), 2)
+    row("log Z from below: mean log weight, nats", cell("log_z_below"))
+    row("log mean weight, nats", cell("log_mean"))
+
+
+def expectations_table(report: Report) -> Table | None:
+    """Expectations of features under the sampler of the first seed; None if there are none.
+
+    Of many, those that are farthest from the target, or else from what weights estimate.
+    """
+
+    def gap(found: Expectation) -> float:
+        others = (found.target, found.weighted, found.sampler.mean)
+        return abs(found.sampler.mean - next(x for x in others if x is not None))
+
+    every = report.expectations
+    if not every:
+        return None
+    shown = sorted(every, key=gap, reverse=True)[:MOST_FEATURES]
+    title = f"expectations of the {len(every)} features under the sampler of the first seed"
+    table = Table(title=title)
+    if len(shown) < len(every):
+        table.caption = f"the {len(shown)} that are farthest off; all of them: report.json"
+    else:
+        shown = list(every)
+    columns = ("", "sampler", "weighted", "target")
+    has = (True, True, any(x.weighted is not None for x in every), _has_target(every))
+    for name, there in zip(columns, has, strict=True):
+        if there:
+            table.add_column(name, justify="right" if name else "left")
+    for found in shown:
+        cells = [_estimate(found.sampler, 4)]
+        others = zip((found.weighted, found.target), has[2:], strict=True)
+        cells += [_summary([x], 4) for x, there in others if there]
+        table.add_row(found.name, *cells)
+    return table
+
+
+def _has_target(every: Iterable[Expectation]) -> bool:
+    return any(found.target is not None for found in every)
 
 
 def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:

@@ -15,6 +15,11 @@ from reference.solve import flows
 
 S = TypeVar("S", bound=Hashable)
 
+ONE_TERMINAL = (
+    "there is a single terminal state, as a state without children is terminal: is a stop action "
+    "missing?"
+)
+
 
 class Inspection(NamedTuple, Generic[S]):
     """A problem, enumerated.
@@ -50,6 +55,13 @@ class Inspection(NamedTuple, Generic[S]):
                 f"{self.entropy:.6f} (uniform: {math.log(len(self.rewards)):.6f})"
             ),
         }
+
+    @property
+    def hint(self) -> str:
+        """What is likely a mistake of the problem, in a sentence; "" if nothing is."""
+        if len(self.rewards) > 1:
+            return ""
+        return ONE_TERMINAL
 
     def flow(self) -> list[float]:
         """The state flow under the uniform backward policy, per node."""

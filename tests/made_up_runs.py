@@ -8,7 +8,14 @@ from pdai.experiments.results import Run
 from pdai.experiments.trainings import description
 
 TINY = configure(
-    "lines", length=3, parameters=2_000, steps=200, evaluations=2, batch=16, latent_size=4
+    "lines",
+    dynamics="gru",
+    length=3,
+    parameters=2_000,
+    steps=200,
+    evaluations=2,
+    batch=16,
+    latent_size=4,
 )
 MODELS: dict[str, Any] = {"Markovian": {"dynamics": "markov"}, "SRWM": {"dynamics": "gru"}}
 

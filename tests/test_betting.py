@@ -110,18 +110,6 @@ def test_what_rounding_may_have_added_is_taken_off() -> None:
     assert 0 < rounded.bound(1e-6) < exact.bound(1e-6)
 
 
-def test_it_goes_on_where_it_stopped() -> None:
-    values = np.random.default_rng(0).random(4_096)
-    whole, part = MeanInterval(), MeanInterval()
-    whole.add(values[:2_048])
-    whole.add(values[2_048:])
-    part.add(values[:2_048])
-    part = MeanInterval.from_json(part.to_json())
-    part.add(values[2_048:])
-    assert part.interval(1e-6) == whole.interval(1e-6)
-    assert part.count == 4_096
-
-
 @pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf])
 def test_values_that_are_out_of_range_are_refused(value: float) -> None:
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
@@ -129,9 +117,3 @@ def test_values_that_are_out_of_range_are_refused(value: float) -> None:
     if value != 1.1:
         with pytest.raises(InputError, match="finite numbers >= 0"):
             LowerMean().add(np.array([0.5, value]))
-
-
-@pytest.mark.parametrize("data", [{}, {"count": 1, "gains": [0.0], "roundings": 3}])
-def test_a_damaged_state_is_refused(data: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="begin anew"):
-        LowerMean.from_json(data)

@@ -43,7 +43,7 @@ NAMES = [name for name, task in TASKS.items() if task is not Pho4Task]
 def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
     """A few steps of training: run, or only traced, which checks every shape and type."""
     more = {"replay_capacity": 16} if options.get("replay", "none") != "none" else {}
-    dynamics = options.get("dynamics", TASKS[name].defaults.get("dynamics", "gru"))
+    dynamics = options.get("dynamics", TASKS[name].defaults.get("dynamics", "markov"))
     if "latent_size" in option_names(DYNAMICS[dynamics]):
         more["latent_size"] = 8
     config = configure(name, **{**COMMON, **more, **SMALL.get(name, {}), **options})

@@ -183,7 +183,8 @@ def test_what_is_no_part_is_refused_by_name(
 
 
 def test_the_budget_of_tables_grows_with_the_states() -> None:
-    config = configure("custom", problem="reference.problems:LazyRandomWalk.minimal")
+    options = {"problem": "reference.problems:LazyRandomWalk.minimal", "dynamics": "gru"}
+    config = configure("custom", **options)
     tables = config.task.make_environment(config.problem(), config.run.max_states)
     assert count_parameters(make_policy(config, tables, key=jax.random.key(0))) >= 38_000
 

@@ -11,7 +11,7 @@ from reference.certificates.betting import Interval
 from reference.fields.field import RATIONAL
 from reference.problems import StructureLearning, VariableSelection
 from reference.problems.networks import edge_indicators
-from reference.problems.variables import inclusion_indicators
+from reference.problems.selections import inclusion_indicators
 
 
 def balanced(problem: Any) -> Any:

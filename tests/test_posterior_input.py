@@ -11,13 +11,21 @@ import pytest
 
 from fast.tasks import StructureTask, VariablesTask
 from reference.errors import InputError, TooLargeError
-from reference.problems import Network, Selection, StructureLearning, VariableSelection
+from reference.problems import (
+    HyperGPrior,
+    Network,
+    Selection,
+    StructureLearning,
+    VariableSelection,
+    ZellnerPrior,
+)
 from reference.problems.columns import codes_of, numbers_of, read_table
 from reference.problems.dag_limits import check_affordable, cost, dag_count
 from reference.problems.random_networks import random_network
 
 DATA = np.random.default_rng(0).normal(size=(20, 3))
 SCORES = np.zeros((3, 8))
+HYPER = HyperGPrior()
 
 
 def changed(row: int, column: int, value: float, data: Any = DATA) -> Any:
@@ -77,7 +85,10 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: VariableSelection.regression(DATA, DATA[:, 1]), "'the outcome' is a linear"),
     (lambda: VariableSelection.regression(DATA, np.zeros(20)), "'the outcome' is constant"),
     (lambda: VariableSelection.regression(DATA, DATA[:9, 1]), "9 outcomes for 20 rows"),
-    (lambda: VariableSelection.regression(DATA, np.arange(20) ** 2, g=-1.0), "g is -1.0"),
+    (lambda: ZellnerPrior(-1.0), "g is -1.0"),
+    (lambda: HyperGPrior(2.0), "a is 2.0, but must be above 2"),
+    (lambda: VariableSelection.regression(DATA, np.arange(20) ** 2, prior=7), "prior"),  # type: ignore[arg-type]
+    (lambda: VariableSelection.regression(DATA[:5], np.arange(5) ** 2, prior=HYPER), "need more than 5"),
     (lambda: VariableSelection((1, 2), (0, 0), ("a",)), "24 bits"),
     (lambda: random_network(5, 10, 0, "ring"), "one of 'erdos-renyi', 'scale-free'"),  # type: ignore[arg-type]
     (lambda: random_network(5, 1, 0), "rows is 1"),
@@ -107,8 +118,8 @@ def test_too_many_variables_are_refused_with_what_they_would_take() -> None:
         StructureLearning.random(17)
     with pytest.raises(TooLargeError, match=r"3\^40"):
         StructureLearning.gaussian(np.random.default_rng(0).normal(size=(50, 40)))
-    with pytest.raises(TooLargeError, match=r"2\^21 = 2,097,152 sets"):
-        VariableSelection.random(21)
+    with pytest.raises(TooLargeError, match=r"2\^23 = 8,388,608 sets"):
+        VariableSelection.random(23)
     with pytest.raises(TooLargeError, match="weights of 100,000,000 bits"):
         check_affordable(14, 10**8)
     check_affordable(14, 500)

@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 from reference import enumerate_dag, enumerate_rewards
-from reference.problems import StructureLearning, VariableSelection
+from reference.problems import StructureLearning, VariableSelection, ZellnerPrior
 from reference.problems.dyadic_weights import dyadic_exponentials, dyadic_weights
 from reference.problems.network_scores import bdeu_scores, bge_scores
 from reference.problems.random_networks import GraphLaw, random_network
-from reference.problems.variables import residual_sums
+from reference.problems.regression_priors import residual_sums
 
 # Sums of some hundred terms of order one, in float64.
 CLOSE = 1e-9
@@ -94,7 +94,7 @@ def test_g_prior_is_the_marginal_likelihood_of_the_regression() -> None:
     rows, p, g = 15, 3, 7.0
     data = rng.normal(size=(rows, p)) @ np.triu(np.ones((p, p)))
     y = data[:, 0] + rng.normal(size=rows) + 3
-    problem = VariableSelection.regression(data, y, g=g)
+    problem = VariableSelection.regression(data, y, prior=ZellnerPrior(g))
     # A flat intercept leaves the centred outcome; with `beta = N(0, g s (X'X)^-1)` and the prior
     # `1 / s` of the variance, the density of its direction is `|V|^-1/2 (y' V^-1 y)^(-(N-1)/2)`,
     # `V = 1 + g H` on the space that is orthogonal to the constant, H the projection on X.
@@ -110,6 +110,30 @@ def test_g_prior_is_the_marginal_likelihood_of_the_regression() -> None:
     expected = np.exp(np.array(logs) - max(logs))
     assert rewards == pytest.approx(expected.tolist(), rel=2.0**-23)
     assert problem.offset == pytest.approx(max(logs) - logs[0], rel=CLOSE)
+
+
+def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
+    a, rows = 3.5, 20
+    data = np.random.default_rng(7).normal(size=(rows, 3))
+    outcome = data[:, 0] + np.random.default_rng(8).normal(size=rows)
+    sizes = np.array([0, 1, 1, 2, 3, 1])
+    unexplained = np.array([1.0, 0.3, 0.999, 0.05, 0.6, 1 - 1e-11])
+    found = HyperGPrior(a).log_factors(rows, sizes, unexplained)
+    nodes, shares = np.polynomial.legendre.leggauss(4_000)
+    # g = t^2 / (1 - t^2), so that the root at the end is smooth.
+    t = (nodes + 1) / 2
+    g, density = t**2 / (1 - t**2), 2 * t * (a - 2) / 2 * (1 - t**2) ** (a / 2 - 2) * shares / 2
+    for size, left, value in zip(sizes, unexplained, found, strict=True):
+        factor = (1 + g) ** ((rows - 1 - size) / 2) * (1 + g * left) ** (-(rows - 1) / 2)
+        assert value == pytest.approx(math.log(float(factor @ density)), abs=1e-5)
+    assert found[0] == 0.0
+    # Control: another law of g is another factor.
+    assert abs(HyperGPrior(3.0).log_factors(rows, sizes, unexplained)[1] - found[1]) > 1e-2
+    problems = [
+        VariableSelection.regression(data, outcome, prior=prior)
+        for prior in (HyperGPrior(), ZellnerPrior())
+    ]
+    assert problems[0].inclusion_probabilities() != problems[1].inclusion_probabilities()
 
 
 def test_schur_complements_are_residual_sums_of_squares() -> None:

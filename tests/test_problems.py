@@ -34,6 +34,7 @@ from reference.problems import (
     SyntheticSequences,
     TableSequences,
 )
+from reference.problems.bit_distances import distance_counts
 from reference.problems.ising import Spins
 from reference.problems.preference import Weights
 from reference.problems.random_walk import Walker
@@ -179,6 +180,31 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
     assert all(len(mode) == 16 for mode in modes)
     assert BitSequences.paper(16) == BitSequences.paper(16)
     assert BitSequences.paper(16) != BitSequences.paper(16, seed=1)
+
+
+@pytest.mark.parametrize("build", ["append", "prepend-append"])
+def test_strings_of_bits_are_counted_by_their_distance_as_one_by_one(build: Any) -> None:
+    rng = Random(0)
+    for length, count in ((1, 1), (6, 3), (8, 5), (9, 2)):
+        modes = tuple("".join(rng.choices("01", k=length)) for _ in range(count))
+        problem = BitSequences(modes, build=build, exponent=5)
+        distances = Counter(problem.distance("".join(x)) for x in product("01", repeat=length))
+        assert distance_counts(modes) == [distances[d] for d in range(length + 1)]
+        assert problem.z() == sum(
+            (problem.reward("".join(x)) for x in product("01", repeat=length)), Fraction(0)
+        )
+    assert sum(distance_counts(BitSequences.paper(32).modes)) == 2**32
+    # Control: the nearest of several modes is not the first of them.
+    assert distance_counts(("0000", "1100")) != distance_counts(("0000",))
+
+
+def test_strings_of_too_many_kinds_are_not_counted() -> None:
+    with pytest.raises(TooLargeError, match="too many to be counted: give log Z"):
+        BitSequences.paper(64).log_z()
+    rng = Random(0)
+    unlike = ["".join(rng.choices("01", k=40)) for _ in range(12)]
+    with pytest.raises(TooLargeError, match="too many"):
+        distance_counts(unlike)
 
 
 def test_preference_rewards_multiply_the_likelihoods_of_the_comparisons() -> None:

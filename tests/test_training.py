@@ -63,7 +63,7 @@ def test_all_families_stay_within_five_percent_of_the_budget(name: str, dynamics
 
 
 def test_a_budget_that_no_width_meets_is_refused() -> None:
-    config = configure("lines", parameters=1_000)
+    config = configure("lines", dynamics="gru", parameters=1_000)
     with pytest.raises(InputError, match=r"parameters is 1,000, but the gru policy .* has "):
         make_policy(config, environment_of(config), key=jax.random.key(0))
 
@@ -71,7 +71,7 @@ def test_a_budget_that_no_width_meets_is_refused() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        configure("lines", length=6, steps=300, batch=64),
+        configure("lines", length=6, steps=300, batch=64, dynamics="gru"),
         configure("lines", length=6, steps=300, batch=64, dynamics="markov", loss="log_variance"),
         configure("grid", side=4, steps=300, batch=64, loss="log_variance", learning_rate=3e-3),
         configure(
@@ -107,7 +107,8 @@ def test_training_brings_the_exact_law_to_the_target(config: TrainConfig) -> Non
 
 def test_equal_seeds_give_equal_bits_and_others_do_not() -> None:
     def run(seed: int, chunks: tuple[int, ...]) -> list[bytes]:
-        config = configure("lines", length=5, steps=60, batch=16, parameters=5_000, seed=seed)
+        options = {"dynamics": "gru", "parameters": 5_000, "seed": seed}
+        config = configure("lines", length=5, steps=60, batch=16, **options)
         trainer = make_trainer(config, environment_of(config))
         state = trainer.init()
         for chunk in chunks:
@@ -196,7 +197,7 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        configure("six6", **options)
+        configure("six6", **{"dynamics": "gru", **options})
 
 
 def homeless() -> list[tuple[str, str, str, str]]:
@@ -273,7 +274,7 @@ def test_no_option_is_of_two_parts() -> None:
 )
 def test_options_of_another_type_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        configure("lines", **options)
+        configure("lines", **{"dynamics": "gru", **options})
 
 
 def test_options_of_their_types_and_at_their_edges_are_accepted() -> None:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fast.balance.steps import Steps, rows_of
+from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Cached, Trajectories
@@ -19,8 +20,9 @@ Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
 class Evaluation(Protocol):
     """What `fast.balance.steps.evaluate` gives, its specification, and the pullback of its terms.
 
-    The implementations differ in what they spare: `MarkovianRows` what ended trajectories would
-    cost, `RecurrentGroups` the memory of a whole batch. Both spare what sampling has cached.
+    The implementations differ in what they spare: `markovian_rows` and `read_out_rows` what ended
+    trajectories would cost the network, or its head; `recurrent_groups`, for all others, the
+    memory of a whole batch. All spare what sampling has cached.
     """
 
     def __call__(
@@ -55,9 +57,14 @@ def evaluate_with_pullback(
 ) -> tuple[Steps, Pullback]:
     """The terms and their pullback, by the evaluation that fits the policy."""
     from fast.balance.markovian_rows import markovian_rows
+    from fast.balance.read_out_rows import read_out_rows
     from fast.balance.recurrent_groups import recurrent_groups
 
-    evaluation: Evaluation = markovian_rows if policy.is_markovian else recurrent_groups
+    evaluation: Evaluation = recurrent_groups
+    if policy.is_markovian:
+        evaluation = markovian_rows
+    elif isinstance(policy.network, WithHead) and not policy.backward.reads_latent:
+        evaluation = read_out_rows
     return evaluation(policy, environment, trajectories, cached, skip_ended=skip_ended)
 
 

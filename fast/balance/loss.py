@@ -28,6 +28,7 @@ class Loss:
         needs_flow: whether it reads `log F(s_t, W_t)`, which the network then gives.
         learns_log_z: whether `log Z` is a parameter of its own.
         log_z_learning_rate: that parameter's learning rate.
+        log_z_reach: how far from the batch's it may be, in nats, before that replaces it.
         least_batch: the smallest batch that it has a value on.
         needs_markovian: whether it is for Markovian policies only.
         reads_backward: whether it reads `p_B`.
@@ -38,6 +39,7 @@ class Loss:
     needs_flow: ClassVar[bool] = False
     learns_log_z: ClassVar[bool] = False
     log_z_learning_rate: ClassVar[float] = 0.1
+    log_z_reach: ClassVar[float] = 10.0
     least_batch: ClassVar[int] = 1
     needs_markovian: ClassVar[bool] = False
     reads_backward: ClassVar[bool] = True
@@ -85,6 +87,23 @@ class TrajectoryLoss(Loss, ABC):
         if self.needs_flow:
             return steps.log_flow[0, 0]
         return -log_ratio(steps).mean()
+
+    def starting_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
+        """`log Z` from which a step goes on: as learned, or that of the batch where it is far off.
+
+        The best constant for a batch is `-E f(tau)`. Where `log R` spans hundreds of nats, it
+        moves faster at first than Adam follows, so that all residuals have one sign and the policy
+        learns little else; beyond `log_z_reach` the batch's is taken, with which the gradient is
+        that of the log variance. (Richter et al., VarGrad, 2020.)
+        """
+        if not self.learns_log_z:
+            return log_z
+        import jax.numpy as jnp
+
+        from fast.balance.losses import log_ratio
+
+        best = -log_ratio(steps).mean()
+        return jnp.where(jnp.abs(best - log_z) > self.log_z_reach, best, log_z)
 
     def context(self, environment: AbstractEnvironment[Any], trajectories: Trajectories) -> Any:
         """What else the loss wants to know of trajectories: arrays with a leading batch axis.

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from fast.balance.evaluation import Pullback, cached_terms
 from fast.balance.steps import Rows, Steps, as_steps, row_terms, rows_of
 from fast.dynamics.base import Activations
+from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Cached, Trajectories, between
@@ -37,8 +38,9 @@ def markovian_rows(
     """
     batch, time = trajectories.actions.shape
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    first = _First(static, environment, rows_of(between(trajectories, 0, 1)), batch)
-    later = _later_rows(static, environment, between(trajectories, 1, time), cached)
+    first = FirstRow(static, environment, rows_of(between(trajectories, 0, 1)), batch)
+    activations = cached.activations if cached else ()
+    later = later_rows(static, environment, between(trajectories, 1, time), activations)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
         at_start = first.terms(arrays)
@@ -54,7 +56,7 @@ def markovian_rows(
         total: Policy
         if later.is_one_block:
             total = jax.grad(
-                lambda arrays: at_start(arrays) + later.weighted(of_later, arrays, later.start)
+                lambda arrays: at_start(arrays) + later.weighted(of_later, later.start, arrays)
             )(arrays)
             return total
         total = jax.grad(at_start)(arrays)
@@ -63,7 +65,7 @@ def markovian_rows(
     return as_steps(trajectories, values), pullback
 
 
-class _First(NamedTuple):
+class FirstRow(NamedTuple):
     """The first steps of a batch, all of them out of the initial state."""
 
     static: Policy
@@ -74,17 +76,26 @@ class _First(NamedTuple):
     def terms(self, arrays: Policy) -> Float[Array, "3 batch"]:
         """Their terms: one row is evaluated, whose derivatives are summed before they go back."""
         full: Policy = eqx.combine(arrays, self.static)
-        outputs = full.network.read((), self.environment.observe(self.environment.initial()))
+        start = self.environment.observe(self.environment.initial())
+        outputs = full.network.read(full.network.initial(), start)
         outputs = jnp.broadcast_to(outputs, (self.batch, *outputs.shape))
         return row_terms(full, self.environment, self.rows, outputs)
 
 
-def _later_rows(
+def later_rows(
     static: Policy,
     environment: AbstractEnvironment[Any],
     rest: Trajectories,
-    cached: Cached | None,
-) -> "_Later":
+    activations: Activations,
+) -> "LaterRows":
+    """The rows of the steps after the first.
+
+    Args:
+        static: the policy without its arrays.
+        environment: the state graph.
+        rest: the trajectories after their first steps.
+        activations: what sampling cached of them, time first.
+    """
     batch, time = rest.actions.shape
     whole = batch * time
     size = min(whole, max(SMALLEST, whole // 8))
@@ -98,16 +109,13 @@ def _later_rows(
         return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
 
     rows = jax.tree.map(by_time, rows_of(rest))
-    activations = tuple(
-        each.reshape(whole, *each.shape[2:]) for each in (cached.activations if cached else ())
-    )
+    activations = tuple(each.reshape(whole, *each.shape[2:]) for each in activations)
     (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
-    return _Later(
-        static, environment, rows, activations, order, rest.active.sum(), (time, batch), size
-    )
+    present = jnp.asarray(whole) if environment.is_graded else rest.active.sum()
+    return LaterRows(static, environment, rows, activations, order, present, (time, batch), size)
 
 
-class _Later(NamedTuple):
+class LaterRows(NamedTuple):
     """The steps of a batch after its first, as rows in the order in which they were sampled.
 
     Attributes:
@@ -148,18 +156,41 @@ class _Later(NamedTuple):
             return jax.tree.map(cut, tree)
         return jax.tree.map(lambda leaf: leaf[self.order[numbers]], tree)
 
+    def added(
+        self,
+        total: Float[Array, "rows d"],
+        numbers: Int[Array, " block"],
+        x: Float[Array, "block d"],
+    ) -> Float[Array, "rows d"]:
+        """Adds to the rows of these numbers."""
+        if not self.environment.is_graded:
+            return total.at[self.order[numbers]].add(x)
+        sums = lax.dynamic_slice_in_dim(total, numbers[0], self.size) + x
+        return lax.dynamic_update_slice_in_dim(total, sums, numbers[0], 0)
+
     def block_from(self, start: Array) -> Int[Array, " block"]:
         """The numbers of a block; the last block begins earlier, so that it is full."""
         return jnp.minimum(start, self.whole - self.size) + jnp.arange(self.size)
 
-    def terms(self, arrays: Policy, numbers: Int[Array, " block"]) -> Float[Array, "3 block"]:
-        """The terms of a block."""
+    def terms(
+        self,
+        arrays: Policy,
+        numbers: Int[Array, " block"],
+        read_outs: Float[Array, "block d"] | None = None,
+    ) -> Float[Array, "3 block"]:
+        """The terms of a block, whose read-outs are given unless the network is Markovian."""
         full: Policy = eqx.combine(arrays, self.static)
         block, cached = self.pick((self.rows, self.activations), numbers)
-        seen = jax.vmap(self.environment.observe)(block.before)
-        return row_terms(full, self.environment, block, full.network.recall(seen, cached))
+        if read_outs is None:
+            seen = jax.vmap(self.environment.observe)(block.before)
+            return row_terms(full, self.environment, block, full.network.recall(seen, cached))
+        assert isinstance(full.network, WithHead), full.network
+        outputs = full.network.head.recall(read_outs, cached)
+        return row_terms(full, self.environment, block, outputs)
 
-    def values(self, arrays: Policy, dtype: Any) -> Float[Array, "3 batch time"]:
+    def values(
+        self, arrays: Policy, dtype: Any, read_outs: Float[Array, "rows d"] | None = None
+    ) -> Float[Array, "3 batch time"]:
         """The terms of all rows that are there, 0 elsewhere."""
         time, batch = self.shape
         values = jnp.zeros((3, self.whole), dtype)
@@ -167,7 +198,7 @@ class _Later(NamedTuple):
         def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             start, values = carry
             numbers = self.block_from(start)
-            found = self.terms(arrays, numbers)
+            found = self.terms(arrays, numbers, self.pick(read_outs, numbers))
             return start + self.size, values.at[:, self.order[numbers]].set(found)
 
         if self.whole:
@@ -177,13 +208,17 @@ class _Later(NamedTuple):
         return jnp.swapaxes(values.reshape(3, time, batch), 1, 2)
 
     def weighted(
-        self, weights: Float[Array, "rows 3"], arrays: Policy, start: Array
+        self,
+        weights: Float[Array, "rows 3"],
+        start: Array,
+        arrays: Policy,
+        read_outs: Float[Array, "block d"] | None = None,
     ) -> Float[Array, ""]:
         """The sum of the terms of a block times their derivatives."""
         numbers = self.block_from(start)
         due = (start <= numbers) & (numbers < self.present)
         picked = self.pick(weights, numbers).T
-        return jnp.sum(self.terms(arrays, numbers) * jnp.where(due, picked, 0.0))
+        return jnp.sum(self.terms(arrays, numbers, read_outs) * jnp.where(due, picked, 0.0))
 
     def add_gradient(
         self, weights: Float[Array, "rows 3"], arrays: Policy, total: Policy
@@ -192,7 +227,7 @@ class _Later(NamedTuple):
 
         def backward(carry: tuple[Array, Policy]) -> tuple[Array, Policy]:
             start, total = carry
-            gradient = jax.grad(partial(self.weighted, weights))(arrays, start)
+            gradient = jax.grad(partial(self.weighted, weights, start))(arrays)
             return start + self.size, jax.tree.map(jnp.add, total, gradient)
 
         if self.whole:

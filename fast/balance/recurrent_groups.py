@@ -1,4 +1,4 @@
-"""The evaluation of a path-dependent policy: trajectories in groups, whose activations are few."""
+"""The evaluation of any policy along whole trajectories, in groups whose activations are few."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fast.balance.steps import Steps, as_steps, evaluate
 from fast.dynamics.base import Activations
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.trajectories import Cached, Trajectories, between
+from fast.sampling.trajectories import Cached, Trajectories, between, repeat
 
 # Trajectories per group: few enough that their activations stay in the processor's cache.
 GROUP = 32
@@ -33,15 +33,27 @@ def recurrent_groups(
     """`evaluate`, and its pullback group by group where sampling knows the terms already."""
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     lifted = policy.backward.reads_latent
-    activations = () if cached is None or lifted else cached.activations
+    activations: Activations = ()
+    if cached is not None and cached.activations and not lifted:
+        start = policy.network.initial(), environment.observe(environment.initial())
+        first = repeat(policy.network.record(*start)[1], len(trajectories.active))
+        activations = tuple(map(_with_first, first, cached.activations))
     terms = partial(_terms, static, environment)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
         found, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
-        return as_steps(trajectories, found), lambda derivative: pull(derivative)[0]
+        return as_steps(trajectories, jnp.moveaxis(found, -1, 0)), (
+            lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
+        )
     thins = skip_ended and not environment.is_graded
-    groups = _Groups(static, environment, trajectories, activations, thins)
-    return as_steps(trajectories, values), partial(groups.pullback, arrays)
+    groups = Groups(terms, trajectories, activations, thins)
+    return as_steps(trajectories, values), (
+        lambda derivative: groups.pullback(arrays, jnp.moveaxis(derivative, 0, -1))
+    )
+
+
+def _with_first(first: Array, later: Array) -> Array:
+    return jnp.concatenate([first[None], later])
 
 
 def _terms(
@@ -50,30 +62,28 @@ def _terms(
     arrays: Policy,
     some: Trajectories,
     activations: Activations,
-) -> Float[Array, "3 rows time"]:
+) -> Float[Array, "rows time 3"]:
     policy: Policy = eqx.combine(arrays, static)
-    return jnp.stack(evaluate(policy, environment, some, activations)[:3])
+    return jnp.stack(evaluate(policy, environment, some, activations)[:3], -1)
 
 
-class _Groups(NamedTuple):
+class Groups(NamedTuple):
     """A batch whose gradient is summed over groups of trajectories.
 
     Attributes:
-        static: the policy without its arrays.
-        environment: the state graph.
+        function: of arrays, trajectories and what was cached of them: numbers per step.
         trajectories: the batch.
         activations: what sampling cached.
         thins: whether a group is cut at a quarter of the time by which all of it have ended.
     """
 
-    static: Policy
-    environment: AbstractEnvironment[Any]
+    function: Callable[[Any, Trajectories, Activations], Float[Array, "rows time n"]]
     trajectories: Trajectories
     activations: Activations
     thins: bool
 
-    def pullback(self, arrays: Policy, derivative: Float[Array, "3 batch time"]) -> Policy:
-        """The derivative by the policy's arrays."""
+    def pullback(self, arrays: Any, derivative: Float[Array, "batch time n"]) -> Any:
+        """The derivative by the arrays."""
         batch, time = self.trajectories.actions.shape
         share = math.gcd(batch, GROUP)
         lengths = self.trajectories.active.sum(1)
@@ -81,35 +91,32 @@ class _Groups(NamedTuple):
         order = jnp.argsort(lengths) if self.thins else jnp.arange(batch)
         cuts = sorted({-(-time * part // 4) for part in (1, 2, 3, 4)}) if self.thins else [time]
 
-        def add(total: Policy, start: Array) -> tuple[Policy, None]:
-            chosen = lax.dynamic_slice_in_dim(order, start, share)
-            some = jax.tree.map(lambda leaf: leaf[chosen], self.trajectories)
-            cached = tuple(each[:, chosen] for each in self.activations)
-            cut = jnp.searchsorted(jnp.array(cuts), lengths[chosen].max())
-            gradient = lax.switch(
-                cut,
-                [self._gradient_until(cut) for cut in cuts],
-                arrays,
-                some,
-                cached,
-                derivative[:, chosen],
+        def pick(leaf: Array, start: Array, axis: int) -> Array:
+            if self.thins:
+                return jnp.take(leaf, lax.dynamic_slice_in_dim(order, start, share), axis)
+            # In their places, which a slice takes faster.
+            return lax.dynamic_slice_in_dim(leaf, start, share, axis)
+
+        def add(total: Any, start: Array) -> tuple[Any, None]:
+            some, weights = jax.tree.map(
+                lambda leaf: pick(leaf, start, 0), (self.trajectories, derivative)
             )
+            cached = tuple(pick(each, start, 1) for each in self.activations)
+            cut = jnp.searchsorted(jnp.array(cuts), pick(lengths, start, 0).max())
+            branches = [self._gradient_until(cut) for cut in cuts]
+            gradient = lax.switch(cut, branches, arrays, some, cached, weights)
             return jax.tree.map(jnp.add, total, gradient), None
 
-        total: Policy
         total, _ = lax.scan(add, jax.tree.map(jnp.zeros_like, arrays), jnp.arange(0, batch, share))
         return total
 
-    def _gradient_until(
-        self, cut: int
-    ) -> Callable[[Policy, Trajectories, Activations, Array], Policy]:
-        """The gradient of the terms before a time, weighted by their derivatives."""
+    def _gradient_until(self, cut: int) -> Callable[[Any, Trajectories, Activations, Array], Any]:
+        """The gradient of the numbers before a time, weighted by their derivatives."""
 
         def weighted(
-            arrays: Policy, some: Trajectories, activations: Activations, weights: Array
+            arrays: Any, some: Trajectories, activations: Activations, weights: Array
         ) -> Array:
             early = tuple(each[:cut] for each in activations)
-            found = _terms(self.static, self.environment, arrays, between(some, 0, cut), early)
-            return jnp.sum(weights[:, :, :cut] * found)
+            return jnp.sum(weights[:, :cut] * self.function(arrays, between(some, 0, cut), early))
 
         return jax.grad(weighted)

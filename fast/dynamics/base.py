@@ -35,6 +35,11 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
         """Whether the read-out is a function of the state alone (the latent is then `()`)."""
         return False
 
+    @property
+    def has_small_latent(self) -> bool:
+        """Whether rows of latents, all with the batch axes, are cheaper to move than to advance."""
+        return False
+
     @abstractmethod
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         """`W_o` at the initial state, for a batch."""

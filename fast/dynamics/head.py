@@ -31,6 +31,10 @@ class WithHead(AbstractDynamics[Latent]):
     def is_markovian(self) -> bool:
         return self.dynamics.is_markovian
 
+    @property
+    def has_small_latent(self) -> bool:
+        return self.dynamics.has_small_latent
+
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.dynamics.initial(batch)
 
@@ -50,9 +54,13 @@ class WithHead(AbstractDynamics[Latent]):
     def record(
         self, latent: Latent, observation: Float[Array, "*batch features"]
     ) -> tuple[Float[Array, "*batch outputs"], Activations]:
-        return self.head.record(self.dynamics.read(latent, observation))
+        """The outputs, and what the head went through, after its input if that has a history."""
+        read_out = self.dynamics.read(latent, observation)
+        outputs, products = self.head.record(read_out)
+        return outputs, products if self.is_markovian else (read_out, *products)
 
     def recall(
         self, observations: Float[Array, "*batch time features"], activations: Activations
     ) -> Float[Array, "*batch time outputs"]:
-        return self.head.recall(self.dynamics.unroll(observations), activations)
+        products = activations if self.is_markovian else activations[1:]
+        return self.head.recall(self.dynamics.unroll(observations), products)

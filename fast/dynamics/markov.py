@@ -16,6 +16,10 @@ class AbstractMarkovian(AbstractDynamics[tuple[()]]):
     def is_markovian(self) -> bool:
         return True
 
+    @property
+    def has_small_latent(self) -> bool:
+        return True
+
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
         return ()
 

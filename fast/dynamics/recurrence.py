@@ -19,6 +19,10 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
     all steps, before the scan.
     """
 
+    @property
+    def has_small_latent(self) -> bool:
+        return True
+
     @abstractmethod
     def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
         """The part of the update that depends on the state alone."""

@@ -28,6 +28,10 @@ class Skip(AbstractDynamics[Latent]):
         self.inner = inner
         self.output = inner.output + features
 
+    @property
+    def has_small_latent(self) -> bool:
+        return self.inner.has_small_latent
+
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.inner.initial(batch)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
-from reference.errors import InputError
+from fast.environments.encodings import check_one_hot
 from reference.problems import EdgeAddition, Graph
 
 Edge = tuple[int, int]
@@ -61,11 +61,7 @@ class GraphEnvironment(AbstractEnvironment[GraphState]):
         Raises:
             InputError: if the encoding is not "one-hot".
         """
-        if encoding != "one-hot":
-            raise InputError(
-                f"GraphEnvironment: the encoding is {encoding!r}, but a graph is observed only by "
-                "its adjacency matrix: use 'one-hot'"
-            )
+        check_one_hot("GraphEnvironment", encoding, "a graph by its adjacency matrix")
         nodes, start = len(problem.features), problem.inner[0].edges
         graphs = [set(state.edges) for state in (*problem.inner, *problem.terminals)]
         edges = tuple(sorted(set().union(*graphs) - set(start)))

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
+from fast.environments.encodings import check_one_hot
 from fast.environments.uniform_dags import UniformDags
-from reference.errors import InputError
 from reference.problems import Network, StructureLearning
 
 
@@ -36,8 +36,8 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
     from u to v adds to it the pairs of what reaches u and what v reaches, and where an edge is
     taken away it is made anew from the rest.
 
-    `log R` is a sum of n entries of a table, looked up anew, so that no rounding depends on the
-    way; `deltas` is what each edge would add to it.
+    `log R` is a sum of n entries of a table, looked up once at the end: to add what each edge
+    changes would cost more on the way, and its rounding would depend on the way.
 
     Attributes:
         table: `log w_v(P)`, a row per node, by the bit mask of P; -inf where there is none.
@@ -66,11 +66,7 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
         Raises:
             InputError: if the encoding is not "one-hot".
         """
-        if encoding != "one-hot":
-            raise InputError(
-                f"StructureLearning: the encoding is {encoding!r}, but a graph is observed only by "
-                "its adjacency matrix: use 'one-hot'"
-            )
+        check_one_hot("StructureEnvironment", encoding, "a graph by its adjacency matrix")
         n, most = len(problem.names), problem.max_parents
         edges = np.array([(u, v) for u in range(n) for v in range(n) if u != v]).reshape(-1, 2)
         table = [
@@ -132,16 +128,6 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
 
     def log_reward(self, state: NetworkState) -> Float[Array, ""]:
         return jnp.sum(self.table[jnp.arange(self.nodes), self._families(state)])
-
-    def deltas(self, state: NetworkState) -> Float[Array, " edges"]:
-        """What the edge of each action adds to `log R`, nats: `log w_v(P + u) - log w_v(P)`.
-
-        Of edges that are there already it is 0, of those that are not legal it means nothing.
-        """
-        families = self._families(state)
-        here = families[self.targets]
-        after = here | (1 << self.sources)
-        return self.table[self.targets, after] - self.table[self.targets, here]
 
     def encode(self, label: Network) -> NetworkState:
         masks = np.array(label.parents)

@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractEnvironment, Encoding
-from reference.errors import InputError
-from reference.problems import VariableSelection
-from reference.problems.variables import Selection
+from fast.environments.encodings import check_one_hot
+from reference.problems import Selection, VariableSelection
 
 
 class SelectionState(NamedTuple):
@@ -43,11 +42,7 @@ class SelectionEnvironment(AbstractEnvironment[SelectionState]):
         Raises:
             InputError: if the encoding is not "one-hot".
         """
-        if encoding != "one-hot":
-            raise InputError(
-                f"VariableSelection: the encoding is {encoding!r}, but a set has no features "
-                "except for its indicator vector: use 'one-hot'"
-            )
+        check_one_hot("SelectionEnvironment", encoding, "a set by its indicator vector")
         size = len(problem.names) + 1
         logs = np.log(np.array(problem.mantissas)) + math.log(2) * np.array(problem.exponents)
         table = jnp.asarray(logs, jnp.float32)

@@ -23,8 +23,8 @@ from fast.measure.report import (
     Figures,
     Report,
     mean_best,
-    mean_of,
 )
+from fast.measure.weights import Weights, mean_of
 from fast.policies.policy import Policy, uniform_policy
 from reference.metrics import Estimate
 from reference.problems import ClosedForm
@@ -32,6 +32,12 @@ from reference.problems import ClosedForm
 # Backward trajectories per state; samples of the final and curve figures.
 BACKWARD = 64
 SAMPLES, CURVE_SAMPLES = 16_384, 4_096
+
+
+UNSEEN = (
+    "Z is unknown: figures are of what the samplers drew, and none of them sees a mode where no "
+    "trajectory ended; `pdai certify` bounds TV"
+)
 
 
 class _Samples:
@@ -50,10 +56,15 @@ class _Samples:
         closed_form: ClosedForm[Hashable] | None,
         seed: int,
         samples: int,
+        policies: Sequence[Policy],
     ):
         self.count = min(max(samples, 2), SAMPLES)
-        self.environment = environment
-        self.final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
+        self.environment, self.size = environment, FCS_SIZE
+        if closed_form is None:
+            # A posterior has no mass at most states: what is drawn uniformly says nothing of it.
+            self.final, self.size = drawn_batches(policies, environment, self.count, seed)
+        else:
+            self.final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
         self.log_rewards = np.asarray(jax.vmap(environment.log_reward)(self.final), np.float64)
         few = max(2, BACKWARD * self.count // SAMPLES)
         self.backward = 1 if environment.parents == 1 else few
@@ -69,7 +80,7 @@ class _Samples:
         environment = self.environment
         forward = forward_paths(policy, environment, self.count, seed)
         fcs, bias, log_p = estimated_fcs(
-            policy, environment, self.final, self.log_rewards, self.backward, seed
+            policy, environment, self.final, self.log_rewards, self.size, self.backward, seed
         )
         self.law.append(scaled(log_p))
         self.biases.append(bias)
@@ -78,13 +89,15 @@ class _Samples:
             back = backward_paths(policy, environment, self.exact, seed)
             tv = total_variation_of_paths(self.log_z, forward, back)
             kl = float(np.mean(back.log_reward - self.log_z - back.log_path_ratio))
-        elbo = mean_of(forward.log_reward - forward.log_path_ratio)
+        log_weights = forward.log_reward - forward.log_path_ratio
+        elbo = mean_of(log_weights)
         return Figures(
             tv,
             fcs,
             kl,
             elbo if learned is None else Estimate(learned, 0.0),
             _best(forward.final, forward.log_reward),
+            weights=Weights.of(log_weights) if self.log_z is None else None,
         )
 
     def exact_figures(self) -> Figures | None:
@@ -116,7 +129,7 @@ def estimated_report(
         samples: trajectories each way, `SAMPLES` at most; with fewer, as many times fewer backward
             trajectories for each of the FCS states.
     """
-    on = _Samples(environment, closed_form, seed, samples)
+    on = _Samples(environment, closed_form, seed, samples, policies)
     known: Sequence[float | None] = learned_log_z or [None] * len(policies)
     learned = tuple(
         on.measured(policy, seed + 1 + i, log_z)
@@ -134,8 +147,10 @@ def estimated_report(
         notes=(
             f"FCS: p_T from {on.backward} backward trajectories a state; from half as many it is "
             f"{max(on.biases):+.4f} higher at most",
+            *([] if on.log_z is not None else [UNSEEN]),
         ),
         drawn=min(on.count, TOP_SAMPLES),
+        fcs_states="uniform" if on.log_z is not None else "drawn",
     )
     return report, law / law.sum(1, keepdims=True), target / target.sum()
 
@@ -159,6 +174,26 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
     """A batch of terminal states, independent and uniform on `X`."""
     keys = jax.random.split(jax.random.key(seed), count)
     return jax.tree.map(np.asarray, _uniform(environment, keys))
+
+
+def drawn_batches(
+    policies: Sequence[Policy], environment: AbstractEnvironment[Any], count: int, seed: int
+) -> tuple[Any, int]:
+    """Batches of different states among those that samplers drew, and the size of a batch.
+
+    Args:
+        policies: the samplers, of which each draws as many.
+        environment: theirs.
+        count: how many each draws.
+        seed: of the draws.
+    """
+    drawn = [forward_paths(policy, environment, count, seed).final for policy in policies]
+    every = jax.tree.map(lambda *leaves: np.concatenate(leaves), *drawn)
+    leaves = [leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(every)]
+    _, first = np.unique(np.concatenate(leaves, axis=1), axis=0, return_index=True)
+    size, rng = min(FCS_SIZE, len(first)), np.random.default_rng(seed)
+    rows = [rng.choice(first, size, replace=False) for _ in range(FCS_BATCHES)]
+    return jax.tree.map(lambda leaf: leaf[np.concatenate(rows)], every), size
 
 
 def exact_terminals(

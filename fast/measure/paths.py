@@ -11,8 +11,8 @@ from fast.balance.losses import log_path_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Floats
-from fast.measure.report import FCS_SIZE, mean_of
 from fast.measure.samples import rollout
+from fast.measure.weights import mean_of
 from fast.policies.policy import Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.trajectories import uniforms
@@ -84,6 +84,7 @@ def estimated_fcs(
     environment: AbstractEnvironment[Any],
     final: Any,
     log_rewards: Floats,
+    size: int,
     backward: int,
     seed: int,
 ) -> tuple[Estimate, float, Floats]:
@@ -94,8 +95,9 @@ def estimated_fcs(
     Args:
         policy: the sampler; its `p_B` must not read latents.
         environment: the environment.
-        final: `FCS_BATCHES * FCS_SIZE` terminal states, batch by batch.
+        final: terminal states, batch by batch.
         log_rewards: of them.
+        size: of a batch.
         backward: trajectories per state; one is exact where each state has one trajectory.
         seed: of the trajectories.
 
@@ -109,7 +111,7 @@ def estimated_fcs(
             for i in range(backward)
         ]
     )
-    batches = np.arange(len(log_rewards)).reshape(-1, min(FCS_SIZE, len(log_rewards)))
+    batches = np.arange(len(log_rewards)).reshape(-1, size)
     target = scaled(log_rewards)
 
     def fcs(rows: Floats) -> tuple[Estimate, Floats]:

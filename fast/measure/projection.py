@@ -9,13 +9,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
+from fast.training.optimiser import OptimiserOptions
 
 
 def fit_projection(
@@ -23,9 +23,8 @@ def fit_projection(
     markovian: Policy,
     environment: AbstractEnvironment[Any],
     *,
-    steps: int,
+    optimiser: OptimiserOptions,
     batch: int,
-    learning_rate: float,
     seed: int,
 ) -> Policy:
     """A Markovian policy fitted to the trajectories of a path-dependent one.
@@ -38,16 +37,12 @@ def fit_projection(
         policy: the sampler, left as it is.
         markovian: a Markovian policy at its initial weights.
         environment: the environment of both.
-        steps: gradient steps of AdamW; the rate falls to zero along a cosine.
+        optimiser: how long, and how fast.
         batch: trajectories per step, drawn anew.
-        learning_rate: the first.
         seed: of the trajectories.
     """
-    schedule = optax.cosine_decay_schedule(learning_rate, steps)
-    optimiser = optax.chain(
-        optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=1e-4)
-    )
-    state = optimiser.init(eqx.filter(markovian, eqx.is_array))
+    rule = optimiser.for_network()
+    state = rule.init(eqx.filter(markovian, eqx.is_array))
 
     @eqx.filter_jit
     def move(markovian: Policy, state: Any, key: jax.Array) -> tuple[Policy, Any]:
@@ -57,10 +52,10 @@ def fit_projection(
             return -jnp.mean(evaluate(markovian, environment, drawn).log_p_f.sum(-1))
 
         gradient = eqx.filter_grad(loss)(markovian)
-        updates, state = optimiser.update(gradient, state, eqx.filter(markovian, eqx.is_array))
+        updates, state = rule.update(gradient, state, eqx.filter(markovian, eqx.is_array))
         return eqx.apply_updates(markovian, updates), state
 
-    for step in range(steps):
+    for step in range(optimiser.steps):
         key = jax.random.fold_in(jax.random.key(seed), step)
         markovian, state = move(markovian, state, key)
     return markovian

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from fast.measure.enumeration import Floats
+from fast.measure.expectations import Expectation
+from fast.measure.weights import Weights
 from reference.metrics import Estimate
 
 FCS_BATCHES, FCS_SIZE = 64, 128
@@ -20,12 +22,14 @@ class Figures:
 
     Attributes:
         tv: total variation distance to the target, of the kind that `Report.tv_kind` says.
-        fcs: FCS (eq:fcsa), uniform batches of 128 terminals.
+        fcs: FCS (eq:fcsa), batches of 128 terminals: of uniform ones, or of such as samplers drew,
+            as `Report.fcs_states` says.
         kl: `KL(pi || p_T)` in nats, or an upper bound of it; infinite if a state was missed.
         log_z: an estimate of `log Z`: the learned one, else the mean of `-f(tau)`, whose
             expectation is at most `log Z`.
         best: the mean log reward of the 20 best states among `Report.drawn` samples.
         top_found: how many of the best 0.5 % of terminals those samples contain.
+        weights: what importance weights say, where `log Z` is unknown.
     """
 
     tv: Estimate | None
@@ -34,6 +38,7 @@ class Figures:
     log_z: Estimate
     best: float
     top_found: int | None = None
+    weights: Weights | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,9 @@ class Report:
         terminals: `|X|`, or None if not enumerated.
         top_count: how many terminals the best 0.5 % are, ties included.
         notes: what a reader of the figures must know.
+        fcs_states: where the states of FCS are from: "uniform" ones, or "drawn" by the trained
+            samplers, where `Z` is unknown.
+        expectations: of features of terminal states, under the sampler of the first seed.
     """
 
     learned: tuple[Figures, ...]
@@ -68,6 +76,8 @@ class Report:
     terminals: int | None = None
     top_count: int | None = None
     notes: tuple[str, ...] = ()
+    fcs_states: str = "uniform"
+    expectations: tuple[Expectation, ...] = ()
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -102,6 +112,9 @@ class Report:
             # Where TV is known, the divergence is.
             if values["kl"] is None and values["tv"] is not None:
                 values["kl"] = math.inf
+            if values.get("weights"):
+                below = Estimate(**values["weights"]["log_z_below"])
+                values["weights"] = Weights(**{**values["weights"], "log_z_below": below})
             return Figures(**values)
 
         known = {field.name for field in fields(cls)}
@@ -112,12 +125,11 @@ class Report:
         values["uniform"] = figures(values["uniform"])
         values["exact"] = values["exact"] and figures(values["exact"])
         values["notes"] = tuple(values["notes"])
+        values["expectations"] = tuple(
+            Expectation(**{**found, "sampler": Estimate(**found["sampler"])})
+            for found in values.get("expectations", ())
+        )
         return cls(**values)
-
-
-def mean_of(values: Floats) -> Estimate:
-    """The mean of independent values, with its standard error."""
-    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
 def mean_best(states: Any, log_rewards: Floats) -> float:

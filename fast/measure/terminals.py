@@ -19,9 +19,9 @@ from fast.measure.report import (
     Figures,
     Report,
     mean_best,
-    mean_of,
 )
 from fast.measure.samples import sample_terminals
+from fast.measure.weights import mean_of
 from fast.policies.policy import AnyPolicy, Policy, uniform_policy
 from reference.balance import log_float
 from reference.fields.field import FLOAT64

@@ -88,7 +88,7 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
         setup, state, _ = load_run(folder)
         with slow("summing the law over all states or trajectories"):
             found = _audit(setup.policies(state)[row], setup.enumeration, str(folder))
-        return replace(found, unfinished=unfinished(setup, state))
+        return replace(found, unfinished=unfinished(config, state))
 
 
 def _audit(policy: AnyPolicy, enumeration: Enumeration | None, name: str) -> Audit:

@@ -2,13 +2,14 @@
 
 config.json      what was asked for
 meta.json        versions, device, commit, seeds, parameter count, checksums of tables, own parts
-                 and copied samplers
+                 and what was copied, and where data are from
 metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
 plot.png         both, and the curves of training
 frozen/          copies of the samplers that the run asks: a folder depends on no other
+data.csv         a copy of the user's data, of tasks that have some
 
 Each JSON object has a checksum of itself; the first line of checkpoint.eqx has those of
 config.json, meta.json and the records before it; law.npz and report.json have that of the
@@ -30,6 +31,7 @@ import jax
 from fast.dynamics.options import DYNAMICS
 from fast.runs.files import check_kinds, new_folder
 from fast.runs.records import read_json, write_json
+from fast.tasks import Task
 from fast.tasks.options import build
 from fast.training.compose import from_json, to_flat, to_json
 from fast.training.config import TrainConfig
@@ -68,8 +70,11 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
         for path, copy in zip(config.factors.frozen, copies, strict=True)
         for name in SAMPLER
     }
+    given = _given(config)
+    copied |= {Path(config.task.inputs[option]): path for option, path in given.items()}
     seeds = range(config.run.seed, config.run.seed + config.run.seeds)
-    plain = to_json(_with_frozen(config, copies))
+    own = {option: Path(config.task.inputs[option]) for option in given}
+    plain = to_json(_with_frozen(replace(config, task=replace(config.task, **own)), copies))
     return make_folder(
         config.folder(),
         plain,
@@ -77,7 +82,11 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
         parameters,
         "train",
         copied,
-        {"tables": tables, "own": digests_of(config)},
+        {
+            "tables": tables,
+            "own": digests_of(config),
+            "inputs": {option: str(path) for option, path in given.items()},
+        },
     )
 
 
@@ -135,7 +144,7 @@ def load_config(folder: Path) -> TrainConfig:
     """
     check_folder(folder)
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    placed = replace(config, run=replace(config.run, out=folder))
+    placed = replace(config, run=replace(config.run, out=folder), task=_with_copies(folder, config))
     frozen = config.factors.frozen
     if frozen != _copies(len(frozen)):
         raise InputError(
@@ -143,6 +152,22 @@ def load_config(folder: Path) -> TrainConfig:
             "those that a run asks are in its own folder, frozen/0 and so on: train again"
         )
     return _with_frozen(placed, tuple(folder / path for path in frozen))
+
+
+def _given(config: TrainConfig) -> dict[str, Path]:
+    """The files of the user's that a task reads, by option."""
+    found = {option: getattr(config.task, option) for option in config.task.inputs}
+    return {option: path for option, path in found.items() if path is not None}
+
+
+def _with_copies(folder: Path, config: TrainConfig) -> Task:
+    """The task of a run with the copies in its folder; of older runs, which have none, as it is."""
+    given = _given(config)
+    copies = read_json(folder / "meta.json").get("copies", {}) if given else {}
+    names = {option: config.task.inputs[option] for option in given}
+    return replace(
+        config.task, **{option: folder / name for option, name in names.items() if name in copies}
+    )
 
 
 def row_of_seed(folder: Path, config: TrainConfig, seed: int | None, name: str) -> int:
@@ -217,11 +242,20 @@ def check_same_run(folder: Path, config: TrainConfig) -> None:
     """
     found = load_config(folder)
     ours, theirs = to_flat(config), to_flat(found)
+    inputs = _given(config).keys() & _given(found).keys()
     for name in [*ours, *(theirs.keys() - ours.keys())]:
-        if name not in ("frozen", "out") and ours.get(name) != theirs.get(name):
+        if name not in ("frozen", "out", *inputs) and ours.get(name) != theirs.get(name):
             raise InputError(
                 f"the run in {str(folder)!r} has {name} = {theirs.get(name)}, but {ours.get(name)} "
                 "is asked for: it is another run; move it away, or choose another folder with --out"
+            )
+    for name in inputs:
+        path, copy = getattr(config.task, name), getattr(found.task, name)
+        if read_file(path) != read_file(copy):
+            raise InputError(
+                f"the run in {str(folder)!r} has other {name} than {str(path)!r} holds now (its "
+                f"copy is {str(copy)!r}): it is another run; move it away, or choose another "
+                "folder with --out"
             )
     pairs = list(zip(config.factors.frozen, found.factors.frozen, strict=False))
     same = len(config.factors.frozen) == len(found.factors.frozen) and all(

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from fast.runs.folder import load_config
 from fast.runs.records import read_json
 from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
-from fast.training.state import FrozenSamplers
+from fast.training.state import FrozenSamplers, TrainState
 from fast.training.trainer import make_trainer
 from reference.errors import InputError
 
@@ -120,18 +120,48 @@ def load_policy(folder: Path, config: TrainConfig) -> Policy:
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
-    alone = _alone(config)
     with arithmetic(config):
-        environment = environment_of(config)
-        check_tables(folder, environment)
-        template = jax.eval_shape(make_trainer(alone, environment).init)
-        state, _ = load_checkpoint(folder, template)
+        state = load_trained(folder, config).state
         leaves, structure = jax.tree.flatten(state.sampler.policy)
         numbers = [np.asarray(leaf) for leaf in leaves]
     kind = jnp.zeros(()).dtype
     cast = [jnp.asarray(x, kind if x.dtype.kind == "f" else x.dtype) for x in numbers]
     policy: Policy = jax.tree.unflatten(structure, cast)
     return policy
+
+
+class Trained(NamedTuple):
+    """A trained sampler, without what training and measuring need: nothing is enumerated for it.
+
+    Attributes:
+        config: of the run.
+        environment: the problem, with the reward of its whole target, as array code.
+        state: the last that was saved.
+    """
+
+    config: TrainConfig
+    environment: AbstractEnvironment[Any]
+    state: TrainState
+
+    def policy(self, row: int) -> Any:
+        """That of one of the seeds, by its place."""
+        return jax.tree.map(lambda leaf: leaf[row], self.state.sampler.policy)
+
+
+def load_trained(folder: Path, config: TrainConfig) -> Trained:
+    """The last saved sampler of a run. To be called, and used, inside `arithmetic`.
+
+    Args:
+        folder: the run folder.
+        config: of the run.
+
+    Raises:
+        InputError: if there is no checkpoint, or it is damaged or not finite.
+    """
+    environment = environment_of(config)
+    check_tables(folder, environment)
+    template = jax.eval_shape(make_trainer(_alone(config), environment).init)
+    return Trained(config, environment, load_checkpoint(folder, template)[0])
 
 
 def _alone(config: TrainConfig) -> TrainConfig:

@@ -17,7 +17,13 @@ from fast.runs.checkpoints import last_state, load_checkpoint
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
 from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
-from fast.runs.frozen import arithmetic, check_tables, environment_of, tables_digest
+from fast.runs.frozen import (
+    arithmetic,
+    check_tables,
+    environment_of,
+    load_trained,
+    tables_digest,
+)
 from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.meter import Meter, Probe
@@ -47,9 +53,9 @@ def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
     return setup, *load_checkpoint(folder, setup.initial)
 
 
-def unfinished(setup: Setup, state: TrainState) -> str:
+def unfinished(config: TrainConfig, state: TrainState) -> str:
     """At which step a run stands, if that is not its last; else ""."""
-    step, steps = int(state.step[0]), setup.config.optimiser.steps
+    step, steps = int(state.step[0]), config.optimiser.steps
     return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 
 
@@ -174,10 +180,10 @@ def draw_samples(folder: Path, count: int, seed: int) -> Samples:
     check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
     check_seeds(seed, 1)
     with arithmetic(load_config(folder)), slow(f"drawing {count:,} samples"):
-        setup, state, _ = load_run(folder)
-        if stands := unfinished(setup, state):
+        trained = load_trained(folder, load_config(folder))
+        if stands := unfinished(trained.config, trained.state):
             print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
-        return drawn_terminals(setup.policies(state)[0], setup.environment, count, seed)
+        return drawn_terminals(trained.policy(0), trained.environment, count, seed)
 
 
 def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display) -> Report:

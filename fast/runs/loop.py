@@ -65,7 +65,7 @@ class _Course(Generic[State]):
     def begin(self) -> None:
         """Measures what a run starts with, unless it goes on."""
         if self.step == 0:
-            self._look()
+            self._record(self._look())
 
     @property
     def is_done(self) -> bool:
@@ -76,10 +76,9 @@ class _Course(Generic[State]):
         """Does a round of steps and records it; their mean loss, and the last `log Z`."""
         losses, info = self._do(min(CHUNK, self.schedule.steps - self.step))
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-        record = {"step": self.step, "loss": loss.tolist(), "log_z": log_z.tolist()}
-        append_metrics(self.folder, {**record, "seconds": self.seconds})
-        if self._is_time(self.schedule.steps / self.schedule.evaluations):
-            self._look()
+        record = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self.seconds}
+        is_time = self._is_time(self.schedule.steps / self.schedule.evaluations)
+        self._record({**record, **(self._look() if is_time else {})})
         return float(loss.mean()), float(log_z.mean())
 
     def save(self, *, at_once: bool) -> None:
@@ -109,12 +108,16 @@ class _Course(Generic[State]):
         self.step += steps
         return losses, info
 
-    def _look(self) -> None:
-        """Measures; in one record, so that a kill leaves all of a measurement, or none."""
+    def _look(self) -> dict[str, Any]:
+        """Measures."""
         found = self._measure(self.state, self.step)
+        self.tv = _mean_tv({"step": self.step, **found})
+        return found
+
+    def _record(self, found: dict[str, Any]) -> None:
+        """One record for a step, so that a kill leaves all that was found there, or none."""
         if found:
             append_metrics(self.folder, {"step": self.step, **found})
-        self.tv = _mean_tv({"step": self.step, **found})
 
     def _is_time(self, every: float) -> bool:
         """Whether this many steps, in whole rounds, have passed again, or all have."""

@@ -1,6 +1,7 @@
 """Trajectories sampled forwards from a policy."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -8,7 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from fast.dynamics.base import Activations
+from fast.dynamics.base import AbstractDynamics, Activations
+from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.actions import ON_POLICY, Exploration, draw_action
@@ -47,22 +49,33 @@ class _Walk(NamedTuple):
         taken = jnp.take_along_axis(log_p, action[:, None], -1)[:, 0]
         following = jax.vmap(environment.step)(state, action)
         seen = jax.vmap(environment.observe)(following)
-        # Latents of terminal states are advanced too, and never read.
-        latent = policy.network.advance(latent, seen)
         still = active & ~jax.vmap(environment.is_terminal)(following)
         step = (following, action, active, jnp.where(active, taken, 0.0))
         return (following, seen, latent, still), step
 
     def move(self, carry: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
-        """A step of a scan: the network is evaluated, and an action taken."""
-        _, observation, latent, active = carry
-        activations: Activations = ()
+        """A step of a scan: the latent arrives, the network is evaluated, and an action taken."""
+        state, observation, latent, active = carry
+        network = self.policy.network
         if self.only_active:
-            outputs = _evaluate_where(active, self.policy, observation)
+            latent, outputs, activations = _arrive_where(active, network, latent, observation)
         else:
-            outputs, activations = self.policy.network.record(latent, observation)
-        following, step = self.take(carry, outputs, draw)
-        return following, (step, activations if self.cache else ())
+            latent = network.advance(latent, observation)
+            outputs, activations = network.record(latent, observation)
+        following, step = self.take((state, observation, latent, active), outputs, draw)
+        return following, (step, self.kept(activations))
+
+    def kept(self, activations: Activations) -> Activations:
+        """What of the activations is kept: where trajectories end one by one, only read-outs.
+
+        To move the rows of products costs more than to evaluate them again.
+        """
+        network = self.policy.network
+        if not self.cache:
+            return ()
+        if self.environment.is_graded or not isinstance(network, WithHead):
+            return activations
+        return () if network.is_markovian else activations[:1]
 
 
 def sample_trajectories(
@@ -81,60 +94,86 @@ def sample_trajectories(
         environment: the state graph.
         draws: what `uniforms` gives; each action inverts a distribution function at one of them.
         exploration: how actions are drawn; the default draws from `p_F` itself.
-        skip_ended: whether a Markovian policy is evaluated only where trajectories go on. Inside
-            `vmap` that is slower, as there all branches are taken.
-        cache: whether to keep the activations of the network for the gradient; not of a Markovian
-            policy whose trajectories end one by one, as to move its rows costs more than to
-            evaluate them again.
+        skip_ended: whether a policy that is Markovian, or has a head, is evaluated only where
+            trajectories go on. Inside `vmap` that is slower, as there all branches are taken.
+        cache: whether to keep activations of the network for the gradient.
 
     Returns:
         the trajectories, and what sampling found out about the policy on them.
     """
-    thins = policy.is_markovian and not environment.is_graded
-    walk = _Walk(policy, environment, exploration, thins and skip_ended, cache and not thins)
+    network = policy.network
+    has_rows = network.is_markovian or isinstance(network, WithHead)
+    thins = has_rows and not environment.is_graded
+    walk = _Walk(policy, environment, exploration, thins and skip_ended, cache)
     batch = draws.shape[1]
     initial = environment.initial()
     seen = environment.observe(initial)
     start, observation = repeat((initial, seen), batch)
-    carry = (start, observation, policy.network.initial((batch,)), jnp.ones(batch, bool))
-    if policy.is_markovian:
-        # All are in the same state first: one row says what the policy does there. Others have
-        # activations of the first step as well, which would have to be copied beside the rest.
-        outputs = repeat(policy.network.read((), seen), batch)
-        carry, first = walk.take(carry, outputs, draws[0])
-        (final, *_), (rest, activations) = _scan(environment, walk.move, carry, draws[1:])
-        steps = jax.tree.map(_joined, first, rest)
-    else:
-        (final, *_), (steps, activations) = _scan(environment, walk.move, carry, draws)
-    later, actions, active, log_p_f = steps
+    carry = (start, observation, network.initial((batch,)), jnp.ones(batch, bool))
+    # All are in the same state first: one row says what the policy does there.
+    outputs = repeat(network.read(network.initial(), seen), batch)
+    carry, first = walk.take(carry, outputs, draws[0])
+    (final, *_), (rest, activations) = _scan(environment, walk.move, carry, draws[1:])
+    later, actions, active, log_p_f = jax.tree.map(_joined, first, rest)
     states = jax.tree.map(_joined, start, later)
     log_reward = jax.vmap(environment.log_reward)(final)
     drawn = Trajectories(states, actions, active, final, log_reward)
     return batch_first(drawn), Cached(log_p_f.T, activations)
 
 
+def _arrive_where(
+    active: Bool[Array, " batch"],
+    network: AbstractDynamics[Any],
+    latent: Any,
+    observation: Float[Array, "batch features"],
+) -> tuple[Any, Float[Array, "batch outputs"], Activations]:
+    """The latents, the outputs, and the read-outs, on the active rows.
+
+    A latent that is too large to be moved is advanced on all rows, and only the head is spared.
+    """
+
+    def arrive(latent: Any, observation: Array) -> tuple[Any, Array]:
+        latent = network.advance(latent, observation)
+        return latent, network.read(latent, observation)
+
+    if network.has_small_latent:
+        latent, outputs = _evaluate_where(active, arrive, latent, observation)
+        if network.is_markovian:
+            return latent, outputs, ()
+        assert isinstance(network, WithHead), network
+        return latent, outputs, (network.dynamics.read(latent, observation),)
+    assert isinstance(network, WithHead), network
+    latent = network.advance(latent, observation)
+    read_out = network.dynamics.read(latent, observation)
+    return latent, _evaluate_where(active, network.head, read_out), (read_out,)
+
+
 def _evaluate_where(
-    active: Bool[Array, " batch"], policy: Policy, observation: Float[Array, "batch features"]
-) -> Float[Array, "batch outputs"]:
-    """The outputs of a Markovian network on the active rows; zeros, or nonsense, on the others.
+    active: Bool[Array, " batch"], function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """A function of the active rows; zeros, or nonsense, on the others.
 
     The active rows are moved to the front, and as many as the next of a few sizes are evaluated.
     """
     batch = len(active)
     (order,) = jnp.nonzero(active, size=batch, fill_value=batch)
-    front = observation.at[order].get(mode="clip")
+    front = jax.tree.map(lambda leaf: leaf.at[order].get(mode="clip"), arguments)
     sizes = sorted({*range(0, batch, max(LEAST_STEP, -(-batch // SIZES))), batch} - {0})
 
-    def first(size: int) -> Callable[[Array], Array]:
-        def evaluate(x: Array) -> Array:
-            found = policy.network.read((), x[:size])
-            return jnp.pad(found, ((0, batch - size), (0, 0)))
+    def first(size: int) -> Callable[..., Any]:
+        def evaluate(*rows: Any) -> Any:
+            found = function(*jax.tree.map(lambda leaf: leaf[:size], rows))
+            return jax.tree.map(partial(_padded, batch - size), found)
 
         return evaluate
 
     branch = jnp.searchsorted(jnp.array(sizes), active.sum())
-    outputs: Array = lax.switch(branch, [first(size) for size in sizes], front)
-    return jnp.zeros_like(outputs).at[order].set(outputs, mode="drop")
+    found = lax.switch(branch, [first(size) for size in sizes], *front)
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf).at[order].set(leaf, mode="drop"), found)
+
+
+def _padded(rows: int, x: Array) -> Array:
+    return jnp.pad(x, ((0, rows), *((0, 0) for _ in x.shape[1:])))
 
 
 def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: Any) -> Any:

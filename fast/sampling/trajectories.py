@@ -34,8 +34,9 @@ class Cached(NamedTuple):
     Attributes:
         log_p_f: `log p_F` of the actions (not that of an exploratory policy), in nats, 0 where
             padded.
-        activations: what `AbstractDynamics.record` gave before each step, of a Markovian policy
-            before each but the first, time first, if it was asked for.
+        activations: what `AbstractDynamics.record` gave before each step but the first, time
+            first, if it was asked for; where trajectories end one by one, only the read-outs of a
+            policy that is not Markovian.
     """
 
     log_p_f: Float[Array, "batch time"]

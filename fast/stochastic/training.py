@@ -112,4 +112,4 @@ class Latents(Method):
         (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
             state.sampler, environment, policy.target, drawn, config.dynamics.gradient
         )
-        return Gradient(loss, state.sampler.log_z, gradient), None
+        return Gradient(loss, state.sampler.log_z, gradient, state.sampler.log_z), None

@@ -12,10 +12,17 @@ from typing import Any, ClassVar, Literal
 from fast.tasks.options import require
 from fast.tasks.task import BuiltIn
 from reference.errors import InputError
-from reference.problems import StructureLearning, VariableSelection
+from reference.problems import (
+    HyperGPrior,
+    StructureLearning,
+    VariableSelection,
+    ZellnerPrior,
+)
 from reference.problems.columns import Table, codes_of, numbers_of, read_table
 from reference.problems.dag_limits import dag_count
 from reference.problems.random_networks import GraphLaw
+
+PRIORS = {"zellner": ZellnerPrior(), "hyper-g": HyperGPrior()}
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class _Posterior(BuiltIn):
     """A posterior given the data of a file, or of a generator."""
 
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
+    inputs: ClassVar[Mapping[str, str]] = MappingProxyType({"data": "data.csv"})
     # Options of the generator alone.
     generated: ClassVar[tuple[str, ...]] = ()
 
@@ -105,13 +113,15 @@ class StructureTask(_Posterior):
 
 @dataclass(frozen=True)
 class VariablesTask(_Posterior):
-    """Variable selection: the posterior of the set of regressors under Zellner's g-prior."""
+    """Variable selection: the posterior of the set of regressors of a linear regression."""
 
     name: ClassVar[str] = "variables"
     generated: ClassVar[tuple[str, ...]] = ("variables", "rows", "data_seed")
 
     outcome: str = ""
     """The column that the others explain; the last one by default."""
+    prior: Literal["zellner", "hyper-g"] = "zellner"
+    """Of the coefficients: with g the number of rows, or with a random g (Liang et al., 2008)."""
     variables: int = 10
     """Columns that are generated, of which one in three matters."""
     rows: int = 100
@@ -122,7 +132,9 @@ class VariablesTask(_Posterior):
     def make_problem(self) -> VariableSelection:
         """The posterior."""
         if self.data is None:
-            return VariableSelection.random(self.variables, self.rows, self.data_seed)
+            return VariableSelection.random(
+                self.variables, self.rows, self.data_seed, PRIORS[self.prior]
+            )
         table = self.table()
         numbers, chosen = numbers_of(table, repr(str(self.data))), self.outcome or table.names[-1]
         if chosen not in table.names:
@@ -133,7 +145,9 @@ class VariablesTask(_Posterior):
         place = table.names.index(chosen)
         names = tuple(name for name in table.names if name != chosen)
         others = [j for j in range(len(table.names)) if j != place]
-        return VariableSelection.regression(numbers[:, others], numbers[:, place], names)
+        return VariableSelection.regression(
+            numbers[:, others], numbers[:, place], names, PRIORS[self.prior]
+        )
 
     def states(self) -> int:
         """Sets, finished or not."""

@@ -94,6 +94,8 @@ class RandomWalkTask(BuiltIn):
     """The lazy random walk: where a walk of T steps on a box ends."""
 
     name: ClassVar[str] = "random-walk"
+    # The one task without graphs where memory pays though the state is seen (fig:apx:lra).
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"dynamics": "gru"})
 
     radius: int = 16
     """M: coordinates lie in -M, ..., M."""

@@ -25,11 +25,13 @@ class Gradient(NamedTuple):
         loss: its value.
         log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
         by: the gradient by what is learned.
+        starting_log_z: `log Z` at which the gradient was taken, and from which the step goes on.
     """
 
     loss: Float[Array, ""]
     log_z: Float[Array, ""]
     by: Sampler
+    starting_log_z: Float[Array, ""]
 
 
 def exploration(config: TrainConfig, step: Int[Array, ""]) -> Exploration:

@@ -26,16 +26,24 @@ class OptimiserOptions:
         rate = self.learning_rate
         require(self, "learning_rate", 0 < rate < float("inf"), "be positive and finite")
 
-    def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
-        """AdamW on the policy, clipped to norm 1, and Adam on `log Z`, of a `Sampler`."""
-        import equinox as eqx
-        import jax
+    def for_network(self) -> "optax.GradientTransformation":
+        """AdamW, clipped to norm 1."""
         import optax
 
         schedules: dict[str, optax.Schedule] = {
             "cosine": optax.cosine_decay_schedule(self.learning_rate, self.steps),
             "constant": optax.constant_schedule(self.learning_rate),
         }
+        return optax.chain(
+            optax.clip_by_global_norm(1.0),
+            optax.adamw(schedules[self.schedule], weight_decay=1e-4),
+        )
+
+    def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
+        """That of the network on the policy, and Adam on `log Z`, of a `Sampler`."""
+        import equinox as eqx
+        import jax
+        import optax
 
         def kinds(sampler: Any) -> Any:
             every = jax.tree.map(lambda _: "policy", sampler)
@@ -43,10 +51,7 @@ class OptimiserOptions:
 
         return optax.partition(
             {
-                "policy": optax.chain(
-                    optax.clip_by_global_norm(1.0),
-                    optax.adamw(schedules[self.schedule], weight_decay=1e-4),
-                ),
+                "policy": self.for_network(),
                 "log_z": optax.adam(log_z_learning_rate),
             },
             kinds,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The parts that are chosen by name, their classes by name, and the name chosen by default.
 CHOICES: dict[str, tuple[Mapping[str, type], type, str]] = {
-    "dynamics": ({**DYNAMICS, **LATENTS}, DynamicsOptions, "gru"),
+    "dynamics": ({**DYNAMICS, **LATENTS}, DynamicsOptions, "markov"),
     "loss": (LOSSES, Loss, "tb"),
     "p_b": (BACKWARD, BackwardOptions, "uniform"),
     "replay": (REPLAYS, NoReplay, "none"),

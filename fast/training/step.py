@@ -114,14 +114,15 @@ def loss_and_gradient(
         ratios = combined_ratio(whole, others, rewarded=frozen.rewarded)
         return loss.of_ratios(ratios, key), -jnp.mean(ratios)
 
+    start = lax.stop_gradient(loss.starting_log_z(everyone, sampler.log_z))
     (value, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
-        jnp.stack(everyone[:3]), sampler.log_z
+        jnp.stack(everyone[:3]), start
     )
     if axis is None:
-        return Gradient(value, log_z, Sampler(pullback(by_terms), by_log_z))
+        return Gradient(value, log_z, Sampler(pullback(by_terms), by_log_z), start)
     share = len(steps.active)
     own = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
-    return Gradient(value, log_z, Sampler(_total(pullback(own), axis), by_log_z))
+    return Gradient(value, log_z, Sampler(_total(pullback(own), axis), by_log_z), start)
 
 
 def combined_ratio(
@@ -151,7 +152,7 @@ def _of_policy(
         return jnp.sum(penalties) / count, jnp.zeros(()) if log_z is None else log_z
 
     (value, log_z), gradient = eqx.filter_value_and_grad(loss_of, has_aux=True)(sampler)
-    return Gradient(_total(value, axis), log_z, _total(gradient, axis))
+    return Gradient(_total(value, axis), log_z, _total(gradient, axis), sampler.log_z)
 
 
 def _gather(x: Array, axis: str) -> Array:

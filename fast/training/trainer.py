@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy
+from fast.policies.policy import Policy, Sampler
 from fast.stochastic.options import MeanOptions
 from fast.stochastic.training import Latents
 from fast.training.config import TrainConfig
@@ -184,8 +184,9 @@ def train_step(
 ) -> tuple[TrainState, TrainInfo]:
     """One gradient step of one seed."""
     found, buffer = method.learn(environment, frozen, state, jax.random.fold_in(key, state.step))
-    updates, optimizer_state = optimizer.update(found.by, state.optimizer, state.sampler)
-    sampler = optax.apply_updates(state.sampler, updates)
+    before = Sampler(state.sampler.policy, found.starting_log_z)
+    updates, optimizer_state = optimizer.update(found.by, state.optimizer, before)
+    sampler = optax.apply_updates(before, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(
         found.loss, found.log_z
     )

@@ -64,6 +64,8 @@ class Certify:
     """Write the certificate file of regime E here."""
     table: Path | None = None
     """Write every terminal state with its exact probabilities here, as CSV; regime E."""
+    keep: Path | None = None
+    """Keep what is drawn in this folder: the same command goes on from it after a kill."""
     out: Path | None = None
     """Write all that is printed here, as JSON."""
 
@@ -99,6 +101,7 @@ class Certify:
             max_states=self.max_states,
             of=self.run_seed,
             certificate=self.certificate,
+            keep=self.keep,
         )
         title = f"{found.name}, regime {found.regime}: {REGIMES[found.regime]}"
         shown = Table(title=title, show_header=False)

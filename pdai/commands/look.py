@@ -33,7 +33,8 @@ class AuditRun:
 class SampleRun:
     """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
 
-    What of a state cannot be printed, and a backslash, is escaped as in Python.
+    What of a state cannot be printed, and a backslash, is escaped as in Python. As csv, json or
+    parquet there are also log p_F and log p_B of the trajectory that led to it.
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="RUN")] = None
@@ -42,31 +43,58 @@ class SampleRun:
     """How many samples."""
     seed: int = 0
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
+    format: Literal["lines", "csv", "json", "parquet"] = "lines"
+    """How samples of a run are written; parquet needs pyarrow."""
+    out: Path | None = None
+    """Write csv, json or parquet to this file, and not to stdout."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
     certificate: Path | None = None
     """Sample the table of this certificate file instead of a run: states alone."""
 
     def run(self) -> None:
-        """Samples, and prints tab-separated lines to stdout."""
-        from fast.runs.job import draw_samples
-
+        """Samples, and prints them to stdout, or writes a file."""
         if self.count < 1:
             raise InputError(f"count is {self.count}, but must be at least 1")
         if (self.run_folder is None) == (self.certificate is None):
             raise InputError(
                 "sample needs a run folder, or --certificate FILE: give one of the two"
             )
+        table = self.format != "lines"
+        if table and (self.exact or self.certificate is not None):
+            raise InputError(
+                f"--format {self.format} is of what a trained run draws, with log p_F: leave out "
+                "--exact and --certificate"
+            )
+        if self.out is not None and not table:
+            raise InputError("--out needs --format csv, json or parquet: give one of them")
         if self.certificate is not None:
             self._run_certificate(self.certificate)
             return
         assert self.run_folder is not None
         if self.exact:
             self._run_exactly(self.run_folder)
-            return
-        drawn = draw_samples(self.run_folder, self.count, self.seed)
-        for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
-            print(f"{_escaped(str(state))}\t{log_reward:.6f}")
+        else:
+            self._run_sampler(self.run_folder)
+
+    def _run_sampler(self, folder: Path) -> None:
+        from fast.runs.job import draw_samples
+        from pdai.sample_tables import sample_table
+        from reference.files import replace_file
+
+        to_terminal = self.out is None and sys.stdout.isatty()
+        if self.format == "parquet" and to_terminal:
+            raise InputError("parquet is no text for a terminal: name a file with --out")
+        drawn = draw_samples(folder, self.count, self.seed)
+        if self.format == "lines":
+            for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
+                print(f"{_escaped(str(state))}\t{log_reward:.6f}")
+        elif self.out is not None:
+            replace_file(self.out, sample_table(drawn, self.format))
+            print(f"samples: {self.out}")
+        else:
+            sys.stdout.buffer.write(sample_table(drawn, self.format))
+            sys.stdout.buffer.flush()
 
     def _run_certificate(self, path: Path) -> None:
         import numpy as np
@@ -152,6 +180,7 @@ class Inspect:
         table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
         for name, value in inspection.rows().items():
             table.add_row(name, value)
+        table.caption = inspection.hint
         show(table)
         if self.draw is not None:
             draw(inspection, self.draw, self.colour)

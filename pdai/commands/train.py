@@ -54,7 +54,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             from fast.runs.folder import load_config
             from fast.runs.job import follow, resume, train
             from pdai.progress import DISPLAY
-            from pdai.tables import report_table
+            from pdai.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)
             if self.process:
@@ -70,6 +70,8 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                     "and its options away, or train anew without --resume"
                 )
             show(report_table(report))
+            if (features := expectations_table(report)) is not None:
+                show(features)
             print(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
 
     return Train

@@ -19,6 +19,7 @@ from pdai.experiments import (
     fig_linestraining,
     fig_setsa,
     grids,
+    posteriors,
     random_latent,
     robustness,
     sparse_lines,
@@ -72,6 +73,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         combined.DISTRIBUTED,
         combined.STREAMED,
         random_latent.EXPERIMENT,
+        posteriors.LAWS,
+        posteriors.EDGES,
     )
 }
 

@@ -15,12 +15,12 @@ from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
-Metric = Literal["fcs", "tv", "separation", "memory", "best"]
+Metric = Literal["fcs", "tv", "separation", "memory", "best", "edges"]
 Drawing = Literal[
     "curves", "rows", "points", "lines", "log lines", "laws", "probe", "best", "none"
 ]  # fmt: skip
 Layout = Literal["rows", "models"]
-ProbeName = Literal["aliasing", "memory", "best", "projection"]
+ProbeName = Literal["aliasing", "memory", "best", "projection", "edges"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 # The SRWM in the form that does best.
@@ -55,6 +55,8 @@ MEASURES: dict[Metric, Measure] = {
     "memory": Measure("KL(s), nats", digits=6, negligible=2e-4),
     # A hundredth of the reward.
     "best": Measure("mean log R of the 20 best", higher_is_better=True, negligible=0.01),
+    # A marginal is told to two digits.
+    "edges": Measure("mean error of edge marginals", negligible=0.001),
 }
 # Half of the KL between the action laws at p_3 and p_2 of the optimal policy on sparse Lines.
 APART = 0.447

@@ -10,6 +10,7 @@ from fast.runs.records import load_law, read_json, read_report
 from pdai.distributed.comparison import allowed
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
+from pdai.experiments.chains import Chain, walked
 from pdai.experiments.probes import PROBES
 from pdai.experiments.trainings import Training
 from pdai.progress import DISPLAY
@@ -24,21 +25,14 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
     Raises:
         InputError: if its folder holds another training.
     """
+    if isinstance(training, Chain):
+        return walked(training)
     if isinstance(training, Plan):
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
     found = _of_run(training.folder())
-    if probe == "projection":
-        measured = found.pop("probes")[-1]
-        return {
-            **found,
-            "learned": measured["learned"][0],
-            "exact": measured["exact"],
-            "tv_kind": measured["tv_kind"],
-            "curve": [],
-            "probes": [],
-        }
-    return found
+    # What a probe measured in the place of the policy.
+    return {**found, **(found["probes"][-1].get("instead", {}) if found["probes"] else {})}
 
 
 def _of_run(folder: Path) -> dict[str, Any]:

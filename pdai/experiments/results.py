@@ -64,6 +64,9 @@ class Run:
         """A figure of the learned, uniform or exact sampler; None where it cannot be had."""
         if metric == "best":
             return self._best(of)
+        if metric == "edges":
+            found = self.probes[-1].get(of) if self.probes else None
+            return None if found is None else float(found)
         if metric == "memory":
             return float(self.probes[-1]["kl"]) if of == "learned" else None
         if metric == "separation":

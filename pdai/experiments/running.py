@@ -13,6 +13,7 @@ from pdai.distributed.plan import Plan
 from pdai.engine import Task, bring_to_end
 from pdai.executors import LocalProcesses
 from pdai.experiments.base import Cell, Experiment
+from pdai.experiments.chains import Chain
 from pdai.experiments.results import Run, load, save, wanted
 from pdai.experiments.trainings import Training, description, placed, short_name
 from reference.errors import InputError
@@ -43,6 +44,8 @@ class Job(NamedTuple):
     def steps(self) -> dict[Path, int]:
         """The gradient steps in each of its run folders."""
         training = placed(self.training, self.seed, self.folder)
+        if isinstance(training, Chain):
+            return {}
         pieces = training.pieces().values() if isinstance(training, Plan) else [training]
         return {config.folder(): config.optimiser.steps for config in pieces}
 

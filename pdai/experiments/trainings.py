@@ -1,4 +1,4 @@
-"""What a cell trains: one sampler, or several that are combined.
+"""What a cell trains: one sampler, or several that are combined; or the chain that it runs.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -12,8 +12,9 @@ from fast.training.compose import to_json
 from fast.training.config import TrainConfig
 from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from pdai.distributed.plan import Plan
+from pdai.experiments.chains import Chain
 
-Training: TypeAlias = TrainConfig | Plan
+Training: TypeAlias = TrainConfig | Plan | Chain
 
 # The runs of a plan have seeds of their own, from the plan's on: fewer than this.
 SPACING = 10
@@ -27,13 +28,15 @@ def placed(training: Training, seed: int, out: Path | None = None) -> Training:
 
 def shortened(training: Training, steps: int) -> Training:
     """The same with fewer steps, and with less measured."""
+    if isinstance(training, Chain):
+        return dataclasses.replace(training, moves=min(steps, training.moves))
     config = training.config if isinstance(training, Plan) else training
     fewer = min(steps, config.optimiser.steps)
     return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
 
 
 def _changed(training: Training, **options: Any) -> Training:
-    if isinstance(training, Plan):
+    if not isinstance(training, TrainConfig):
         return dataclasses.replace(training, config=training.config.changed(**options))
     return training.changed(**options)
 
@@ -41,7 +44,7 @@ def _changed(training: Training, **options: Any) -> Training:
 def description(training: Training, seed: int) -> dict[str, Any]:
     """What is trained, as stored: flat, and without paths, which differ between machines."""
     training = placed(training, seed)
-    if isinstance(training, Plan):
+    if not isinstance(training, TrainConfig):
         data = training.to_json()
         data |= data.pop("config")
     else:
@@ -68,9 +71,9 @@ def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
 
 def defaults(training: Training) -> dict[str, Any]:
     """The default of each option, as stored."""
-    config = training.config if isinstance(training, Plan) else training
+    config = training if isinstance(training, TrainConfig) else training.config
     owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
-    owners += [training] * isinstance(training, Plan)
+    owners += [training] * (config is not training)
     values = {
         field.name: field.default
         for owner in owners
@@ -83,13 +86,15 @@ def defaults(training: Training) -> dict[str, Any]:
 
 def short_name(training: Training) -> str:
     """A short name, for folders."""
-    if isinstance(training, Plan):
+    if not isinstance(training, TrainConfig):
         return f"{training.config.task.name}-{training.kind}"
     return f"{training.task.name}-{training.name_of('dynamics')}"
 
 
 def total_steps(stored: dict[str, Any]) -> str:
-    """The gradient steps of a stored training, of all of its runs."""
+    """The gradient steps of a stored training, of all of its runs; the states of a chain."""
+    if "moves" in stored:
+        return f"{stored['moves']:,} states"
     runs = {"distribute": stored.get("clients", 0) + 1, "stream": stored.get("chunks", 0)}
     kind = stored.get("kind")
     return f"{stored['steps']:,}" if kind is None else f"{runs[kind]} x {stored['steps']:,}"

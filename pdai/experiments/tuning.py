@@ -61,8 +61,8 @@ EXPERIMENT = Experiment(
         "every row. Of what is path-dependent the GRU "
         "with 32 numbers, one hidden layer and no skip connection is best, or level with the best, "
         "in all rows but SIX6, where three layers and a skip connection are better. These are the "
-        "defaults of `pdai train`: on SIX6 and PHO4 the latter, with 0.003, which suits their many "
-        "steps."
+        "defaults of `--dynamics gru`: on SIX6 and PHO4 the latter, with 0.003, which suits their "
+        "many steps."
     ),
     draw="rows",
     layout="models",

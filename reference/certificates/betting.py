@@ -11,9 +11,8 @@ is all that has to be kept.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +63,7 @@ def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Flo
 class LowerMean:
     """Lower confidence bounds of the mean of independent variables `>= 0`, of any size.
 
-    One pass; what is kept is enough to go on later, or to add up what several processes saw.
+    One pass; what is kept does not grow with what was seen.
 
     Attributes:
         count: how many values were seen.
@@ -108,26 +107,6 @@ class LowerMean:
         lost = lost + gamma(ROUNDINGS) * (self.gains + self.count * np.log1p(BETS * mean))
         logs = self.gains - lost - self.count * np.log1p(BETS * mean)
         return float(log_capital(logs, 0, 0.0)) - 1e-12 >= math.log(1 / level)
-
-    def to_json(self) -> dict[str, Any]:
-        """What has to be kept, as plain data."""
-        return {"count": self.count, "gains": self.gains.tolist(), "roundings": self.roundings}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_json` made.
-
-        Raises:
-            InputError: if it has another form.
-        """
-        try:
-            gains = np.array(data["gains"], float)
-            found = cls(int(data["count"]), gains, int(data["roundings"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"this is no state of a bound ({error!r}): begin anew") from None
-        if gains.shape != BETS.shape or not np.isfinite(gains).all() or found.count < 0:
-            raise InputError("this is the state of another kind of bound: begin anew")
-        return found
 
 
 @dataclass
@@ -173,15 +152,3 @@ class MeanInterval:
         """
         high = math.nextafter(1 - self.above.bound(level / 2), 2.0)
         return Interval(self.below.bound(level / 2), min(1.0, high))
-
-    def to_json(self) -> dict[str, Any]:
-        """What has to be kept, as plain data."""
-        return {"below": self.below.to_json(), "above": self.above.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_json` made."""
-        parts = [LowerMean.from_json(data.get(name, {})) for name in ("below", "above")]
-        if parts[0].count != parts[1].count:
-            raise InputError("the two sides of the bound saw different samples: begin anew")
-        return cls(*parts)

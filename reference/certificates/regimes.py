@@ -72,7 +72,6 @@ class Found(NamedTuple):
     interval: Interval
     lines: list[Line]
     samples: int
-    state: dict[str, Any]
 
 
 def until(
@@ -97,7 +96,7 @@ def until(
 
 
 def with_log_z(
-    sampler: Sampler, log_z: Interval, level: float, budget: Budget, seen: Seen, state: Any = None
+    sampler: Sampler, log_z: Interval, level: float, budget: Budget, seen: Seen
 ) -> Found:
     """Regime Z: `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`, from samples of the model alone.
 
@@ -111,17 +110,11 @@ def with_log_z(
         level: of each bound.
         budget: when to stop.
         seen: where what is drawn goes.
-        state: of an earlier call, to go on from.
 
     Raises:
         InputError: if `log Z` lies below what the mean weight certifies.
     """
-    above, below = (
-        (MeanInterval.from_json(x) for x in state[:2])
-        if state
-        else (MeanInterval(), MeanInterval())
-    )
-    weight = LowerMean.from_json(state[2]) if state else LowerMean()
+    above, below, weight = MeanInterval(), MeanInterval(), LowerMean()
 
     def more(size: int) -> int:
         walks = _drawn(sampler, size, seen)
@@ -141,9 +134,7 @@ def with_log_z(
         )
     interval = Interval(below.interval(level).low, above.interval(level).high)
     lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(seen.all, log_z.high)]
-    return Found(
-        interval, lines, above.count, {"Z": [above.to_json(), below.to_json(), weight.to_json()]}
-    )
+    return Found(interval, lines, above.count)
 
 
 def with_target(
@@ -195,7 +186,7 @@ def with_target(
         Line("log z, a pilot's estimate, nats", log_z, "estimate"),
         *weight_lines(seen.all, None),
     ]
-    return Found(interval, lines, model.count, {})
+    return Found(interval, lines, model.count)
 
 
 def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
@@ -241,7 +232,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
         Line("log Z from below, nats", floor, "bound"),
         *weight_lines(seen.all, None),
     ]
-    return Found(Interval(low, 1.0), lines, seen.count, {})
+    return Found(Interval(low, 1.0), lines, seen.count)
 
 
 def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:

@@ -1,8 +1,8 @@
 """What a certificate states, line by line, each with how it is known."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -78,7 +78,6 @@ class Certificate(Shown):
         notes: what a reader must know: assumptions, findings, why no more is said.
         name: of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
-        state: what is needed to go on drawing later.
         tv: the exact TV of the laws of terminal states, in regime E.
     """
 
@@ -91,7 +90,6 @@ class Certificate(Shown):
     notes: Sequence[str]
     name: str = "a sampler"
     table: Sequence[tuple[Any, Fraction, Fraction]] = ()
-    state: Mapping[str, Any] = field(default_factory=dict)
     tv: Fraction | None = None
 
     @property
@@ -121,7 +119,6 @@ class Certificate(Shown):
             ],
             "notes": list(self.notes),
             "name": self.name,
-            "state": dict(self.state),
         }
 
     def _short(self) -> str:

@@ -19,11 +19,13 @@ from reference.problems.lines import Lines
 from reference.problems.networks import Network
 from reference.problems.preference import Preference
 from reference.problems.random_walk import LazyRandomWalk
+from reference.problems.regression_priors import HyperGPrior, ZellnerPrior
+from reference.problems.selections import Selection
 from reference.problems.sequences import Build, Sequences, SyntheticSequences
 from reference.problems.sets import Sets
 from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
-from reference.problems.variables import Selection, VariableSelection
+from reference.problems.variables import VariableSelection
 
 __all__ = [
     "BitSequences",
@@ -35,6 +37,7 @@ __all__ = [
     "Factored",
     "Graph",
     "Grid",
+    "HyperGPrior",
     "Ising",
     "Landscape",
     "LazyRandomWalk",
@@ -50,6 +53,7 @@ __all__ = [
     "SyntheticSequences",
     "TableSequences",
     "VariableSelection",
+    "ZellnerPrior",
     "closed_form",
     "dyadic",
     "enumerate_dag",

@@ -148,7 +148,9 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
                 if max(len(states), len(row)) > max_nodes:
                     raise TooLargeError(
                         f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
-                        f"depth {depth}), too many to enumerate: use a smaller instance, or raise "
+                        f"depth {depth}), too many to enumerate: use a smaller instance; or write "
+                        "an environment, trained with `pdai train custom --environment MODULE:NAME`"
+                        " and bounded by `pdai certify`, which enumerate nothing; or raise "
                         "`max_nodes` (on the command line --max-states, of `pdai inspect` "
                         "--max-nodes)"
                     )

@@ -9,7 +9,8 @@ from typing import Self
 
 from reference.errors import InputError, check_choice, check_integer, check_list, shown
 from reference.problems.base import dyadic
-from reference.problems.closed_form import seeded
+from reference.problems.bit_distances import distance_counts
+from reference.problems.closed_form import Enclosure, seeded
 from reference.problems.sequences import Build
 
 # The words of which modes are made (Malkin et al., 2022).
@@ -20,8 +21,8 @@ WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
 class BitSequences:
     """Strings of n bits, built k bits at a time: `log R(x) = -c min over modes y of d(x, y) / n`.
 
-    `d` is the Hamming distance; rewards are rounded to 24 bits. There is no closed form: the sum
-    over strings at each distance from a set of modes needs the whole set of strings, or of sets.
+    `d` is the Hamming distance; rewards are rounded to 24 bits. `Z` is a sum over the distances;
+    how many strings have each can be counted where the modes share their words, as the paper's do.
 
     Attributes:
         modes: strings of n zeros and ones.
@@ -121,4 +122,24 @@ class BitSequences:
 
     def reward(self, terminal: str) -> Fraction:
         """`exp(-c d / n)`, rounded to 24 bits."""
-        return dyadic(math.exp(-self.exponent * self.distance(terminal) / self.length))
+        return self._reward_at(self.distance(terminal))
+
+    def z(self) -> Fraction:
+        """`Z`, the sum of all rewards.
+
+        Raises:
+            TooLargeError: if the modes have too little in common for strings to be counted.
+        """
+        terms = (count * self._reward_at(d) for d, count in enumerate(self._distance_counts))
+        return sum(terms, Fraction(0))
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats; raises as `z` does."""
+        return Enclosure.log_of(self.z())
+
+    @cached_property
+    def _distance_counts(self) -> list[int]:
+        return distance_counts(self.modes)
+
+    def _reward_at(self, distance: int) -> Fraction:
+        return dyadic(math.exp(-self.exponent * distance / self.length))

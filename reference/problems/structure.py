@@ -5,29 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from operator import add
 from typing import Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_type, shown
+from reference.errors import check_type
 from reference.problems.closed_form import Enclosure, check_count, seeded
-from reference.problems.columns import (
-    column_names,
-    data_names,
-    levels,
-    matrix,
-    standard_columns,
-)
-from reference.problems.dag_limits import (
-    check_affordable,
-    check_max_parents,
-    check_size,
-    possible_families,
-)
+from reference.problems.columns import data_names, levels, matrix, standard_columns
+from reference.problems.dag_limits import check_affordable, check_max_parents, check_size
 from reference.problems.dag_mode import heaviest_dag
 from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
+from reference.problems.family_weights import check_weights, rounded_scores
 from reference.problems.network_scores import bdeu_scores, bge_scores
 from reference.problems.networks import Network, ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
@@ -61,29 +49,8 @@ class StructureLearning:
     def __post_init__(self) -> None:
         for name in ("weights", "shifts", "names"):
             check_type("StructureLearning", name, getattr(self, name), tuple)
-        n = check_size(len(self.names))
-        column_names("StructureLearning", self.names, n)
-        check_integer("StructureLearning", "max_parents", self.max_parents, 0)
         check_type("StructureLearning", "offset", self.offset, float)
-        if len(self.shifts) != n:
-            raise InputError(f"StructureLearning: shifts must be {n} integers, for {n} names")
-        for shift in self.shifts:
-            check_integer("StructureLearning", "a shift", shift, 0)
-        for row in self.weights:
-            check_type("StructureLearning", "a row of weights", row, tuple)
-        if len(self.weights) != n or any(len(row) != 2**n for row in self.weights):
-            raise InputError(
-                f"StructureLearning: weights must be {n} rows of 2^{n} integers, for {n} names"
-            )
-        allowed = possible_families(n, self.max_parents)
-        for name, row, may in zip(self.names, self.weights, allowed.tolist(), strict=True):
-            for mask, (weight, possible) in enumerate(zip(row, may, strict=True)):
-                if not isinstance(weight, int) or (weight > 0) != possible or weight < 0:
-                    raise InputError(
-                        f"StructureLearning: the weight of {name!r} with parents {mask:#b} is "
-                        f"{shown(weight)}, but must be a positive integer where a node has at most "
-                        f"{self.max_parents} parents, not itself, and 0 elsewhere"
-                    )
+        check_weights("StructureLearning", self.weights, self.shifts, self.max_parents, self.names)
 
     @classmethod
     def from_scores(
@@ -100,41 +67,8 @@ class StructureLearning:
         Raises:
             InputError: if the scores are of another shape, or one that is read is not finite.
         """
-        owner = "StructureLearning.from_scores"
-        try:
-            table = np.array(scores, np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
-        n = len(table) if table.ndim == 2 else 0
-        if table.ndim != 2 or not n or table.shape[1] != 2 ** min(n, 60):
-            raise InputError(
-                f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
-                "for each node, a column for the bit mask of each parent set"
-            )
-        check_size(n)
-        most = check_max_parents(max_parents, n)
-        found = column_names(owner, names, n)
-        allowed = possible_families(n, most)
-        for name, row, may in zip(found, table, allowed, strict=True):
-            for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
-                raise InputError(
-                    f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
-                    f"{row[mask]}, but must be finite: mend it, or lower max_parents"
-                )
-        table = np.where(allowed, table, -np.inf)
-        best = heaviest_dag(table.tolist(), times=add, one=0.0)
-        base = table[np.arange(n), list(best)]
-        table -= base[:, None]
-        # Before integers are made of them.
-        check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
-        rows = [dyadic_weights(row) for row in table]
-        return cls(
-            tuple(row.numerators for row in rows),
-            tuple(row.shift for row in rows),
-            most,
-            found,
-            math.fsum(base),
-        )
+        rounded = rounded_scores("StructureLearning.from_scores", scores, names, max_parents)
+        return cls(*rounded)
 
     @classmethod
     def gaussian(
@@ -293,6 +227,16 @@ class StructureLearning:
         rows, nodes = self.edge_marginals(), range(self.nodes)
         return {f"{u} -> {v}": rows[u][v] for u in nodes for v in nodes if u != v}
 
+    def quantities(self, terminal: Network) -> dict[str, float]:
+        """Which edges a graph has, by the names of the variables: 1 where it has one."""
+        return dict(zip(self._edge_names, edge_indicators(terminal).values(), strict=True))
+
+    def quantity_means(self) -> dict[str, Fraction]:
+        """Their expectations, which are the edge marginals."""
+        means = self.feature_means(edge_indicators)
+        assert means is not None
+        return dict(zip(self._edge_names, means.values(), strict=True))
+
     def mode(self) -> Network:
         """A most probable graph."""
         return Network(heaviest_dag(self.weights), True)
@@ -304,6 +248,11 @@ class StructureLearning:
 
     def _shares(self, sums: list[list[int]]) -> tuple[tuple[Fraction, ...], ...]:
         return tuple(tuple(Fraction(x, self._sums.total) for x in row) for row in sums)
+
+    @cached_property
+    def _edge_names(self) -> tuple[str, ...]:
+        """In the order of `edge_indicators`."""
+        return tuple(f"{u} -> {v}" for u in self.names for v in self.names if u != v)
 
     @cached_property
     def _sums(self) -> DagSums:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from random import Random
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,48 +14,32 @@ import numpy.typing as npt
 from reference.errors import InputError, TooLargeError, check_integer, check_seed, check_type
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 from reference.problems.columns import (
-    check_positive,
+    LEAST_RESIDUE,
     column_names,
     data_names,
     matrix,
     standard_columns,
 )
 from reference.problems.dyadic_weights import Dyadics, dyadic_exponentials
+from reference.problems.regression_priors import RegressionPrior, ZellnerPrior, residual_sums
+from reference.problems.selections import Selection, changed, inclusion_indicators
 
 Ints = npt.NDArray[np.int64]
 
-# Beyond, 2^p weights take gigabytes.
-MAX_VARIABLES = 20
+# Beyond, 2^p weights take more than a gigabyte.
+MAX_VARIABLES = 22
 
-
-class Selection(NamedTuple):
-    """A state: the variables chosen so far, and whether it is finished.
-
-    Attributes:
-        chosen: whether each variable is.
-        stopped: whether the state is terminal.
-    """
-
-    chosen: tuple[bool, ...]
-    stopped: bool = False
-
-    @property
-    def mask(self) -> int:
-        """The set as a bit mask."""
-        return sum(1 << i for i, here in enumerate(self.chosen) if here)
-
-    def __str__(self) -> str:
-        members = ",".join(str(i) for i, here in enumerate(self.chosen) if here)
-        return f"{{{members}}}" if self.stopped else f"{{{members}}} ..."
+UNIT_INFORMATION = ZellnerPrior()
 
 
 @dataclass(frozen=True)
 class VariableSelection:
     """Sets of variables, one added per step in any order until it stops.
 
-    `R(S)` is the marginal likelihood of the linear regression on the variables in S under Zellner's
-    g-prior, over that of the best set, rounded to 24 bits once: these numbers are the instance, and
-    everything after is exact. All sets have one prior probability.
+    `R(S)` is the marginal likelihood of the linear regression on the variables in S under a prior
+    of its coefficients (`RegressionPrior`), over that of the best set, rounded to 24 bits once:
+    these numbers are the instance, and everything after is exact. All sets have one prior
+    probability.
 
     Attributes:
         mantissas: one per bit mask of a set, from `2^23` on, below `2^24`.
@@ -80,9 +64,12 @@ class VariableSelection:
                 f"VariableSelection: mantissas and exponents must be {count:,} integers each, one "
                 f"per set of {len(self.names)} variables"
             )
-        for exponent in self.exponents:
-            check_integer("VariableSelection", "an exponent", exponent, -(10**6), most=10**6)
-        if not all(type(m) is int and 2**23 <= m < 2**24 for m in self.mantissas):
+        mantissas, exponents = np.array(self.mantissas), np.array(self.exponents)
+        if exponents.dtype != np.int64 or np.abs(exponents).max() > 10**6:
+            raise InputError(
+                "VariableSelection: every exponent must be an integer of at most 10^6 in size"
+            )
+        if mantissas.dtype != np.int64 or mantissas.min() < 2**23 or mantissas.max() >= 2**24:
             raise InputError("VariableSelection: every mantissa must be an integer of 24 bits")
 
     @classmethod
@@ -91,30 +78,24 @@ class VariableSelection:
         data: object,
         outcome: object,
         names: Sequence[str] | None = None,
-        g: float | None = None,
+        prior: RegressionPrior = UNIT_INFORMATION,
     ) -> Self:
         """The posterior given observations.
-
-        With an intercept, N observations and `R2` the explained share of variance, the log Bayes
-        factor of a set of k variables against the empty one is
-
-            (N - 1 - k)/2 log(1 + g) - (N - 1)/2 log(1 + g (1 - R2))
-
-        (Zellner, 1986; Liang et al., 2008).
 
         Args:
             data: shape (N, p), N above p + 1.
             outcome: N numbers.
             names: of the columns.
-            g: of the prior, positive; N by default, the unit-information prior.
+            prior: of the coefficients.
 
         Raises:
             InputError: if a value is missing, a column or the outcome constant or a combination of
-                columns, there are too many columns or too few rows, or g is not positive.
+                columns, there are too many columns, or too few rows.
         """
         owner = "VariableSelection.regression"
         found = data_names(owner, data, names)
         _check_size(len(found))
+        check_type(owner, "prior", prior, RegressionPrior)
         columns = standard_columns(owner, data, found)
         y = matrix(owner, np.reshape(np.asarray(outcome), (-1, 1)), ("the outcome",))
         if len(y) != len(columns):
@@ -123,12 +104,9 @@ class VariableSelection:
             )
         both = standard_columns(owner, np.hstack([columns, y]), (*found, "the outcome"))
         rows = len(both)
-        g = float(rows) if g is None else g
-        check_positive(owner, "g", g)
         sizes = np.bitwise_count(np.arange(2 ** len(found))).astype(np.int64)
-        unexplained = residual_sums(both.T @ both / rows)
-        logs = (rows - 1 - sizes) / 2 * math.log1p(g)
-        logs -= (rows - 1) / 2 * np.log1p(g * np.maximum(unexplained, 0.0))
+        unexplained = np.clip(residual_sums(both.T @ both / rows), LEAST_RESIDUE**2, 1.0)
+        logs = prior.log_factors(rows, sizes, unexplained)
         best = float(logs.max())
         weights = dyadic_exponentials(logs - best)
         return cls(
@@ -136,7 +114,13 @@ class VariableSelection:
         )
 
     @classmethod
-    def random(cls, variables: int, rows: int = 100, seed: int = 0) -> Self:
+    def random(
+        cls,
+        variables: int,
+        rows: int = 100,
+        seed: int = 0,
+        prior: RegressionPrior = UNIT_INFORMATION,
+    ) -> Self:
         """Correlated standard normal columns, of which one in three matters.
 
         Neighbours have the correlation 1/2; coefficients are 1/2 or -1/2, the noise standard
@@ -150,7 +134,7 @@ class VariableSelection:
         for j in range(1, variables):
             data[:, j] = (data[:, j - 1] + math.sqrt(3) * data[:, j]) / 2
         signs = rng.choice([-0.5, 0.5], size=variables) * (np.arange(variables) % 3 == 0)
-        return cls.regression(data, data @ signs + rng.normal(size=rows))
+        return cls.regression(data, data @ signs + rng.normal(size=rows), prior=prior)
 
     @classmethod
     def minimal(cls) -> Self:
@@ -166,11 +150,11 @@ class VariableSelection:
         """The same set, finished, and all with one variable more."""
         if state.stopped:
             return ()
-        return (Selection(state.chosen, True), *_changed(state.chosen, False))
+        return (Selection(state.chosen, True), *changed(state.chosen, False))
 
     def parents(self, state: Selection) -> tuple[Selection, ...]:
         """The set before it was finished, or all with one variable less."""
-        return (Selection(state.chosen),) if state.stopped else _changed(state.chosen, True)
+        return (Selection(state.chosen),) if state.stopped else changed(state.chosen, True)
 
     def reward(self, terminal: Selection) -> Fraction:
         """`R(S)`."""
@@ -196,6 +180,14 @@ class VariableSelection:
             return None
         return {str(i): p for i, p in enumerate(self.inclusion_probabilities())}
 
+    def quantities(self, terminal: Selection) -> dict[str, float]:
+        """Which variables a set has, by their names: 1 where it has one."""
+        return dict(zip(self.names, map(float, terminal.chosen), strict=True))
+
+    def quantity_means(self) -> dict[str, Fraction]:
+        """Their expectations, which are the inclusion probabilities."""
+        return dict(zip(self.names, self.inclusion_probabilities(), strict=True))
+
     def mode(self) -> Selection:
         """A most probable set."""
         order = zip(self.exponents, self.mantissas, strict=True)
@@ -216,7 +208,7 @@ class VariableSelection:
         return Selection(tuple(mask >> i & 1 == 1 for i in range(len(self.names))), True)
 
     def _sum(self, chosen: npt.NDArray[np.bool_]) -> Fraction:
-        """The sum of the weights of some sets, exactly: at most 2^20 mantissas of 24 bits fit."""
+        """The sum of the weights of some sets, exactly: at most 2^22 mantissas of 24 bits fit."""
         total = Fraction(0)
         for exponent, (members, _) in self._by_exponent.items():
             here = self._dyadics.mantissas[members[chosen[members]]]
@@ -249,41 +241,11 @@ class VariableSelection:
         )
 
 
-def residual_sums(gram: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What each set of variables leaves of the last one: a Schur complement for every bit mask.
-
-    One variable after the other is taken out, or not: for p of them `2^p` divisions, not inverses.
-
-    Args:
-        gram: inner products of p variables and the outcome, shape (p + 1, p + 1).
-    """
-    left = np.array(gram, np.float64)[None]
-    while left.shape[-1] > 1:
-        rest, row = left[:, 1:, 1:], left[:, 1:, 0]
-        taken = rest - row[:, :, None] * row[:, None, :] / left[:, :1, :1]
-        left = np.concatenate([rest, taken])
-    return np.asarray(left[:, 0, 0], np.float64)
-
-
-def inclusion_indicators(state: Selection) -> dict[str, float]:
-    """Which variables a set has, by number, for `pdai certify --features`: 1 where it has one."""
-    return {str(i): float(here) for i, here in enumerate(state.chosen)}
-
-
-def _changed(chosen: tuple[bool, ...], were: bool) -> tuple[Selection, ...]:
-    """The sets that differ in one variable, which was chosen, or was not."""
-    return tuple(
-        Selection((*chosen[:i], not were, *chosen[i + 1 :]))
-        for i, here in enumerate(chosen)
-        if here == were
-    )
-
-
 def _check_size(variables: int) -> int:
     """The number of variables, if their sets can be summed.
 
     Raises:
-        TooLargeError: if there are more than 20.
+        TooLargeError: if there are more than 22.
     """
     column_names("VariableSelection", None, variables)
     if variables > MAX_VARIABLES:

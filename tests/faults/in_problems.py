@@ -64,8 +64,8 @@ FAULTS = (
         "bits-distance-not-scaled",
         "The Hamming distance is not divided by the length.",
         "reference/problems/bits.py",
-        "self.distance(terminal) / self.length))",
-        "self.distance(terminal)))",
+        "-self.exponent * distance / self.length))",
+        "-self.exponent * distance))",
         "tests/test_problems.py::test_bits_measure_the_distance_to_the_nearest_mode",
     ),
     Fault(

@@ -170,7 +170,9 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     The weights are NumPy's: an untrained policy is nearly uniform, without biases, and each of its
     arrays is drawn by a program to be compiled.
     """
-    if issubclass(DYNAMICS[options.get("dynamics", "gru")], CellOptions):
+    # With memory, unless asked for: a Markovian network shows less.
+    options = {"dynamics": "gru", **options}
+    if issubclass(DYNAMICS[options["dynamics"]], CellOptions):
         options = {"latent_size": 8, **options}
     config = configure("six6", **options)
     shapes = eqx.filter_eval_shape(build_policy, config, environment, 32, key=jax.random.key(0))

@@ -26,9 +26,10 @@ from fast.measure.paths import (
     scaled,
     total_variation_of_paths,
 )
-from fast.measure.report import mean_best, mean_of
+from fast.measure.report import mean_best
 from fast.measure.samples import drawn_terminals, sample_terminals
 from fast.measure.terminals import enumerated_report, has_exact_law, law_of, target_law
+from fast.measure.weights import mean_of
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
@@ -174,21 +175,18 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
 
 
 @pytest.mark.crosscheck("fast.measure.paths.estimated_fcs")
-def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
-    exact: Exact, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(of_paths, "FCS_SIZE", 8)
+def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) -> None:
     environment, pi = exact.instance.environment, np.array(exact.pi, float)
     final = random_terminals(environment, 32 * 8, SEED)
     drawn = numbers_of(exact.instance, final)
     log_rewards = np.log(pi[drawn])
-    whole, gap, log_p = estimated_fcs(exact.policy, environment, final, log_rewards, 8, SEED)
+    whole, gap, log_p = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 8, SEED)
     rows = [backward_paths(exact.policy, environment, final, SEED + i) for i in range(8)]
     p = np.mean([np.exp(row.log_path_ratio) for row in rows], axis=0)
     batches = np.arange(32 * 8).reshape(32, 8)
     assert np.exp(log_p) == pytest.approx(p, rel=1e-12)
     assert whole.mean == pytest.approx(fcs_by_hand(p, pi[drawn], batches), rel=1e-12)
-    half, _, _ = estimated_fcs(exact.policy, environment, final, log_rewards, 4, SEED)
+    half, _, _ = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 4, SEED)
     assert half.mean - whole.mean == pytest.approx(gap, rel=1e-12)
     # p_T(x) is the mean of the ratio over p_B: without bias, state by state.
     p_t = np.array(exact.p_t, float)
@@ -205,7 +203,6 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     count = 4_000
     for name, value in (("SAMPLES", count), ("BACKWARD", 64), ("FCS_BATCHES", 16), ("FCS_SIZE", 8)):
         monkeypatch.setattr(estimates, name, value)
-    monkeypatch.setattr(of_paths, "FCS_SIZE", 8)
     environment = exact.instance.environment
     form = closed_form(exact.instance.problem)
     # There are no more than SAMPLES.
@@ -441,7 +438,7 @@ def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.report.mean_of",
+    "fast.measure.weights.mean_of",
     "fast.measure.report.mean_best",
     "fast.measure.paths.scaled",
     "fast.policies.policy.count_parameters",

@@ -8,6 +8,7 @@ from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
 from fast.measure.projection import fit_projection
 from fast.policies.policy import Policy
+from fast.training.optimiser import OptimiserOptions
 from reference import marginal
 from reference.metrics import total_variation
 from verify.crosscheck.instances import make_instance, random_policy
@@ -21,9 +22,8 @@ def fitted(policy: Policy, steps: int, learning_rate: float = 1e-2) -> Policy:
         policy,
         plain,
         INSTANCE.environment,
-        steps=steps,
+        optimiser=OptimiserOptions(steps=steps, learning_rate=learning_rate),
         batch=128,
-        learning_rate=learning_rate,
         seed=0,
     )
 

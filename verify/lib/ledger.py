@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from verify.claims import (
     architecture,
     background,
+    certificates,
     combination,
     experiments,
     graphs,
@@ -37,6 +38,7 @@ CLAIMS: tuple[Claim, ...] = (
     *stochastic.CLAIMS,
     *combination.CLAIMS,
     *posteriors.CLAIMS,
+    *certificates.CLAIMS,
 )
 FOLDER = Path(__file__).parents[1]
 COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq")

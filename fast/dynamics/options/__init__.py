@@ -1,7 +1,13 @@
 """Latent dynamics by name, as options. Imports no JAX before a network is built."""
 
 from fast.dynamics.options.base import DynamicsOptions, HeadOptions, MarkovOptions
-from fast.dynamics.options.cells import CellOptions, GRUOptions, LSTMOptions, RNNOptions
+from fast.dynamics.options.cells import (
+    CellOptions,
+    GRUOptions,
+    LSTMOptions,
+    MinGRUOptions,
+    RNNOptions,
+)
 from fast.dynamics.options.graphs import GCNOptions, TemporalGCNOptions
 from fast.dynamics.options.linear import LinearMarkovOptions, LinearOptions
 from fast.dynamics.options.matrices import SelfReferentialOptions, SRWMOptions
@@ -9,6 +15,7 @@ from fast.dynamics.options.own import OwnDynamics
 
 DYNAMICS: dict[str, type[DynamicsOptions]] = {
     "gru": GRUOptions,
+    "mingru": MinGRUOptions,
     "lstm": LSTMOptions,
     "rnn": RNNOptions,
     "srwm": SRWMOptions,
@@ -31,6 +38,7 @@ __all__ = [
     "LinearMarkovOptions",
     "LinearOptions",
     "MarkovOptions",
+    "MinGRUOptions",
     "OwnDynamics",
     "RNNOptions",
     "SRWMOptions",

@@ -62,6 +62,18 @@ class GRUOptions(CellOptions):
 
 
 @dataclass(frozen=True)
+class MinGRUOptions(CellOptions):
+    """A gated recurrent unit whose gates read the state alone."""
+
+    def cell(self, environment: "AbstractEnvironment[Any]", *, key: Any) -> "AbstractDynamics[Any]":
+        """The unit."""
+        from fast.dynamics.min_gru import MinGRU
+        from fast.environments.features import feature_count
+
+        return MinGRU(feature_count(environment), self.latent_size, key=key)
+
+
+@dataclass(frozen=True)
 class LSTMOptions(CellOptions):
     """A long short-term memory."""
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from tasks import TASKS, BitTask, GridTask
+from tasks import TASKS, Task
 
 
 class Worker(ABC):
@@ -18,7 +18,7 @@ class Worker(ABC):
         """The versions of what decides the speed."""
 
     @abstractmethod
-    def build(self, task: GridTask | BitTask, batch: int) -> int:
+    def build(self, task: Task, batch: int) -> int:
         """Makes environment, network and optimiser afresh; returns the number of parameters."""
 
     @abstractmethod

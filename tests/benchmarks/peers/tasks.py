@@ -31,6 +31,31 @@ class BitTask(NamedTuple):
     exponent: float
 
 
+class IsingTask(NamedTuple):
+    """Spins of -1 and 1 on a torus, set in any order: `log R(x) = coupling sum of x_i x_j`.
+
+    The sum is over neighbours, each pair once: the upper right of the coupling matrix.
+    """
+
+    side: int
+    coupling: float
+
+    @property
+    def matrix(self) -> list[list[float]]:
+        """`J`, for which `log R(x) = x' J x`."""
+        size = self.side**2
+        rows = [[0.0] * size for _ in range(size)]
+        for place in range(size):
+            row, column = divmod(place, self.side)
+            right = row * self.side + (column + 1) % self.side
+            for other in (right, (place + self.side) % size):
+                rows[min(place, other)][max(place, other)] += self.coupling
+        return rows
+
+
+Task = GridTask | BitTask | IsingTask
+
+
 def _modes(count: int, length: int) -> tuple[tuple[int, ...], ...]:
     random = Random(0)
     return tuple(tuple(random.randrange(2) for _ in range(length)) for _ in range(count))

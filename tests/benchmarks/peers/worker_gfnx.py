@@ -18,9 +18,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from gfnx.reward.hypergrid import GeneralHypergridRewardModule
+from gfnx.reward.ising import IsingRewardModule, IsingRewardParams
 from jax import lax
 from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, GridTask, IsingTask, Task
 
 FLAT = os.environ.get("GFNX_FLAT") == "1"
 
@@ -41,7 +42,7 @@ class Gfnx(Worker):
     def versions(self) -> dict[str, str]:
         return {name: importlib.metadata.version(name) for name in ("gfnx", "jax", "jaxlib")}
 
-    def build(self, task: GridTask | BitTask, batch: int) -> int:
+    def build(self, task: Task, batch: int) -> int:
         if isinstance(task, GridTask):
             reward = ExactBands(task.r0, task.r1, task.r2)
             env = gfnx.HypergridEnvironment(reward, dim=task.dimension, side=task.side)
@@ -50,6 +51,16 @@ class Gfnx(Worker):
 
             def encode(observation: jax.Array) -> jax.Array:
                 return observation
+        elif isinstance(task, IsingTask):
+            spins = task.side**2
+            env = gfnx.IsingEnvironment(IsingRewardModule(), dim=spins)
+            env_params = env.init(jax.random.PRNGKey(0)).replace(
+                reward_params=IsingRewardParams(J=jnp.array(task.matrix))
+            )
+            features = 3 * spins
+
+            def encode(observation: jax.Array) -> jax.Array:
+                return jax.nn.one_hot(observation + 1, 3).reshape(-1)
         else:
             length, values = task.words * task.bits, 2**task.bits
             reward = gfnx.BitseqRewardModule(length, task.bits, len(task.modes), task.exponent)
@@ -79,6 +90,8 @@ class Gfnx(Worker):
 
         def logits(params: Any, observation: jax.Array) -> jax.Array:
             return eqx.combine(params, static)(encode(observation))
+
+        self.logits = logits
 
         def policy(key: Any, observations: Any, params: Any) -> tuple[Any, Any]:
             forward = jax.vmap(lambda x: logits(params, x))(observations)

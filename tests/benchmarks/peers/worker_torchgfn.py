@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from gfn.estimators import DiscretePolicyEstimator
 from gfn.gflownet import TBGFlowNet
-from gfn.gym import HyperGrid, NonAutoregressiveBitSequence
+from gfn.gym import DiscreteEBM, HyperGrid, NonAutoregressiveBitSequence
+from gfn.gym.discrete_ebm import IsingModel
 from gfn.preprocessors import KHotPreprocessor, Preprocessor
 from gfn.samplers import Sampler
 from gfn.utils.modules import MLP, DiscreteUniform
 from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, GridTask, IsingTask, Task
 
 
 class OneHotWords(Preprocessor):
@@ -34,7 +35,7 @@ class Torchgfn(Worker):
     def versions(self) -> dict[str, str]:
         return {name: importlib.metadata.version(name) for name in ("torchgfn", "torch")}
 
-    def build(self, task: GridTask | BitTask, batch: int) -> int:
+    def build(self, task: Task, batch: int) -> int:
         torch.manual_seed(0)
         torch.set_num_threads(len(os.sched_getaffinity(0)))
         preprocessor: Preprocessor
@@ -45,6 +46,9 @@ class Torchgfn(Worker):
                 reward_fn_kwargs={"R0": task.r0, "R1": task.r1, "R2": task.r2},
             )
             preprocessor = KHotPreprocessor(height=task.side, ndim=task.dimension)
+        elif isinstance(task, IsingTask):
+            self.env = DiscreteEBM(task.side**2, IsingModel(torch.tensor(task.matrix)))
+            preprocessor = OneHotWords(task.side**2, 2)
         else:
             self.env = NonAutoregressiveBitSequence(
                 word_size=task.bits,

@@ -1,0 +1,41 @@
+"""The page of the command line: what `--help` prints."""
+
+import contextlib
+import io
+import os
+
+from pdai.parsing import COMMANDS, parse
+from reference.errors import InputError
+
+# What a command needs to know before it shows its options.
+CHOSEN = {"train": ("six6",), "distribute": ("sets",), "stream": ("preference",)}
+
+
+def command_line_page() -> str:
+    """The help of every command, as Markdown."""
+    parts = ["# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` shows the options "]
+    parts.append("of the parts that are chosen: here those of `six6`.\n\n")
+    parts.append(_block(()))
+    for name in COMMANDS:
+        words = (name, *CHOSEN.get(name, ()))
+        parts.append(f"## pdai {' '.join(words)}\n\n{_block(words)}")
+    return "".join(parts)
+
+
+def _block(words: tuple[str, ...]) -> str:
+    return f"```text\n{help_of(words)}\n```\n\n"
+
+
+def help_of(words: tuple[str, ...]) -> str:
+    """What `pdai WORDS --help` prints, 100 columns wide."""
+    printed = io.StringIO()
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "100"
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            parse([*words, "--help"])
+    except InputError as error:
+        raise RuntimeError(f"pdai {' '.join(words)} --help: {error}") from error
+    finally:
+        os.environ.pop("COLUMNS") if before is None else os.environ.update(COLUMNS=before)
+    return "\n".join(line.rstrip() for line in printed.getvalue().strip().splitlines())

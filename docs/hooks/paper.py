@@ -1,0 +1,141 @@
+"""The paper section by section: each claim beside our code, verdict, proof and tests."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from verify.claims.record import Claim
+from verify.lib.ledger import CLAIMS, marked_tests
+from verify.lib.results import result_of
+
+ROOT = Path(__file__).parents[2]
+NOTES = ROOT / "proofs_notes"
+BY_ID = {claim.id: claim for claim in CLAIMS}
+# What an import of a test says nothing about.
+USUAL = {"reference", "reference.fields", "reference.errors", "reference.dag", "reference.policies"}
+
+
+def sections() -> list[dict[str, Any]]:
+    """Number, title and claims of each section, in the order of the paper."""
+    found: list[dict[str, Any]] = tomllib.loads((ROOT / "docs" / "paper.toml").read_text())[
+        "section"
+    ]
+    return found
+
+
+def pages() -> dict[str, str]:
+    """The text of each page in `paper/`, by its name."""
+    made = {f"{slug(section['number'])}.md": _page(section) for section in sections()}
+    ours = [claim for claim in CLAIMS if claim.printed is None]
+    made["ours.md"] = (
+        "# Results of ours\n\nWhat the paper does not say, and is proved and checked as it is.\n\n"
+        + "".join(_entry(claim, "") for claim in ours)
+    )
+    return {"index.md": _index(), **made}
+
+
+def slug(number: str) -> str:
+    """The name of a section's page."""
+    return "section-" + number.lower().replace(".", "-")
+
+
+def _index() -> str:
+    rows = [
+        f"| {place} | [{name}]({slug(section['number'])}.md#{anchor(name)}) "
+        f"| {BY_ID[name].title} | {BY_ID[name].verdict} |"
+        for section in sections()
+        for name, place in section["claims"].items()
+    ]
+    return (
+        "# The paper, section by section\n\nEvery claim of the paper in the ledger, where it "
+        "stands, and what became of it. Numbers are those that the LaTeX source gives. What does "
+        "not hold as printed is collected in the [errata](../../proofs_notes/errata.md), and "
+        "results of ours have [a page of their own](ours.md).\n\n"
+        "| place | claim | about | verdict |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _page(section: Mapping[str, Any]) -> str:
+    number, title = section["number"], section["title"]
+    head = title if number == title else f"{number} {title}"
+    entries = (_entry(BY_ID[name], place) for name, place in section["claims"].items())
+    return f"# {head}\n\n" + "".join(entries)
+
+
+def anchor(name: str) -> str:
+    """The anchor of a claim's heading."""
+    return name.replace(":", "-").replace(".", "-").lower()
+
+
+def _entry(claim: Claim, place: str) -> str:
+    """One claim: what is printed, how it is read, its verdict, code, proof and tests."""
+    found = f"## {claim.id}: {claim.title} {{ #{anchor(claim.id)} }}\n\n"
+    severity = f", {claim.severity.label}" if claim.severity else ""
+    found += f"{place + '. ' if place else ''}**{claim.verdict.capitalize()}**{severity}.\n\n"
+    if claim.printed:
+        quoted = claim.printed.replace("\n", "\n> \n> - ")
+        found += f"> {_plain(quoted)}\n\n"
+    rows = dict(_rows(claim))
+    found += "|  |  |\n| --- | --- |\n"
+    return found + "".join(f"| {name} | {text} |\n" for name, text in rows.items()) + "\n"
+
+
+def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
+    readings = [f"*{reading.outcome}*: {_plain(reading.text)}" for reading in claim.readings]
+    yield "readings", "<br>".join(readings)
+    if came_out := result_of(claim):
+        yield "outcome", _plain(came_out)
+    if claim.open:
+        yield "why open", _plain(claim.open)
+    if code := code_of(claim):
+        yield "code", ", ".join(f"[`{path}`](../../{path})" for path in code)
+    coq: dict[str, list[str]] = {}
+    for theorem in claim.theorems:
+        file, name = theorem.split(":")
+        coq.setdefault(file, []).append(f"`{name}`")
+    proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/coq/{f})" for f, n in coq.items()]
+    yield "note and proof", "; ".join([f"[{claim.note}](../../proofs_notes/{claim.note})", *proofs])
+    if tests := tests_of(claim):
+        yield "tests", ", ".join(f"[{Path(file).stem}](../../verify/{file})" for file in tests)
+    if claim.experiment:
+        yield "experiment", f"[{claim.experiment}](../../pdai/experiments/details.md)"
+    yield "control", _plain(claim.control)
+
+
+def tests_of(claim: Claim) -> list[str]:
+    """The files in `verify` with tests of a claim."""
+    return list(dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id))
+
+
+def code_of(claim: Claim) -> list[str]:
+    """Our files that a claim is about: those that its note names, or else that its tests import."""
+    note = (NOTES / claim.note).read_text()
+    dotted = re.findall(r"`((?:reference|fast)(?:\.\w+)+)`", note)
+    written = re.findall(r"\b((?:reference|fast)/[\w/]+\.py)\b", note)
+    named = [*written, *filter(None, map(_file_of, dotted))]
+    if not named:
+        texts = [(ROOT / "verify" / file).read_text() for file in tests_of(claim)]
+        modules = [
+            m for text in texts for m in re.findall(r"^from (reference\.[\w.]+)", text, re.M)
+        ]
+        named = [file for m in modules if m not in USUAL and (file := _file_of(m))]
+    return [path for path in dict.fromkeys(named) if (ROOT / path).exists()]
+
+
+def _file_of(dotted: str) -> str | None:
+    """The file of the module that a dotted name begins with."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 1, -1):
+        path = "/".join(parts[:end])
+        if (ROOT / f"{path}.py").exists():
+            return f"{path}.py"
+        if (ROOT / path / "__init__.py").exists():
+            return f"{path}/__init__.py"
+    return None
+
+
+def _plain(text: str) -> str:
+    """A text in which nothing is Markdown, on one line of a table."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~^])", r"\\\1", text)

@@ -1,0 +1,109 @@
+"""The evaluation of a latent with a head: the head is evaluated on rows, the latent in groups."""
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from fast.balance.evaluation import Pullback, cached_terms
+from fast.balance.markovian_rows import FirstRow, LaterRows, later_rows
+from fast.balance.recurrent_groups import Groups
+from fast.balance.steps import Steps, as_steps, rows_of
+from fast.dynamics.base import AbstractDynamics, Activations
+from fast.dynamics.head import WithHead
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy
+from fast.sampling.trajectories import Cached, Trajectories, between
+
+
+def read_out_rows(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    cached: Cached | None = None,
+    *,
+    skip_ended: bool = True,
+) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback, of dynamics with a head; not for a lifted `p_B`.
+
+    Given the read-outs `y_t`, the head is a Markovian network: of it the first step, which all
+    trajectories share, is one row, and those that have ended are skipped. What the head passes back
+    to the read-outs goes back through the latent, trajectory by trajectory.
+    """
+    network = policy.network
+    assert isinstance(network, WithHead), network
+    batch, time = trajectories.actions.shape
+    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+    along = partial(_read_outs, static.network.dynamics, environment)
+    if cached is not None and cached.activations:
+        known, *products = cached.activations
+    else:
+        known = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
+        products = []
+    first = FirstRow(static, environment, rows_of(between(trajectories, 0, 1)), batch)
+    later = later_rows(static, environment, between(trajectories, 1, time), tuple(products))
+    read_outs = known.reshape(later.whole, network.dynamics.output)
+    values = cached_terms(policy, environment, trajectories, cached)
+    if values is None:
+        at_start = first.terms(arrays)
+        rest = later.values(arrays, at_start.dtype, read_outs)
+        values = jnp.concatenate([at_start[..., None], rest], -1)
+    groups = Groups(along, trajectories, (), skip_ended and not environment.is_graded)
+
+    def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
+        weights = jnp.where(trajectories.active, derivative, 0.0)
+        total = jax.grad(lambda arrays: jnp.sum(first.terms(arrays) * weights[..., 0]))(arrays)
+        of_later = weights[..., 1:].T.reshape(later.whole, 3)
+        total, passed = _through_head(later, of_later, arrays, total, read_outs)
+        # Before the first step the latent is `W_o`, whose derivative the first row has.
+        passed = jnp.pad(passed.reshape(time - 1, batch, -1), ((1, 0), (0, 0), (0, 0)))
+        by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
+        both = jax.tree.map(jnp.add, total.network.dynamics, by_latent)
+        found: Policy = eqx.tree_at(lambda policy: policy.network.dynamics, total, both)
+        return found
+
+    return as_steps(trajectories, values), pullback
+
+
+def _read_outs(
+    static: AbstractDynamics[Any],
+    environment: AbstractEnvironment[Any],
+    arrays: AbstractDynamics[Any],
+    some: Trajectories,
+    _: Activations = (),
+) -> Float[Array, "rows time d"]:
+    """`y_0, ..., y_{T-1}`."""
+    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, static)
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], some.states)
+    return dynamics.unroll(jax.vmap(jax.vmap(environment.observe))(states))
+
+
+def _through_head(
+    later: LaterRows,
+    weights: Float[Array, "rows 3"],
+    arrays: Policy,
+    total: Policy,
+    read_outs: Float[Array, "rows d"],
+) -> tuple[Policy, Float[Array, "rows d"]]:
+    """The gradient of all blocks, added to a total, and that by the read-outs."""
+
+    def backward(carry: tuple[Array, Policy, Array]) -> tuple[Array, Policy, Array]:
+        start, total, passed = carry
+        numbers = later.block_from(start)
+        gradient, by_read_outs = jax.grad(partial(later.weighted, weights, start), (0, 1))(
+            arrays, later.pick(read_outs, numbers)
+        )
+        # Rows that are not due have zeros, so they may be met again.
+        passed = later.added(passed, numbers, by_read_outs)
+        return start + later.size, jax.tree.map(jnp.add, total, gradient), passed
+
+    passed = jnp.zeros_like(read_outs)
+    if later.whole:
+        _, total, passed = lax.while_loop(
+            lambda carry: carry[0] < later.present, backward, (later.start, total, passed)
+        )
+    return total, passed

@@ -1,0 +1,56 @@
+"""What importance weights of drawn trajectories say of a sampler, where `Z` is unknown."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fast.measure.enumeration import Floats
+from reference.certificates.importance import effective_size, log_mean, pareto_k
+from reference.metrics import Estimate
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Figures of the weights `R(x) p_B(tau|x) / p_F(tau)`.
+
+    None of them sees a mode in which no trajectory ended.
+
+    Attributes:
+        drawn: how many trajectories.
+        effective: `(sum of w)^2 / sum of w^2`, the effective number of them (ESS).
+        pareto_k: the shape of the tail; above 0.7 means are not to be relied on. None if there are
+            too few, or there is no tail.
+        log_z_below: the mean log weight, whose expectation is at most `log Z`, nats.
+        log_mean: the logarithm of the mean weight, which comes to `log Z`, nats.
+    """
+
+    drawn: int
+    effective: float
+    pareto_k: float | None
+    log_z_below: Estimate
+    log_mean: float
+
+    @classmethod
+    def of(cls, log_weights: Floats) -> "Weights":
+        """The figures of log weights, nats."""
+        tail = pareto_k(log_weights)
+        return cls(
+            len(log_weights),
+            effective_size(log_weights),
+            tail if math.isfinite(tail) else None,
+            mean_of(log_weights),
+            log_mean(log_weights),
+        )
+
+
+def mean_of(values: Floats) -> Estimate:
+    """The mean of independent values, with its standard error."""
+    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
+
+
+def normalised(log_weights: Floats) -> Floats:
+    """Weights that sum to 1."""
+    weights = np.exp(log_weights - log_weights.max())
+    shares: Floats = weights / weights.sum()
+    return shares

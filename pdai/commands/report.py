@@ -1,0 +1,33 @@
+"""`pdai report`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class ReportRuns:
+    """Write finished runs into one HTML page: to read, hover and click, without network.
+
+    `pdai report runs/*` puts all side by side, those on one problem in the same charts;
+    `pdai report runs/lines-gru-0 --out lines.html` one by itself.
+    """
+
+    run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
+    """The folders that `pdai train` printed."""
+    out: Path = Path("report.html")
+    """Where to write the page."""
+    seconds: float = 10.0
+    """Draw at most so long for the certificate of each run, where it is not exact."""
+    stored_only: bool = False
+    """Show what the folders say alone: no certificate, samples or states; no module that a run
+    names is imported."""
+
+    def run(self) -> None:
+        """Writes the page."""
+        from pdai.page.page import report
+
+        seconds = None if self.stored_only else self.seconds
+        print(f"report: {report(self.run_folders, self.out, seconds=seconds)}")

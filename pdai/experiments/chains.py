@@ -1,0 +1,117 @@
+"""A Markov chain in the place of a trained sampler: what is stored of it. Imports no JAX."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.training.compose import to_json
+from fast.training.config import TrainConfig
+from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
+from reference.mcmc.edges import GraphTarget
+from reference.mcmc.metropolis import chain
+from reference.mcmc.orders import OrderTarget, linear_extensions
+from reference.problems import StructureLearning
+
+# The part of a chain that is thrown away, and every how many steps an order gives a graph.
+BURN_IN, APART = 0.2, 20
+
+Floats = npt.NDArray[np.float64]
+Walker = Literal["edges", "orders"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of so many steps on the problem of a task.
+
+    Attributes:
+        config: whose task it is, whose seed and folder; nothing is trained.
+        walker: graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`).
+        moves: how many states it visits, those at the start included that are thrown away.
+    """
+
+    config: TrainConfig
+    walker: Walker
+    moves: int
+
+    @property
+    def kind(self) -> str:
+        """What it is called in the name of a folder."""
+        return f"chain-of-{self.walker}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"config": to_json(self.config), "walker": self.walker, "moves": self.moves}
+
+
+def walked(plan: Chain) -> dict[str, Any]:
+    """Runs a chain; the fields of a `Run`, with processor seconds for those of training."""
+    problem: StructureLearning = plan.config.problem()
+    exact = marginals_of(problem)
+    started = time.process_time()
+    found = _RUNS[plan.walker](problem, plan.moves, Random(plan.config.run.seed))
+    seconds = time.process_time() - started
+    errors = {name: distance(value, exact) for name, value in found.items()}
+    nothing = {"tv": None, "fcs": None, "kl": None, "log_z": None, "best": None, "top_found": None}
+    return {
+        "parameters": 0,
+        "seconds": seconds,
+        "learned": nothing,
+        "uniform": nothing,
+        "exact": None,
+        "tv_kind": "unknown",
+        "log_z": problem.log_z().value,
+        "curve": [],
+        "probes": [
+            {"step": plan.moves, "exact": spread_of_draws(exact), "processor": seconds, **errors}
+        ],
+        "law": None,
+    }
+
+
+def _by_edges(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:
+    """The share of the states with each edge."""
+    total = np.zeros((problem.nodes, problem.nodes))
+    kept, held, state = 0, 0, None
+    for graph in islice(chain(GraphTarget(problem), rng), round(BURN_IN * moves), moves):
+        # A state that stays is added up once.
+        if graph != state:
+            if state is not None:
+                total += held * adjacency(state)
+            state, held = graph, 0
+        held += 1
+        kept += 1
+    assert state is not None
+    return {"learned": (total + held * adjacency(state)) / kept}
+
+
+def _by_orders(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:
+    """Graphs drawn given orders, weighed by `1 / L(G)`; and as they come, which is another law."""
+    target = OrderTarget(problem)
+    weighed, plain = (np.zeros((problem.nodes, problem.nodes)) for _ in range(2))
+    weights, count = 0.0, 0
+    for order in islice(chain(target, rng), round(BURN_IN * moves), moves, APART):
+        graph = target.draw(order, rng)
+        seen, weight = adjacency(graph), 1 / linear_extensions(graph)
+        weighed += weight * seen
+        plain += seen
+        weights += weight
+        count += 1
+    return {"learned": weighed / weights, "unweighed": plain / count}
+
+
+_RUNS: dict[Walker, Callable[[StructureLearning, int, Random], dict[str, Floats]]] = {
+    "edges": _by_edges,
+    "orders": _by_orders,
+}
+
+
+def adjacency(parents: tuple[int, ...]) -> Floats:
+    """1 in row u, column v for an edge from u to v."""
+    masks = np.array(parents)
+    return (masks >> np.arange(len(parents))[:, None] & 1).astype(float)

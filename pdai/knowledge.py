@@ -1,0 +1,159 @@
+"""What is known of the target beside the sampler, and what it allows to be said: Z, S and N."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pdai.subjects import Subject
+from reference.certificates.betting import Interval
+from reference.certificates.regimes import (
+    Budget,
+    Found,
+    Seen,
+    with_log_z,
+    with_neither,
+    with_target,
+)
+from reference.certificates.statement import Kind, Line, Regime, small
+from reference.certificates.walks import Sampler
+from reference.errors import InputError
+from reference.problems.closed_form import ClosedForm
+
+OF_TRAJECTORIES = (
+    "TV of the laws of trajectories bounds that of terminal states from above, and equals it where "
+    "each terminal state has one trajectory; another p_B may give less (--tighten)"
+)
+WHY_NO_MORE = (
+    "why no more is known: a mode that the sampler never visits changes none of its samples; give "
+    "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
+)
+# `log Z` that is known as well as floats allow is not worth a note.
+NEGLIGIBLE = 1e-9
+
+
+class Knowledge(Protocol):
+    """What is known of the target."""
+
+    @property
+    def regime(self) -> Regime:
+        """The letter of the regime."""
+        ...
+
+    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+        """What samples then say of the sampler."""
+        ...
+
+    def notes(self) -> list[str]:
+        """What a reader must know."""
+        ...
+
+
+@dataclass(frozen=True)
+class KnownLogZ:
+    """Regime Z.
+
+    Attributes:
+        log_z: contains `log Z`, in nats.
+        kind: how it is known.
+        searched: whether a search with the problem's `log_mass_bound` found it.
+    """
+
+    log_z: Interval
+    kind: Kind
+    searched: bool = False
+    regime: Regime = "Z"
+
+    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+        """An interval from samples of the model alone."""
+        found = with_log_z(sampler, self.log_z, level, budget, seen)
+        value = self.log_z if self.log_z.width else self.log_z.low
+        return found._replace(lines=[Line("log Z, nats", value, self.kind), *found.lines])
+
+    def notes(self) -> list[str]:
+        """How `log Z` was found, and what its own interval costs."""
+        notes = [OF_TRAJECTORIES]
+        if self.searched:
+            notes.insert(
+                0, "log Z is bounded by best-first search with the problem's log_mass_bound"
+            )
+        if self.log_z.width > NEGLIGIBLE:
+            notes.append(
+                f"log Z is known within {small(self.log_z.width)} nats, which widens the interval "
+                "by as much at most"
+            )
+        return notes
+
+
+@dataclass(frozen=True)
+class TargetSamples:
+    """Regime S.
+
+    Attributes:
+        terminals: independent samples of the target.
+    """
+
+    terminals: Sequence[Hashable]
+    regime: Regime = "S"
+
+    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+        """A two-sided interval from both samples."""
+        return with_target(sampler, self.terminals, level, budget, seen)
+
+    def notes(self) -> list[str]:
+        """On whose word this rests."""
+        return [OF_TRAJECTORIES, "that the target's samples are exact and independent is as given"]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Regime N."""
+
+    regime: Regime = "N"
+
+    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+        """What can say "wrong", and no more."""
+        return with_neither(sampler, level, budget, seen)
+
+    def notes(self) -> list[str]:
+        """Why no more is known."""
+        return [WHY_NO_MORE]
+
+
+def knowledge_of(
+    subject: Subject,
+    regime: Regime | None,
+    log_z: Interval | None,
+    target: Sequence[Hashable] | None,
+    samples: int,
+) -> Knowledge:
+    """What is known, for the regime that is wanted, or for the one that says most.
+
+    Args:
+        subject: what is certified.
+        regime: which is wanted; None for the one that says most.
+        log_z: contains `log Z`, in nats, as given; None if the problem is to tell it.
+        target: independent samples of the target.
+        samples: how many of the target are drawn, where the problem can.
+
+    Raises:
+        InputError: if what the regime needs is not known.
+    """
+    if regime in (None, "Z"):
+        if log_z is not None:
+            return KnownLogZ(log_z, "as given")
+        if (own := subject.log_z()) is not None:
+            return KnownLogZ(own, "bound", subject.searches)
+    if regime == "Z":
+        raise InputError(
+            f"regime Z needs log Z, which {subject.name} does not tell: give --log-z, or a problem "
+            "with log_z() or log_mass_bound(state)"
+        )
+    if regime == "S" or (regime is None and target is not None):
+        if target is None and isinstance(subject.problem, ClosedForm):
+            target = subject.problem.sample(samples, subject.seed)
+        if target is None:
+            raise InputError("regime S needs independent samples of the target: give --target FILE")
+        return TargetSamples(target)
+    if regime in (None, "N"):
+        return Nothing()
+    raise InputError(f"regime is {regime!r}, but must be E, Z, S or N")

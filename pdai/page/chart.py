@@ -1,0 +1,247 @@
+"""Charts as SVG: axes, lines, points and bars, with a text for each mark, to hover and to hear."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from pdai.page.elements import tag
+
+WIDTH, HEIGHT = 640, 340
+LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46
+LETTER = 7  # how wide one is
+# As many colours as the style sheet has; with the shapes and dashes, twelve runs look different.
+COLOURS = 8
+SHAPES = (
+    "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+    "M-3.5 -3.5H3.5V3.5H-3.5Z",
+    "M0 -5L4.6 3.5H-4.6Z",
+    "M0 -5L5 0L0 5L-5 0Z",
+)
+DASHES = (None, "7 3", "2 3")
+
+Place = Callable[[float], float]
+
+
+class Point(NamedTuple):
+    """A mark, and what it says."""
+
+    x: float
+    y: float
+    text: str
+
+
+class Rule(NamedTuple):
+    """A level, such as a floor, and its name."""
+
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one run has in a chart.
+
+    Attributes:
+        name: of the run.
+        number: of the run, which gives its colour, shape and dashes.
+        points: the marks.
+        line: the places that a line joins; none for marks alone.
+        band: x, low and high of a band around the line.
+    """
+
+    name: str
+    number: int
+    points: Sequence[Point]
+    line: Sequence[tuple[float, float]] = ()
+    band: Sequence[tuple[float, float, float]] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart.
+
+    Attributes:
+        title: what it shows, in a few words.
+        about: the same in a sentence or two, for who does not see it.
+        x, y: the names of the axes, with units.
+        series: of each run.
+        rules: levels across the chart.
+        bars: the target, where it is drawn as bars.
+        names: of the places of bars, written below them where there is room.
+        logs: which axes are logarithmic: "", "x", "y" or "xy".
+        diagonal: whether a line shows where x is y.
+    """
+
+    title: str
+    about: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    rules: Sequence[Rule] = ()
+    bars: Sequence[Point] = ()
+    names: Sequence[str] = ()
+    logs: str = ""
+    diagonal: bool = field(default=False)
+
+
+def dash_of(number: int) -> str | None:
+    """The dashes of the lines of a run."""
+    return DASHES[number // len(SHAPES) % len(DASHES)]
+
+
+def marker(number: int, x: float, y: float, **attributes: object) -> Element:
+    """The mark of a run at a place."""
+    shape = SHAPES[number % len(SHAPES)]
+    return tag("path", d=shape, transform=f"translate({x:.1f} {y:.1f})", **attributes)
+
+
+def drawn(chart: Chart) -> Element:
+    """The chart as SVG."""
+    marks = [(p.x, p.y) for series in chart.series for p in series.points]
+    marks += [place for series in chart.series for place in series.line]
+    marks += [(bar.x, bar.y) for bar in chart.bars]
+    xs, ys = [x for x, _ in marks], [y for _, y in marks] + [rule.y for rule in chart.rules]
+    ys += [y for series in chart.series for _, low, high in series.band for y in (low, high)]
+    if chart.diagonal:
+        xs = ys = xs + ys
+    bottom = [0.0] if "y" not in chart.logs else []
+    left = 0.6 if chart.bars else 0.0
+    place_x, ticks_x = _axis(
+        [min(xs) - left, max(xs) + left], "x" in chart.logs, LEFT, WIDTH - RIGHT
+    )
+    place_y, ticks_y = _axis([*ys, *bottom], "y" in chart.logs, HEIGHT - BOTTOM, TOP)
+    parts = [tag("title", chart.title), tag("desc", chart.about)]
+    parts += _frame(chart, place_x, place_y, ticks_x, ticks_y)
+    if chart.bars:
+        parts.append(_bars(chart.bars, place_x, place_y))
+    if chart.diagonal:
+        ends = min(xs), max(xs)
+        parts.append(_path([(place_x(v), place_y(v)) for v in ends], class_="rule"))
+    parts += [_series(series, place_x, place_y) for series in chart.series]
+    parts += _rules(chart.rules, place_y)
+    return tag(
+        "svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="group", class_="chart",
+        aria_label=f"{chart.title}. {chart.about} Arrow keys go from mark to mark.",
+    )  # fmt: skip
+
+
+def _axis(
+    values: Sequence[float], is_log: bool, start: float, end: float
+) -> tuple[Place, list[float]]:
+    """Where values lie between two pixels, and the ticks."""
+    low, high = min(values), max(values)
+    if is_log:
+        low, high = low / 1.15, high * 1.15
+        few = np.log10(high / low) < 1.5
+        found = LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)).tick_values(low, high)
+    else:
+        high = high if high > low else low + 1
+        high += 0.04 * (high - low)
+        found = MaxNLocator(6).tick_values(low, high)
+    change = np.log if is_log else float
+
+    def place(value: float) -> float:
+        return float(
+            start + (end - start) * (change(value) - change(low)) / (change(high) - change(low))
+        )
+
+    ticks = [float(value) for value in found if low <= value <= high]
+    step = len(ticks) // 9 + 1
+    return place, ticks[::step]
+
+
+def _frame(
+    chart: Chart, place_x: Place, place_y: Place, ticks_x: Sequence[float], ticks_y: Sequence[float]
+) -> list[Element]:
+    floor, middle = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
+    lines, texts = [], []
+    for value in ticks_y:
+        y = place_y(value)
+        lines.append(_path([(LEFT, y), (WIDTH - RIGHT, y)]))
+        texts.append(tag("text", number_text(value), x=LEFT - 7, y=f"{y + 4:.1f}", class_="end"))
+    for value, name in _named(chart, place_x) or [(v, number_text(v)) for v in ticks_x]:
+        x = place_x(value)
+        lines.append(_path([(x, floor), (x, floor + 4)]))
+        texts.append(tag("text", name, x=f"{x:.1f}", y=floor + 18, class_="mid"))
+    lines.append(_path([(LEFT, floor), (WIDTH - RIGHT, floor)], class_="base"))
+    texts.append(tag("text", chart.x, x=f"{middle:.1f}", y=HEIGHT - 6, class_="mid"))
+    turned = f"translate(14 {(TOP + floor) / 2:.1f}) rotate(-90)"
+    texts.append(tag("text", chart.y, transform=turned, class_="mid"))
+    return [tag("g", *lines, class_="grid"), tag("g", *texts, class_="words", aria_hidden="true")]
+
+
+def _named(chart: Chart, place_x: Place) -> list[tuple[float, str]]:
+    """The names below bars, of each or every few; none where there is no room."""
+    if not chart.names:
+        return []
+    every = math.ceil(LETTER * (max(map(len, chart.names)) + 1) / (place_x(1) - place_x(0)))
+    return [(float(i), chart.names[i]) for i in range(0, len(chart.names), every) if every <= 4]
+
+
+def number_text(value: float) -> str:
+    """A number at an axis or in a mark: few digits, and powers of ten where it is small."""
+    return (
+        f"{value:,.0f}"
+        if value and abs(value) >= 1000 and value == round(value)
+        else f"{value:.4g}"
+    )
+
+
+def _bars(bars: Sequence[Point], place_x: Place, place_y: Place) -> Element:
+    half = 0.4 * (place_x(1) - place_x(0))
+    floor = place_y(0)
+    return tag(
+        "g",
+        *(
+            tag(
+                "rect", x=f"{place_x(bar.x) - half:.1f}", y=f"{place_y(bar.y):.1f}",
+                width=f"{2 * half:.1f}", height=f"{floor - place_y(bar.y):.1f}",
+                class_="mark", data_tip=bar.text, role="img", aria_label=bar.text, tabindex=-1,
+            )
+            for bar in bars
+        ),
+        class_="bars",
+    )  # fmt: skip
+
+
+def _series(series: Series, place_x: Place, place_y: Place) -> Element:
+    parts = []
+    if len(series.band) > 1:
+        above = [(place_x(x), place_y(high)) for x, _, high in series.band]
+        below = [(place_x(x), place_y(low)) for x, low, _ in reversed(series.band)]
+        parts.append(_path([*above, *below], class_="band"))
+    if len(series.line) > 1:
+        line = [(place_x(x), place_y(y)) for x, y in series.line]
+        parts.append(_path(line, class_="line", stroke_dasharray=dash_of(series.number)))
+    for point in series.points:
+        says = f"{series.name}: {point.text}"
+        parts.append(
+            marker(
+                series.number, place_x(point.x), place_y(point.y), class_="mark", data_tip=says,
+                role="img", aria_label=says, tabindex=-1,
+            )
+        )  # fmt: skip
+    return tag("g", *parts, class_=f"series c{series.number % COLOURS}", data_run=series.number)
+
+
+def _rules(rules: Sequence[Rule], place_y: Place) -> list[Element]:
+    """Levels, each with its name above it, or below where another name is."""
+    parts, last = [], -100.0
+    for rule in sorted(rules, key=lambda rule: -rule.y):
+        y = place_y(rule.y)
+        text = max(y - 5, last + 13, TOP + 10)
+        last = text
+        parts.append(_path([(LEFT, y), (WIDTH - RIGHT, y)], class_="rule"))
+        parts.append(
+            tag("text", rule.text, x=WIDTH - RIGHT - 4, y=f"{text:.1f}", class_="end level")
+        )
+    return parts
+
+
+def _path(points: Sequence[tuple[float, float]], **attributes: object) -> Element:
+    return tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), **attributes)

@@ -1,0 +1,81 @@
+"""The curves of training, between exact sampling and the untrained policy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pdai.page.chart import Chart, Point, Rule, Series, number_text
+from pdai.page.entries import Entry
+
+# More marks lie on each other.
+MOST_MARKS = 60
+# There is no zero on a logarithmic scale; float32 knows seven digits.
+LEAST = 1e-7
+KINDS = {
+    "exact": "exact",
+    "estimated": "estimated by trajectories backwards",
+    "sampled": "sampled",
+    "of trajectories": "of the laws of trajectories, which bounds that of terminal states",
+}
+
+
+def tv_chart(entries: Sequence[Entry]) -> Chart | None:
+    """Total variation by step, of all runs on one problem; None if none was measured."""
+    series = [_series(entry, "tv", LEAST) for entry in entries]
+    kinds = dict.fromkeys(KINDS.get(e.report.tv_kind, e.report.tv_kind) for e in entries)
+    rules, notes = _rules(entries)
+    return _chart(
+        "Total variation while training",
+        f"TV to the target by step; the final one is {' or '.join(kinds)}. {notes}",
+        "TV",
+        series,
+        rules,
+    )
+
+
+def loss_chart(entries: Sequence[Entry]) -> Chart | None:
+    """The loss by step; None if none was recorded."""
+    series = [_series(entry, "loss", float(np.finfo(float).tiny)) for entry in entries]
+    losses = dict.fromkeys(str(entry.options.get("loss")) for entry in entries)
+    other = " Losses of different kinds do not compare." if len(losses) > 1 else ""
+    about = f"The loss by step: {', '.join(losses)}.{other}"
+    return _chart("Loss while training", about, "loss, nats²", series, [])
+
+
+def _chart(
+    title: str, about: str, y: str, series: Sequence[Series], rules: Sequence[Rule]
+) -> Chart | None:
+    seen = [s for s in series if s.line]
+    return Chart(title, about, "step", y, seen, rules, logs="y") if seen else None
+
+
+def _series(entry: Entry, name: str, least: float) -> Series:
+    """The mean over seeds, in a band from the least to the largest."""
+    found = [(record["step"], record[name]) for record in entry.records if name in record]
+    rows = [(step, np.maximum(values, least)) for step, values in found]
+    line = [(step, float(values.mean())) for step, values in rows]
+    chosen = {line[i] for i in np.linspace(0, len(line) - 1, min(MOST_MARKS, len(line)), dtype=int)}
+    marks = [Point(x, y, f"step {x:,}, {name} {number_text(y)}") for x, y in sorted(chosen)]
+    several = bool(rows) and len(rows[0][1]) > 1
+    band = [(step, float(v.min()), float(v.max())) for step, v in rows] if several else []
+    return Series(entry.name, entry.number, marks, line, band)
+
+
+def _rules(entries: Sequence[Entry]) -> tuple[list[Rule], str]:
+    """The untrained policy, and the floor of exact sampling where it is not zero; in words too."""
+    levels: dict[tuple[str, str], float] = {}
+    for entry in entries:
+        report = entry.report
+        for name, figures in (("untrained", report.uniform), ("exact sampling", report.exact)):
+            if figures is not None and figures.tv is not None:
+                levels[name, number_text(figures.tv.mean)] = figures.tv.mean
+    rules = [Rule(value, f"{name} {text}") for (name, text), value in levels.items() if value > 0]
+    notes = []
+    if ("exact sampling", "0") in levels:
+        notes.append("Exact sampling has TV 0: there is no floor.")
+    if any(entry.report.tv_kind == "sampled" for entry in entries):
+        notes.append(
+            "The floor is that of the last measurement; the curve is of fewer samples, so that its "
+            "own floor is higher."
+        )
+    return rules, " ".join(notes)

@@ -1,0 +1,168 @@
+"""What a page shows of a run: what its folder says, and what is computed of its sampler."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.measure.exact_policy import exact_policy
+from fast.measure.report import Report
+from fast.measure.samples import Samples
+from fast.runs.checkpoints import finished_records
+from fast.runs.folder import check_folder
+from fast.runs.frozen import arithmetic
+from fast.runs.records import load_law, read_json, read_report
+from fast.tasks import TASKS
+from fast.training.factors import Factors
+from fast.training.parts import option_names
+from pdai.run import Run
+from reference.certificates.statement import Certificate
+from reference.errors import InputError, TooLargeError
+from reference.files import load_arrays
+from reference.lifted import LiftedDAG
+from reference.policies import ForwardPolicy
+
+# More are no picture any more.
+MAX_DRAWN = 150
+SAMPLES = 12
+
+Floats = npt.NDArray[np.float64]
+Found = TypeVar("Found")
+
+
+class Lift(NamedTuple):
+    """The lifted DAG of a sampler, with its exact policy, and `pi(x)` by terminal state."""
+
+    lifted: LiftedDAG[Any]
+    policy: ForwardPolicy[Fraction]
+    target: dict[Hashable, float]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What is computed of a run; where something cannot be, the reason.
+
+    Attributes:
+        certificate: how wrong its sampler is.
+        samples: a few.
+        lift: the lifted DAG, if it is small.
+    """
+
+    certificate: Certificate | str
+    samples: Samples | str
+    lift: Lift | str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run as a page shows it.
+
+    Attributes:
+        name: of its folder, with a number if another has the same.
+        number: among the runs of the page, from 0.
+        options: what was asked for, by name.
+        meta: how it was made.
+        report: the final figures.
+        records: what was measured while it trained.
+        learned: `p_T(x)` of the first seed.
+        target: `pi(x)`.
+        labels: of the terminal states; empty if they are not enumerated.
+        computed: what is computed of it; None if nothing is.
+    """
+
+    name: str
+    number: int
+    options: dict[str, Any]
+    meta: dict[str, Any]
+    report: Report
+    records: Sequence[dict[str, Any]]
+    learned: Floats
+    target: Floats
+    labels: Sequence[str]
+    computed: Computed | None
+
+    @property
+    def problem(self) -> tuple[tuple[str, str], ...]:
+        """The problem, told from others: the task, its options, and the factors of its reward."""
+        task = TASKS.get(str(self.options.get("task")))
+        names = [
+            "task",
+            *sorted(option_names(task) if task else ()),
+            *sorted(option_names(Factors)),
+        ]
+        found = ((name, self.options.get(name)) for name in names)
+        return tuple((name, str(value)) for name, value in found if value is not None)
+
+
+def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Entry:
+    """A finished run.
+
+    Args:
+        folder: the run folder.
+        name: what the page calls it.
+        number: among its runs.
+        seconds: how long to draw for its certificate; None to compute nothing, and so to import
+            nothing that the folder names.
+
+    Raises:
+        InputError: if it is no finished run, or damaged.
+    """
+    check_folder(folder)
+    options, meta = read_json(folder / "config.json"), read_json(folder / "meta.json")
+    report = Report.from_json(read_report(folder))
+    learned, target = load_law(folder)
+    return Entry(
+        name=name,
+        number=number,
+        options=options,
+        meta=meta,
+        report=report,
+        records=finished_records(folder),
+        learned=learned[0],
+        target=target,
+        labels=_labels(folder, len(target)),
+        computed=None if seconds is None else _computed(Run(folder), seconds),
+    )
+
+
+def _labels(folder: Path, count: int) -> Sequence[str]:
+    """What the terminal states are called, where the run tells."""
+    try:
+        (labels,) = load_arrays(folder / "law.npz", "labels")
+    except ValueError:
+        return ()
+    fits = labels.dtype.kind == "U" and labels.shape == (count,)
+    return [str(label) for label in labels] if fits else ()
+
+
+def _computed(run: Run, seconds: float) -> Computed:
+    from pdai.certifying import certify
+
+    return Computed(
+        certificate=_or_reason(lambda: certify(run, seconds=seconds)),
+        samples=_or_reason(lambda: run.sample(SAMPLES)),
+        lift=_or_reason(lambda: _lift(run)),
+    )
+
+
+def _lift(run: Run) -> Lift:
+    policy, enumeration = run.policy(), run.enumeration
+    if not policy.is_summable or enumeration is None:
+        raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
+    with arithmetic(run.config):
+        lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
+    total = sum(enumeration.rewards)
+    states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
+    shares = (float(reward / total) for reward in enumeration.rewards)
+    return Lift(lifted, forward, dict(zip(states, shares, strict=True)))
+
+
+def _or_reason(compute: Callable[[], Found]) -> Found | str:
+    try:
+        return compute()
+    except InputError as error:
+        return str(error)

@@ -1,0 +1,238 @@
+"""The page: runs side by side by problem, then each run by itself."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from pdai import __version__
+from pdai.page.chart import COLOURS, Chart, dash_of, drawn, marker
+from pdai.page.curves import loss_chart, tv_chart
+from pdai.page.elements import folded, short, table, tag, written
+from pdai.page.entries import Entry, entry_of
+from pdai.page.laws import law_chart
+from pdai.page.sections import certificate_words, run_section, tv_words
+from pdai.run import Run
+from reference.errors import InputError
+from reference.files import replace_file
+
+
+def report(
+    runs: "Run | str | Path | Sequence[Run | str | Path]",
+    output: str | Path = "report.html",
+    *,
+    seconds: float | None = 10.0,
+) -> Path:
+    """Writes finished runs into one HTML page that needs no network.
+
+    Runs on one problem stand side by side; runs on different problems share no axis.
+
+    Args:
+        runs: a run or its folder, or several.
+        output: the file; a link there is replaced, not followed.
+        seconds: how long to draw for the certificate of each run, where it is not exact; None to
+            show what the folders say alone, and to import nothing that they name.
+
+    Raises:
+        InputError: if there is no run, one is not finished, or the page cannot be written.
+    """
+    given = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    folders = [run.folder if isinstance(run, Run) else Path(run) for run in given]
+    path = Path(output)
+    _check(folders, path, seconds)
+    names = _names(folders)
+    entries = [
+        entry_of(folder, name, number, seconds)
+        for number, (folder, name) in enumerate(zip(folders, names, strict=True))
+    ]
+    replace_file(path, page_of(entries))
+    return path
+
+
+def _check(folders: Sequence[Path], path: Path, seconds: float | None) -> None:
+    """Refuses, before anything is computed, what would be lost after it."""
+    if not folders:
+        raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"the report cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
+            "must be .html"
+        )
+    if not path.absolute().parent.is_dir() or path.is_dir():
+        raise InputError(
+            f"the report cannot be written to {str(path)!r}: name a file in a folder that exists"
+        )
+    if seconds is not None and not seconds >= 0:
+        raise InputError(f"seconds is {seconds}, but must be at least 0")
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The names of folders; those that have the same, with numbers."""
+    names: list[str] = []
+    for folder in folders:
+        name = short(folder.resolve().name)
+        number, found = 2, name
+        while found in names:
+            found, number = f"{name} ({number})", number + 1
+        names.append(found)
+    return names
+
+
+def page_of(entries: Sequence[Entry]) -> bytes:
+    """The page as a file."""
+    problems: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
+    for entry in entries:
+        problems.setdefault(entry.problem, []).append(entry)
+    groups = list(problems.values())
+    count = "One run" if len(entries) == 1 else f"{len(entries)} runs"
+    title = f"{count}: {', '.join(dict.fromkeys(_task(group) for group in groups))}"
+    links = [("#overview", "Overview")]
+    links += [(f"#problem-{i}", _task(group)) for i, group in enumerate(groups)]
+    links += [(f"#run-{entry.number}", entry.name) for entry in entries]
+    items = [tag("li", tag("a", name, href=href)) for href, name in links]
+    sections = [_overview(entries)]
+    sections += [_problem(i, group) for i, group in enumerate(groups)]
+    sections += [run_section(entry) for entry in entries]
+    style, script = _part("page.css"), _part("page.js")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        # Nothing is loaded, and no script runs but ours, whatever a label says.
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"pdai report: {title}"),
+        _raw("style", style),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the figures", href="#overview", class_="skip"),
+        tag("header", tag("h1", title), tag("nav", tag("ul", *items), aria_label="Contents")),
+        tag("main", *sections),
+        tag("footer", tag("p", f"Made by pdai {__version__} report.")),
+        tag("div", class_="tip", role="presentation", hidden="hidden"),
+        _raw("script", script),
+    )
+    return written(tag("html", head, body, lang="en"))
+
+
+def _part(name: str) -> str:
+    return (files("pdai.page") / name).read_text(encoding="utf-8")
+
+
+def _raw(name: str, text: str) -> Element:
+    """An element whose text is ours, to the letter."""
+    made = Element(name)
+    made.text = text
+    return made
+
+
+def _policy(style: str, script: str) -> str:
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
+        f"script-src 'sha256-{digest(script)}'"
+    )
+
+
+def _task(group: Sequence[Entry]) -> str:
+    """A problem in a few words."""
+    options = group[0].options
+    own = options.get("problem") or options.get("environment")
+    return short(own if own else options.get("task"))
+
+
+def _overview(entries: Sequence[Entry]) -> Element:
+    """All runs in one table."""
+    rows = []
+    for entry in entries:
+        name = tag("a", _swatch(entry), " ", entry.name, href=f"#run-{entry.number}")
+        rows.append(
+            (
+                name,
+                _task([entry]),
+                short(entry.options.get("dynamics")),
+                short(entry.options.get("loss")),
+                f"{entry.meta['parameters']:,}",
+                f"{entry.options['steps']:,}",
+                len(entry.meta["seeds"]),
+                tv_words(entry.report),
+                certificate_words(entry),
+            )
+        )
+    head = ("run", "problem", "dynamics", "loss", "parameters", "steps", "seeds", "TV", "certified")
+    return tag(
+        "section",
+        tag("h2", "Overview", id="overview", tabindex=-1),
+        table("The runs, and how far each is from its target", head, rows),
+    )
+
+
+def _problem(number: int, group: Sequence[Entry]) -> Element:
+    """The runs on one problem, in the same charts."""
+    options = [f"{name.replace('_', ' ')} {short(value)}" for name, value in group[0].problem[1:]]
+    charts = [tv_chart(group), law_chart(group), loss_chart(group)]
+    figures = [_figure(chart) for chart in charts if chart is not None]
+    parts = [
+        tag("h2", f"Problem {_task(group)}", id=f"problem-{number}"),
+        tag("p", "; ".join(options)),
+        _legend(group),
+        tag("div", *figures, class_="charts"),
+    ]
+    if len(group) > 1:
+        parts.append(_differences(group))
+    return tag("section", *parts, class_="problem")
+
+
+def _legend(group: Sequence[Entry]) -> Element:
+    """The runs by colour, dashes and shape; each can be brought forward."""
+    buttons = [
+        tag(
+            "li",
+            tag(
+                "button", _swatch(entry), " ", entry.name, type="button", aria_pressed="false",
+                data_run=entry.number,
+            ),
+        )
+        for entry in group
+    ]  # fmt: skip
+    return tag(
+        "ul", *buttons, class_="legend", aria_label="Legend: choose a run to bring it forward"
+    )
+
+
+def _swatch(entry: Entry) -> Element:
+    number = entry.number
+    line = tag("path", d="M1 7H31", class_="line", stroke_dasharray=dash_of(number))
+    return tag(
+        "svg", line, marker(number, 16, 7, class_="mark"), viewBox="0 0 32 14", width=32, height=14,
+        class_=f"swatch c{number % COLOURS}", aria_hidden="true",
+    )  # fmt: skip
+
+
+def _figure(chart: Chart) -> Element:
+    rows = [
+        (f"{series.name}, {number}" if len(series.points) > 1 else series.name, point.text)
+        for series in chart.series
+        for number, point in enumerate(series.points, 1)
+    ]
+    numbers = folded("The numbers", table(chart.title, ("mark", chart.y), rows))
+    heading = tag("figcaption", tag("strong", chart.title), f". {chart.about}")
+    return tag("figure", drawn(chart), heading, numbers)
+
+
+def _differences(group: Sequence[Entry]) -> Element:
+    """What was asked for that differs between the runs."""
+    names = dict.fromkeys(name for entry in group for name in entry.options)
+    rows = []
+    for name in names:
+        values = [short(entry.options.get(name, "-")) for entry in group]
+        if len(set(values)) > 1:
+            rows.append((name.replace("_", " "), *values))
+    if not rows:
+        return tag("p", "All options of these runs are the same.")
+    return table("What differs between these runs", ("option", *(e.name for e in group)), rows)

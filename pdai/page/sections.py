@@ -1,0 +1,125 @@
+"""What a page says of one run: figures, certificate, states, samples, the lift, what was asked."""
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from fast.measure.report import Figures, Report
+from pdai.page.chart import number_text
+from pdai.page.elements import folded, short, table, tag
+from pdai.page.entries import Computed, Entry
+from pdai.page.laws import state_tables
+from pdai.page.lifts import lift_picture
+from pdai.tables import report_table
+from reference.certificates.statement import REGIMES, Certificate
+from reference.representations import number_text as fraction_text
+
+
+def run_section(entry: Entry) -> Element:
+    """A run by itself."""
+    parts = [
+        tag("h2", f"Run {entry.name}", id=f"run-{entry.number}"),
+        _figures(entry),
+        *_certificate(entry),
+    ]
+    states = state_tables(entry)
+    parts.append(tag("h3", "Where it is worst and best"))
+    if states:
+        parts.append(tag("p", "Of the first seed; the share of TV is that of all differences."))
+        parts.append(tag("div", *states, class_="states"))
+    else:
+        parts.append(tag("p", "The run does not know its terminal states by name."))
+    if entry.computed is not None:
+        parts += _samples(entry, entry.computed)
+        parts += _lift(entry, entry.computed)
+    asked = [(name.replace("_", " "), short(value)) for name, value in entry.options.items()]
+    made = [
+        (name, short(entry.meta.get(name))) for name in ("device", "backend", "commit", "versions")
+    ]
+    parts += [
+        tag("h3", "How it was made"),
+        folded("Configuration", table(f"{entry.name}: what was asked for", (), asked)),
+        folded("Machine and versions", table(f"{entry.name}: where it was trained", (), made)),
+    ]
+    return tag("section", *parts, class_="run")
+
+
+def tv_words(report: Report) -> str:
+    """The final TV over seeds, and how it is known."""
+    known = [figures.tv.mean for figures in report.learned if figures.tv is not None]
+    if not known:
+        return "unknown"
+    span = number_text(min(known))
+    if len(known) > 1:
+        span += f" to {number_text(max(known))}"
+
+    def also(name: str, figures: Figures | None) -> list[str]:
+        found = None if figures is None else figures.tv
+        return [] if found is None else [f"{name} {number_text(found.mean)}"]
+
+    others = also("exact sampling", report.exact) + also("untrained", report.uniform)
+    return f"{span} ({'; '.join([report.tv_kind, *others])})"
+
+
+def certificate_words(entry: Entry) -> str:
+    """What the certificate says, in a line."""
+    if entry.computed is None:
+        return "not asked for"
+    found = entry.computed.certificate
+    if isinstance(found, str):
+        return "no certificate"
+    return f"regime {found.regime}: {_value(found)}"
+
+
+def _value(found: Certificate) -> str:
+    if found.tv is not None:
+        return f"TV = {fraction_text(float(found.tv))}, exactly known"
+    low, high = number_text(found.interval.low), number_text(found.interval.high)
+    return f"TV of {found.of} in [{low}, {high}]"
+
+
+def _figures(entry: Entry) -> Element:
+    found = report_table(entry.report)
+    head = [str(column.header) for column in found.columns]
+    rows = zip(*(list(column.cells) for column in found.columns), strict=True)
+    made = table(f"{entry.name}: {found.title}", head, rows)
+    return tag("div", made, tag("p", str(found.caption or ""), class_="note"))
+
+
+def _certificate(entry: Entry) -> Sequence[Element]:
+    heading = tag("h3", "Certificate")
+    if entry.computed is None:
+        return heading, tag("p", "This page shows what the folder says alone: none was made.")
+    found = entry.computed.certificate
+    if isinstance(found, str):
+        return heading, tag("p", "There is no certificate: ", found, ".")
+    words = f"Regime {found.regime}: {REGIMES[found.regime]}. {_value(found)}."
+    if found.level:
+        words += (
+            f" Each bound is wrong with probability at most {found.level:g}; "
+            f"{found.samples:,} trajectories were drawn."
+        )
+    rows = [(name, value) for name, value in found.report.items()]
+    notes = [tag("li", note) for note in found.notes]
+    return (
+        heading,
+        tag("p", words, class_="finding"),
+        table(f"{entry.name}: what the certificate states", ("statement", "value"), rows),
+        tag("ul", *notes, class_="note"),
+    )
+
+
+def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
+    heading, found = tag("h3", "Samples"), computed.samples
+    if isinstance(found, str):
+        return heading, tag("p", "There are no samples: ", found, ".")
+    columns = zip(found.states, found.log_reward, found.log_p_f, strict=True)
+    rows = [(short(x), f"{reward:.4f}", f"{p:.4f}") for x, reward, p in columns]
+    head = ("state", "log R, nats", "log p_F of its trajectory, nats")
+    return heading, table(f"{entry.name}: {len(rows)} samples of the first seed", head, rows)
+
+
+def _lift(entry: Entry, computed: Computed) -> Sequence[Element]:
+    heading, found = tag("h3", "The lift and its flows"), computed.lift
+    if isinstance(found, str):
+        return heading, tag("p", "It is not drawn: ", found, ".")
+    return heading, lift_picture(found, entry.name)

@@ -1,0 +1,1 @@
+"""Markov chains whose stationary law is a posterior over graphs, to compare samplers with."""

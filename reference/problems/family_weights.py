@@ -1,0 +1,109 @@
+"""Local log scores as the weights of families, rounded once to integers over powers of two."""
+
+import math
+from collections.abc import Sequence
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reference.errors import InputError, check_integer, check_type, shown
+from reference.problems.columns import column_names
+from reference.problems.dag_limits import (
+    check_affordable,
+    check_max_parents,
+    check_size,
+    possible_families,
+)
+from reference.problems.dag_mode import heaviest_dag
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
+
+
+class FamilyWeights(NamedTuple):
+    """What a posterior over graphs is made of; see `StructureLearning`."""
+
+    weights: tuple[tuple[int, ...], ...]
+    shifts: tuple[int, ...]
+    max_parents: int
+    names: tuple[str, ...]
+    offset: float
+
+
+def rounded_scores(
+    owner: str, scores: object, names: Sequence[str] | None, max_parents: int | None
+) -> FamilyWeights:
+    """Log scores against those of the best graph, as dyadic numbers.
+
+    Args:
+        owner: who asks, for messages.
+        scores: nats, shape (n, 2^n).
+        names: of the variables.
+        max_parents: the most parents of a node; no limit by default.
+
+    Raises:
+        InputError: if the scores are of another shape, or one that is read is not finite.
+        TooLargeError: if the integers do not fit into memory.
+    """
+    try:
+        table = np.array(scores, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
+    n = len(table) if table.ndim == 2 else 0
+    if table.ndim != 2 or not n or table.shape[1] != 2 ** min(n, 60):
+        raise InputError(
+            f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
+            "for each node, a column for the bit mask of each parent set"
+        )
+    check_size(n)
+    most = check_max_parents(max_parents, n)
+    found = column_names(owner, names, n)
+    allowed = possible_families(n, most)
+    for name, row, may in zip(found, table, allowed, strict=True):
+        for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
+            raise InputError(
+                f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
+                f"{row[mask]}, but must be finite: mend it, or lower max_parents"
+            )
+    table = np.where(allowed, table, -np.inf)
+    best = heaviest_dag(table.tolist(), times=add, one=0.0)
+    base = table[np.arange(n), list(best)]
+    table -= base[:, None]
+    # Before integers are made of them.
+    check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
+    rows = [dyadic_weights(row) for row in table]
+    return FamilyWeights(
+        tuple(row.numerators for row in rows),
+        tuple(row.shift for row in rows),
+        most,
+        found,
+        math.fsum(base),
+    )
+
+
+def check_weights(owner: str, weights: Any, shifts: Any, max_parents: int, names: Any) -> None:
+    """Checks that weights are positive integers where a family is possible, and 0 elsewhere.
+
+    Raises:
+        InputError: if they are not, or their numbers or those of the shifts are others.
+    """
+    n = check_size(len(names))
+    column_names(owner, names, n)
+    check_integer(owner, "max_parents", max_parents, 0)
+    if len(shifts) != n:
+        raise InputError(f"{owner}: shifts must be {n} integers, for {n} names")
+    for shift in shifts:
+        check_integer(owner, "a shift", shift, 0)
+    for row in weights:
+        check_type(owner, "a row of weights", row, tuple)
+    if len(weights) != n or any(len(row) != 2**n for row in weights):
+        raise InputError(f"{owner}: weights must be {n} rows of 2^{n} integers, for {n} names")
+    for name, row, may in zip(
+        names, weights, possible_families(n, max_parents).tolist(), strict=True
+    ):
+        for mask, (weight, possible) in enumerate(zip(row, may, strict=True)):
+            if not isinstance(weight, int) or (weight > 0) != possible or weight < 0:
+                raise InputError(
+                    f"{owner}: the weight of {name!r} with parents {mask:#b} is "
+                    f"{shown(weight)}, but must be a positive integer where a node has at most "
+                    f"{max_parents} parents, not itself, and 0 elsewhere"
+                )

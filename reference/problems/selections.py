@@ -1,0 +1,38 @@
+"""Sets of variables as states."""
+
+from typing import NamedTuple
+
+
+class Selection(NamedTuple):
+    """A state: the variables chosen so far, and whether it is finished.
+
+    Attributes:
+        chosen: whether each variable is.
+        stopped: whether the state is terminal.
+    """
+
+    chosen: tuple[bool, ...]
+    stopped: bool = False
+
+    @property
+    def mask(self) -> int:
+        """The set as a bit mask."""
+        return sum(1 << i for i, here in enumerate(self.chosen) if here)
+
+    def __str__(self) -> str:
+        members = ",".join(str(i) for i, here in enumerate(self.chosen) if here)
+        return f"{{{members}}}" if self.stopped else f"{{{members}}} ..."
+
+
+def changed(chosen: tuple[bool, ...], were: bool) -> tuple[Selection, ...]:
+    """The sets that differ in one variable, which was chosen, or was not."""
+    return tuple(
+        Selection((*chosen[:i], not were, *chosen[i + 1 :]))
+        for i, here in enumerate(chosen)
+        if here == were
+    )
+
+
+def inclusion_indicators(state: Selection) -> dict[str, float]:
+    """Which variables a set has, by number, for `pdai certify --features`: 1 where it has one."""
+    return {str(i): float(here) for i, here in enumerate(state.chosen)}

@@ -1,0 +1,21 @@
+"""gfnx's samplers, trained and certified: run by the Python of its environment."""
+
+import jax
+from cases import Case, report
+from worker_gfnx import Gfnx
+
+import pdai
+from pdai.adapters.gfnx import sampler
+from reference.certificates.statement import Certificate
+
+
+def certified(worker: Gfnx, case: Case) -> Certificate:
+    """What a user of gfnx writes; the samplers trained with the uniform `p_B`."""
+    parameters = worker.state[1]["network"]
+    logits = jax.vmap(lambda observation: worker.logits(parameters, observation))
+    made = sampler(worker.env, worker.env_params, logits, problem=case.problem, label=case.label)
+    return pdai.certify(made, case.problem, log_z=case.log_z)
+
+
+if __name__ == "__main__":
+    report(Gfnx(), certified)

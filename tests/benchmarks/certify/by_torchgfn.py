@@ -1,0 +1,18 @@
+"""torchgfn's samplers, trained and certified: run by the Python of its environment."""
+
+from cases import Case, report
+from worker_torchgfn import Torchgfn
+
+import pdai
+from pdai.adapters.torchgfn import sampler
+from reference.certificates.statement import Certificate
+
+
+def certified(worker: Torchgfn, case: Case) -> Certificate:
+    """What a user of torchgfn writes; the samplers trained with the uniform `p_B`."""
+    made = sampler(worker.env, worker.gflownet.pf, problem=case.problem, label=case.label)
+    return pdai.certify(made, case.problem, log_z=case.log_z)
+
+
+if __name__ == "__main__":
+    report(Torchgfn(), certified)

@@ -1,0 +1,91 @@
+"""What is certified, of both libraries, and how a row of the table is made.
+
+Imports nothing but NumPy, the project's plain-Python half and the tasks of `../peers`, so that the
+environment of either library can run it.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent / "peers")]
+
+from protocol import Worker  # noqa: E402
+from tasks import BitTask, GridTask, IsingTask, Task  # noqa: E402
+
+from reference.certificates.statement import Certificate, small  # noqa: E402
+from reference.problems import BitSequences, Cell, Grid  # noqa: E402
+
+BITS = BitSequences.random(32, 4, exponent=3)
+
+
+class Case(NamedTuple):
+    """A task, and what is known of its target.
+
+    Attributes:
+        task: as the workers build it.
+        steps: of training, with 64 trajectories each.
+        problem: of this project, whose exact rewards count; None for the library's own.
+        label: from a terminal state of the library to one of the problem.
+        log_z: in nats, where there is no problem to tell it.
+    """
+
+    task: Task
+    steps: int
+    problem: Any = None
+    label: Any = None
+    log_z: float | None = None
+
+
+def cell(x: tuple[int, ...]) -> Cell:
+    """A cell of the hypergrid, where the trajectory stops."""
+    return Cell(tuple(map(int, x)), stopped=True)
+
+
+def string(x: tuple[int, ...]) -> str:
+    """Eight words of four bits."""
+    return "".join(format(int(word), "04b") for word in x)
+
+
+def log_z_of_torus(task: IsingTask) -> float:
+    """`log Z` of the Ising model: the trace of a power of the transfer matrix of its rows."""
+    bits = np.arange(2**task.side)[:, None] >> np.arange(task.side) & 1
+    rows = 2.0 * bits - 1
+    along = (rows * np.roll(rows, 1, 1)).sum(1)
+    transfer = np.exp(task.coupling * (along[:, None] + rows @ rows.T))
+    return float(np.log(np.trace(np.linalg.matrix_power(transfer, task.side))))
+
+
+TORUS = IsingTask(6, 0.1)
+CASES = {
+    "hypergrid 8^2": Case(GridTask(2, 8), 1_000, Grid(8, 2), cell),
+    "hypergrid 8^4": Case(GridTask(4, 8), 1_500, Grid(8, 4), cell),
+    "bits 32/4, any order": Case(
+        BitTask(8, 4, tuple(tuple(map(int, mode)) for mode in BITS.modes), 3.0), 600, BITS, string
+    ),
+    "Ising 6 x 6, any order": Case(TORUS, 1_500, log_z=log_z_of_torus(TORUS)),
+}
+BATCH = 64
+
+
+def report(worker: Worker, certified: Callable[[Any, Case], Certificate]) -> None:
+    """Trains on each task, or on those named on the command line, and prints rows of Markdown."""
+    version = " ".join(next(iter(worker.versions().items())))
+    for name in sys.argv[1:] or CASES:
+        case = CASES[name]
+        worker.build(case.task, BATCH)
+        started = time.process_time()
+        worker.train(case.steps)
+        trained = time.process_time()
+        found = certified(worker, case)
+        low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
+        print(
+            f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
+            f"| [{low}, {high}] | {found.samples:,} | {time.process_time() - trained:.1f} |",
+            flush=True,
+        )

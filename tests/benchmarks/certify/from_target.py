@@ -1,0 +1,57 @@
+"""Trains a sampler on a full replay buffer of exact samples of the target.
+
+    python tests/benchmarks/certify/from_target.py FOLDER TASK [OPTION VALUE]...
+
+Half of each batch is drawn backwards from them, so that no mode has to be found first; the options
+are those of `pdai train`, by name. Ends of the sampler's own trajectories replace the oldest. The
+task must be too large to enumerate, and have an exact answer. What the run is, a certificate says.
+"""
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from fast.environments.interface import encode_all
+from fast.policies.policy import count_parameters
+from fast.runs.checkpoints import save_checkpoint
+from fast.runs.folder import create_run
+from fast.runs.frozen import arithmetic, tables_digest
+from fast.runs.job import resume
+from fast.runs.setup import set_up
+from fast.sampling.replay import Buffer
+from fast.training.compose import configure
+
+SAMPLES = 200_000
+
+
+def begin(folder: Path, task: str, options: dict[str, Any]) -> None:
+    """Writes a run folder at step 0, with a full buffer."""
+    given = {"replay": "uniform", "replay_capacity": SAMPLES, "out": folder, **options}
+    config = configure(task, **given)
+    with arithmetic(config):
+        setup = set_up(config)
+        assert setup.closed_form is not None
+        parameters = count_parameters(setup.policies(setup.initial)[0])
+        create_run(config, parameters, tables_digest(setup.environment))
+        states = encode_all(setup.environment, setup.closed_form.sample(SAMPLES, 1))
+        logs = jax.jit(jax.vmap(setup.environment.log_reward))(states)
+        added = setup.initial.step + SAMPLES
+        states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
+        save_checkpoint(folder, setup.initial._replace(buffer=Buffer(states, logs, added)), 0.0)
+
+
+def value(text: str) -> Any:
+    """A number, or a word."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+if __name__ == "__main__":
+    out, name, *rest = sys.argv[1:]
+    begin(Path(out), name, {k: value(v) for k, v in zip(rest[::2], rest[1::2], strict=True)})
+    resume(Path(out))

@@ -1,0 +1,250 @@
+"""Markov chains over graphs and orders: the law they keep, as a whole transition matrix."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import islice, pairwise, permutations
+from random import Random
+from typing import Any
+
+import pytest
+
+from reference.mcmc.edges import GraphTarget, Parents, all_ancestors
+from reference.mcmc.metropolis import Target, chain, transitions
+from reference.mcmc.orders import OrderTarget, linear_extensions, parts
+from reference.problems import StructureLearning
+from reference.problems.networks import ancestors
+from verify.lib.all_dags import all_dags, is_acyclic
+
+PROBLEMS = {
+    "two nodes": StructureLearning.random(2),
+    "three nodes": StructureLearning.minimal(),
+    "one parent at most": StructureLearning.random(3, rows=20, max_parents=1),
+    "uniform": StructureLearning.uniform(3),
+}
+each = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+
+
+class Uncorrected(GraphTarget):
+    """Forgets that graphs have different numbers of neighbours, with all else as it is."""
+
+    def transitions(self, state: Parents) -> dict[Parents, Fraction]:
+        near = self.neighbours(state)
+        law = {state: Fraction(1)}
+        for other in near:
+            law[other] = min(Fraction(1), self.weight(other) / self.weight(state)) / len(near)
+            law[state] -= law[other]
+        return law
+
+
+def rows_of(target: Target[Any], states: list[Any]) -> dict[Any, dict[Any, Fraction]]:
+    return {state: transitions(target, state) for state in states}
+
+
+def is_kept(rows: dict[Any, dict[Any, Fraction]], weight: Any) -> bool:
+    """Whether one step leaves the law that is proportional to a weight as it is, exactly."""
+    after: Counter[Any] = Counter()
+    for state, row in rows.items():
+        for other, share in row.items():
+            after[other] += weight(state) * share  # type: ignore[assignment]
+    return all(after[state] == weight(state) for state in rows)
+
+
+def is_balanced(rows: dict[Any, dict[Any, Fraction]], weight: Any) -> bool:
+    """Whether as much goes from each state to each other as comes back, exactly."""
+    return all(
+        weight(state) * share == weight(other) * rows[other].get(state, 0)
+        for state, row in rows.items()
+        for other, share in row.items()
+    )
+
+
+def reached(rows: dict[Any, dict[Any, Fraction]], start: Any) -> set[Any]:
+    found, todo = {start}, [start]
+    while todo:
+        new = {other for other, share in rows[todo.pop()].items() if share} - found
+        found |= new
+        todo += new
+    return found
+
+
+def graphs_of(problem: StructureLearning) -> list[Parents]:
+    """The graphs that can be had, listed without the chain."""
+    return [
+        graph
+        for graph in all_dags(problem.nodes)
+        if all(row[mask] for row, mask in zip(problem.weights, graph, strict=True))
+    ]
+
+
+@each
+def test_the_posterior_is_the_one_law_that_structure_mcmc_keeps(problem: StructureLearning) -> None:
+    target, graphs = GraphTarget(problem), graphs_of(problem)
+    rows = rows_of(target, graphs)
+    assert all(min(row.values()) >= 0 and sum(row.values()) == 1 for row in rows.values())
+    assert is_balanced(rows, target.weight)
+    assert is_kept(rows, target.weight)
+    # Every graph can be reached, so that no other law is kept.
+    assert reached(rows, (0,) * problem.nodes) == set(graphs)
+    # The weight is the reward, up to one factor.
+    z = sum(map(target.weight, graphs))
+    law = {graph: target.weight(graph) / z for graph in graphs}
+    for u, v in permutations(range(problem.nodes), 2):
+        found = sum(p for graph, p in law.items() if graph[v] >> u & 1)
+        assert found == problem.edge_marginals()[u][v]
+
+
+def test_the_posterior_of_four_nodes_is_kept() -> None:
+    problem = StructureLearning.random(4, rows=10)
+    target = GraphTarget(problem)
+    rows = rows_of(target, graphs_of(problem))
+    assert len(rows) == 543
+    assert is_balanced(rows, target.weight)
+    assert is_kept(rows, target.weight)
+
+
+@pytest.mark.parametrize("name", ["three nodes", "uniform", "one parent at most"])
+def test_control_without_the_numbers_of_neighbours_another_law_is_kept(name: str) -> None:
+    problem = PROBLEMS[name]
+    target = Uncorrected(problem)
+    rows = {graph: target.transitions(graph) for graph in graphs_of(problem)}
+    assert all(sum(row.values()) == 1 for row in rows.values())
+    assert not is_balanced(rows, target.weight)
+    assert not is_kept(rows, target.weight)
+
+
+@each
+def test_neighbours_are_all_graphs_one_edge_away_and_mutual(problem: StructureLearning) -> None:
+    target, graphs = GraphTarget(problem), graphs_of(problem)
+
+    def pairs(graph: Parents) -> set[tuple[int, int]]:
+        nodes = range(problem.nodes)
+        return {(u, v) for u in nodes for v in nodes if graph[v] >> u & 1}
+
+    def is_near(first: Parents, second: Parents) -> bool:
+        less, more = pairs(first) - pairs(second), pairs(second) - pairs(first)
+        turned = len(less) == len(more) == 1 and {e[::-1] for e in less} == more
+        return len(less) + len(more) == 1 or turned
+
+    for graph in graphs:
+        near = target.neighbours(graph)
+        assert len(set(near)) == len(near)
+        assert set(near) == {other for other in graphs if is_near(graph, other)}
+        assert all(map(is_acyclic, near))
+
+
+def test_ancestors_are_those_of_the_problem() -> None:
+    for graph in all_dags(4):
+        assert all_ancestors(graph) == [ancestors(graph, v) for v in range(4)]
+
+
+@each
+def test_order_mcmc_keeps_the_sums_over_the_graphs_of_orders(problem: StructureLearning) -> None:
+    target = OrderTarget(problem)
+    orders = list(permutations(range(problem.nodes)))
+    rows = rows_of(target, orders)
+    assert all(sum(row.values()) == 1 for row in rows.values())
+    assert is_balanced(rows, target.weight)
+    assert is_kept(rows, target.weight)
+    assert reached(rows, orders[0]) == set(orders)
+    graphs, weigh = graphs_of(problem), GraphTarget(problem).weight
+    for order in orders:
+        place = {v: i for i, v in enumerate(order)}
+        extended = [g for g in graphs if follows(g, place)]
+        assert target.weight(order) == sum(map(weigh, extended))
+        shares = target.edge_probabilities(order)
+        for u, v in permutations(range(problem.nodes), 2):
+            with_edge = sum(weigh(g) for g in extended if g[v] >> u & 1)
+            assert shares[u][v] == with_edge / target.weight(order)
+
+
+def follows(graph: Parents, place: dict[int, int]) -> bool:
+    return all(place[u] < place[v] for v, mask in enumerate(graph) for u in place if mask >> u & 1)
+
+
+@each
+def test_weights_by_linear_extensions_make_the_posterior_of_orders(
+    problem: StructureLearning,
+) -> None:
+    orders = list(permutations(range(problem.nodes)))
+    graphs, target = graphs_of(problem), GraphTarget(problem)
+    plain: dict[Parents, Fraction] = dict.fromkeys(graphs, Fraction(0))
+    for order in orders:
+        place = {v: i for i, v in enumerate(order)}
+        for graph in graphs:
+            plain[graph] += target.weight(graph) * follows(graph, place)
+    for graph in graphs:
+        assert plain[graph] == target.weight(graph) * linear_extensions(graph)
+        assert plain[graph] / linear_extensions(graph) == target.weight(graph)
+    # Control: without them the law is another one, that of graphs with few edges too large.
+    assert len({plain[graph] / target.weight(graph) for graph in graphs}) > 1
+
+
+def test_linear_extensions_are_counted() -> None:
+    for graph in all_dags(4):
+        orders = permutations(range(4))
+        places = ({v: i for i, v in enumerate(order)} for order in orders)
+        assert linear_extensions(graph) == sum(follows(graph, place) for place in places)
+    assert linear_extensions((0,) * 8) == math.factorial(8)
+
+
+class Scripted(Random):
+    """Gives numbers in turn, and keeps the ends below which they were asked for."""
+
+    def __init__(self, *values: int) -> None:
+        super().__init__(0)
+        self.values = iter(values)
+        self.ends: list[int] = []
+
+    def randrange(self, *ends: int) -> int:  # type: ignore[override]
+        self.ends += ends
+        return next(self.values)
+
+
+def test_the_graph_of_an_order_is_drawn_in_proportion_to_its_weight() -> None:
+    scores = [[math.log(1 + (3 * v + mask) % 5) for mask in range(4)] for v in range(2)]
+    target = OrderTarget(StructureLearning.from_scores(scores))
+    without, with_edge = target.problem.weights[1][0], target.problem.weights[1][1]
+    # Node 0 has no choice; of node 1 both ends of each share are asked for.
+    for value, graph in {
+        0: (0, 1),
+        with_edge - 1: (0, 1),
+        with_edge: (0, 0),
+        with_edge + without - 1: (0, 0),
+    }.items():
+        rng = Scripted(0, value)
+        assert target.draw((0, 1), rng) == graph
+        assert rng.ends == [target.problem.weights[0][0], with_edge + without]
+    assert with_edge != without
+    assert sorted(parts(0b101)) == [0, 1, 4, 5]
+
+
+@pytest.mark.parametrize("kind", [GraphTarget, OrderTarget])
+def test_a_chain_moves_as_its_exact_transitions_say(kind: Any) -> None:
+    target = kind(StructureLearning.minimal())
+    states = list(islice(chain(target, Random(5)), 20_000))
+    pairs = Counter(pairwise(states))
+    visits = Counter(states[:-1])
+    for state, count in visits.items():
+        law = transitions(target, state)
+        for other, share in law.items():
+            # Five standard errors, of a chain of one seed.
+            allowed = 5 * math.sqrt(float(share) * (1 - float(share)) / count) + 1e-12
+            assert abs(pairs[state, other] / count - float(share)) <= allowed
+        assert {other for at, other in pairs if at == state} <= law.keys()
+    assert list(islice(chain(target, Random(5)), 100)) == states[:100]
+    assert list(islice(chain(target, Random(6)), 100)) != states[:100]
+
+
+def test_logarithms_are_those_of_the_exact_weights() -> None:
+    problem = StructureLearning.random(3, rows=2_000)
+    for target, states in (
+        (GraphTarget(problem), list(all_dags(3))),
+        (OrderTarget(problem), list(permutations(range(3)))),
+    ):
+        first: Any = states[0]
+        for state in states:
+            ratio = target.weight(state) / target.weight(first)  # type: ignore[attr-defined]
+            exact = math.log(ratio.numerator) - math.log(ratio.denominator)
+            found = target.log_weight(state) - target.log_weight(first)  # type: ignore[attr-defined]
+            assert found == pytest.approx(exact, abs=1e-9)

@@ -1,0 +1,208 @@
+"""A run on a user's own table: what it draws, keeps, records and shows."""
+
+import csv
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from fast.runs.folder import check_same_run
+from fast.runs.records import read_json
+from pdai.cli import main
+from pdai.progress import QUIET
+from reference.errors import InputError
+
+DATA = np.random.default_rng(3).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+OPTIONS = {"dynamics": "markov", "parameters": 2_000, "steps": 300, "batch": 32}
+
+
+def written(path: Path, data: Any = DATA) -> Path:
+    rows = "\n".join(",".join(f"{x:.4f}" for x in row) for row in data)
+    path.write_text(f"a,b,c\n{rows}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
+    folder = tmp_path_factory.mktemp("posterior")
+    path = written(folder / "mine.csv")
+    trained = pdai.train("structure", data=path, out=folder / "run", display=QUIET, **OPTIONS)
+    # A run depends on no other file.
+    path.unlink()
+    return trained
+
+
+@pytest.fixture
+def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
+    def of(*arguments: object) -> bytes:
+        capfdbinary.readouterr()
+        main([str(argument) for argument in arguments])
+        return capfdbinary.readouterr().out
+
+    return of
+
+
+def test_csv_and_json_hold_what_python_draws(
+    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
+) -> None:
+    drawn = run.sample(5, seed=2)
+    expected = [
+        {"state": str(x), "log_reward": r, "log_p_f": f, "log_p_b": b}
+        for x, r, f, b in zip(
+            drawn.states, drawn.log_reward, drawn.log_p_f, drawn.log_p_b, strict=True
+        )
+    ]
+    asked = ("sample", run.folder, "--count", 5, "--seed", 2)
+    assert json.loads(printed(*asked, "--format", "json")) == expected
+    text = printed(*asked, "--format", "csv").decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["state"] for row in rows] == [row["state"] for row in expected]
+    # A float is printed so that the same one is read.
+    assert [float(row["log_p_f"]) for row in rows] == drawn.log_p_f.tolist()
+    printed(*asked, "--format", "csv", "--out", tmp_path / "drawn.csv")
+    assert (tmp_path / "drawn.csv").read_text() == text
+    # Control: another seed of the draw.
+    assert printed("sample", run.folder, "--count", 5, "--format", "csv").decode() != text
+
+
+def test_parquet_holds_what_python_draws(
+    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    path = tmp_path / "drawn.parquet"
+    printed("sample", run.folder, "--count", 4, "--format", "parquet", "--out", path)
+    found = parquet.read_table(path).to_pydict()
+    assert found["log_p_f"] == run.sample(4).log_p_f.tolist()
+    assert found["state"] == [str(x) for x in run.sample(4).states]
+
+
+def test_without_pyarrow_parquet_is_refused_in_one_line(
+    run: pdai.Run,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "drawn.parquet"
+    with pytest.raises(SystemExit):
+        main(["sample", str(run.folder), "--format", "parquet", "--out", str(path)])
+    assert "pip install pyarrow" in capsys.readouterr().err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "x.csv"), "--out needs --format"),
+        (("--format", "csv", "--exact"), "leave out --exact"),
+        (("--format", "tsv"), "lines"),
+    ],
+)
+def test_formats_that_cannot_be_had_are_refused(
+    run: pdai.Run, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["sample", str(run.folder), *options])
+    assert message in capsys.readouterr().err
+
+
+def test_to_draw_enumerates_nothing(run: pdai.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("enumerated")
+
+    expected = run.sample(3).log_p_f.tolist()
+    monkeypatch.setattr("fast.runs.setup.enumerate_environment", refuse)
+    again = pdai.load(run.folder)
+    assert again.sample(3).log_p_f.tolist() == expected
+    # Control: what needs the law does.
+    with pytest.raises(AssertionError, match="enumerated"):
+        again.law()
+
+
+def test_a_run_has_a_copy_of_its_data_and_says_where_they_are_from(run: pdai.Run) -> None:
+    meta = read_json(run.folder / "meta.json")
+    assert meta["inputs"]["data"].endswith("mine.csv")
+    assert not Path(meta["inputs"]["data"]).exists()
+    assert set(meta["copies"]) == {"data.csv"}
+    assert run.config.problem().names == ("a", "b", "c")
+
+
+def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run.folder, folder)
+    assert len(pdai.load(folder).sample(2).states) == 2
+    changed = DATA.copy()
+    changed[0, 0] += 1
+    written(folder / "data.csv", changed)
+    with pytest.raises(InputError, match=r"data\.csv was changed since the run began") as refused:
+        pdai.load(folder).sample(2)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_path: Path) -> None:
+    asked = run.config.changed(data=written(tmp_path / "again.csv"))
+    check_same_run(run.folder, asked)
+    written(tmp_path / "again.csv", DATA + np.eye(40, 3))
+    with pytest.raises(InputError, match="other data than"):
+        check_same_run(run.folder, asked)
+
+
+def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
+    lines = (run.folder / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [0, 100, 200, 300]
+    records = run.metrics()
+    assert [(record["step"], record["seed"]) for record in records] == [
+        (step, 0) for step in (0, 100, 200, 300)
+    ]
+    last = json.loads(lines[-1])
+    assert records[-1]["loss"] == last["loss"][0]
+    assert all(not isinstance(value, list) for record in records for value in record.values())
+
+
+class Writer:
+    """Stands for TensorBoard's, which is no dependency."""
+
+    written: list[tuple[str, float, int]]
+
+    def __init__(self, folder: str):
+        Writer.written = []
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        Writer.written.append((name, value, step))
+
+    def close(self) -> None:
+        Writer.written.append(("closed", 0.0, 0))
+
+
+def test_the_board_of_the_guide_writes_loss_log_z_and_tv(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    guide = (Path(__file__).parent.parent / "docs" / "extending.md").read_text()
+    _, _, after = guide.partition("<!-- board -->\n```python\n")
+    code = after.partition("```")[0]
+    assert len(code.splitlines()) <= 27
+    stand_in = ModuleType("torch.utils.tensorboard")
+    stand_in.SummaryWriter = Writer  # type: ignore[attr-defined]
+    for name in ("torch", "torch.utils"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stand_in)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pdai, "train", lambda name, **options: trained.append((name, options)))
+    trained: list[Any] = []
+    exec(compile(code, "extending.md", "exec"), {})
+    ((name, options),) = trained
+    monkeypatch.undo()
+    few = {**options, **OPTIONS, "steps": 200, "batch": 8, "out": tmp_path / "run"}
+    report = pdai.train(name, **few)
+    losses = [(value, step) for what, value, step in Writer.written if what == "loss"]
+    records = [r for r in report.metrics() if "loss" in r]
+    assert losses == [(r["loss"], r["step"]) for r in records]
+    assert {what for what, *_ in Writer.written} == {"loss", "log_z", "tv", "closed"}

@@ -1,0 +1,106 @@
+"""Edge marginals as a measure, and chains in the place of trained samplers."""
+
+import dataclasses
+from itertools import product
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fast.training.compose import configure
+from pdai.experiments.base import Cell, Experiment
+from pdai.experiments.chains import Chain, adjacency, walked
+from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
+from pdai.experiments.report import section
+from pdai.experiments.results import load, wanted
+from pdai.experiments.running import reproduce
+from pdai.experiments.tables import costs
+from pdai.experiments.trainings import placed, shortened
+from reference.problems import StructureLearning
+from reference.problems.networks import Network
+
+CONFIG = configure("structure", nodes=3, rows=20)
+
+
+def test_the_distance_is_the_mean_over_pairs_of_nodes() -> None:
+    problem = StructureLearning.minimal()
+    exact = marginals_of(problem)
+    assert exact[0, 1] == float(problem.edge_marginals()[0][1])
+    assert distance(exact, exact) == 0
+    off = exact.copy()
+    off[0, 1] += 0.3
+    off[2, 0] -= 0.3
+    assert distance(off, exact) == pytest.approx(0.1)
+    # The diagonal is no edge.
+    assert distance(exact + np.diag([9.0, 9.0, 9.0]), exact) == 0
+
+
+@pytest.mark.parametrize("draws", [1, 2, 5])
+def test_exact_draws_are_as_far_off_as_all_samples_of_that_size(draws: int) -> None:
+    # Probabilities k / 7 and certainties, where the formula has steps.
+    exact = np.array([[0, 1 / 7, 0.5], [1, 0, 3 / 7], [0, 0.4, 0]])
+    expected = 0.0
+    for u, v in product(range(3), repeat=2):
+        p = exact[u, v]
+        for k in range(draws + 1) if u != v else ():
+            expected += comb(draws, k) * p**k * (1 - p) ** (draws - k) * abs(k / draws - p) / 6
+    assert spread_of_draws(exact, draws) == pytest.approx(expected, rel=1e-12)
+
+
+def test_adjacency_is_that_of_the_edges() -> None:
+    graph = (0b110, 0, 0b10)
+    edges = {(int(u), int(v)) for u, v in np.argwhere(adjacency(graph))}
+    assert edges == set(Network(graph).edges)
+
+
+@pytest.mark.parametrize("walker", ["edges", "orders"])
+def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any) -> None:
+    chain = placed(Chain(CONFIG, walker, 40_000), 3)
+    assert isinstance(chain, Chain)
+    facts = walked(chain)
+    (found,) = facts["probes"]
+    assert found["learned"] < 0.01
+    if walker == "orders":
+        # Control: graphs as they come from orders have another law.
+        assert found["unweighed"] > 5 * found["learned"]
+    again = walked(dataclasses.replace(chain, moves=100))["probes"][0]
+    assert again["learned"] == walked(dataclasses.replace(chain, moves=100))["probes"][0]["learned"]
+    other = placed(dataclasses.replace(chain, moves=100), 4)
+    assert isinstance(other, Chain)
+    assert again["learned"] != walked(other)["probes"][0]["learned"]
+
+
+def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
+    experiment = Experiment(
+        label="study:chains", title="", claim="", metric="edges", finding="",
+        cells=(
+            Cell("3", "structure", Chain(CONFIG, "edges", 500)),
+            Cell("3", "order", Chain(CONFIG, "orders", 500)),
+        ),
+        compared=("structure", "order"), also=(), seeds=(0, 1, 2),
+    )  # fmt: skip
+    made = reproduce(experiment, tmp_path, 1, lambda line: None)
+    assert len(made.runs) == 6
+    assert not made.failures
+    stored = wanted(experiment, load(tmp_path / "study_chains.json"))
+    assert [run.value("edges") for run in stored] == [
+        pytest.approx(run.value("edges"))
+        for run in sorted(made.runs, key=lambda run: (run.model == "order", run.seed))
+    ]
+    assert "order - structure [95 %]" in section(experiment, stored)
+    assert {line[3] for line in costs(experiment, stored)} == {"500 states"}
+    # Of another length it is another run.
+    longer = dataclasses.replace(
+        experiment,
+        cells=tuple(
+            dataclasses.replace(cell, config=Chain(CONFIG, cell.config.walker, 501))
+            for cell in experiment.cells
+            if isinstance(cell.config, Chain)
+        ),
+    )
+    assert wanted(longer, stored) == []
+    shorter = shortened(Chain(CONFIG, "edges", 500), 200)
+    assert isinstance(shorter, Chain)
+    assert shorter.moves == 200

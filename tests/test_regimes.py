@@ -1,0 +1,89 @@
+"""The regimes on samplers of two trajectories, where every mean is known exactly."""
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference.certificates.betting import Interval
+from reference.certificates.features import FeatureMeans
+from reference.certificates.importance import Walks
+from reference.certificates.regimes import PILOT, Budget, Found, Seen, with_log_z, with_target
+
+BUDGET = Budget(0.0, 50_000, 60.0)
+
+
+class Fork:
+    """Ends in 0 with one probability and in 1 with another; `R p_B` is given.
+
+    Args:
+        p: of the end 0.
+        weights: `R p_B` of both.
+        pilot: what it pretends `log Z` to be while a pilot is drawn, in nats too much.
+    """
+
+    def __init__(self, p: float, weights: tuple[float, float], pilot: float = 0.0):
+        self.p, self.weights, self.pilot = p, weights, pilot
+        self.rng = np.random.default_rng(0)
+
+    def draw(self, count: int, *, labels: bool = False) -> Walks:
+        shift, self.pilot = self.pilot * (count == PILOT), 0.0
+        return self._of((self.rng.random(count) >= self.p).astype(int), shift)
+
+    def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
+        return self._of(np.array(terminals, int), 0.0)
+
+    def findings(self) -> list[str]:
+        return []
+
+    def _of(self, ends: Any, shift: float) -> Walks:
+        log_p_f = np.log(np.where(ends, 1 - self.p, self.p))
+        log_reward = np.log(np.array(self.weights))[ends] + shift
+        zeros = np.zeros(len(ends))
+        return Walks(ends.tolist(), log_p_f, zeros, log_reward, zeros + 1e-12)
+
+
+def target_samples(count: int) -> list[Hashable]:
+    """Of the law (1/2, 1/2)."""
+    return (np.random.default_rng(1).random(count) < 0.5).astype(int).tolist()
+
+
+def found_at(pilot: float) -> Found:
+    """`p_F = (3/4, 1/4)` and `mu = (1/2, 1/2)`, so that TV is 1/4, at a z that is off."""
+    fork = Fork(0.75, (1.0, 1.0), pilot)
+    return with_target(fork, target_samples(50_000), 1e-6, BUDGET, Seen())
+
+
+@pytest.mark.parametrize("pilot", [-math.log(2), math.log(2)])
+def test_the_larger_mean_bounds_the_distance_from_above(pilot: float) -> None:
+    """At twice or half of Z the means are 0 and 1/2."""
+    found = found_at(pilot)
+    assert found.interval.low == 0
+    assert 0.49 < found.interval.high < 0.52
+
+
+def test_at_the_right_z_both_bound_the_distance() -> None:
+    found = found_at(0.0)
+    assert 0.22 < found.interval.low <= 0.25 <= found.interval.high < 0.28
+
+
+def test_zeros_of_the_sampler_count_as_distance_though_they_are_never_drawn() -> None:
+    fork = Fork(1.0 - 2.0**-60, (1.0, 3.0))
+    found = with_log_z(fork, Interval(math.log(4), math.log(4)), 1e-6, BUDGET, Seen())
+    assert 0.74 < found.interval.low <= 0.75 <= found.interval.high < 0.76
+
+
+def test_expectations_are_widened_by_the_distance() -> None:
+    """The mean of the end is 1/4 under the sampler, 1/2 under the target: TV is attained."""
+    means = FeatureMeans(lambda x: {"end": float(x)})
+    fork = Fork(0.75, (1.0, 1.0))
+    seen = Seen(watch=means.add)
+    found = with_log_z(fork, Interval(math.log(2), math.log(2)), 1e-6, BUDGET, seen)
+    model, target, estimate = (line.value for line in means.lines(1e-6, found.interval))
+    assert isinstance(model, Interval)
+    assert isinstance(target, Interval)
+    assert model.low <= 0.25 <= model.high < 0.3
+    assert target.low <= 0.5 <= target.high < 0.55
+    assert estimate == pytest.approx(0.5, abs=0.01)
