@@ -1,4 +1,4 @@
-"""Dynamics of one's own: a minimal gated unit, whose gates read the state alone."""
+"""Dynamics of one's own: `mingru`, which is built in, in its smallest form."""
 
 import equinox as eqx
 import jax

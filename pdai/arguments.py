@@ -34,11 +34,11 @@ class Parts:
     """What a run is made of. Each part has options of its own, below; choose it to see them."""
 
     dynamics: str = "gru"
-    """gru, lstm, rnn, srwm (the paper's, eq:ASRWM), self-referential (Irie et al.) and linear
-    (eq:linear_rec) are path-dependent, markov has no latent; linear-markov is linear without its
-    memory (prop:lines); on graphs also temporal-gcn (eq:pdgraphss) and gcn (eq:graphss), its
-    Markovian twin; gaussian draws a latent anew on every step, gaussian-mean is the same without
-    its noise; or MODULE:NAME."""
+    """gru, mingru (gates that read the state alone), lstm, rnn, srwm (the paper's, eq:ASRWM),
+    self-referential (Irie et al.) and linear (eq:linear_rec) are path-dependent, markov has no
+    latent; linear-markov is linear without its memory (prop:lines); on graphs also temporal-gcn
+    (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin; gaussian draws a latent anew on every
+    step, gaussian-mean is the same without its noise; or MODULE:NAME."""
     loss: str = "tb"
     """tb: trajectory balance; log_variance: contrastive balance; db: detailed balance; subtb:
     subtrajectory balance; fm: flow matching (Markovian dynamics only); or MODULE:NAME."""

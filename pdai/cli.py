@@ -31,7 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str]) -> None:
-    from pdai import check_names
+    from pdai import __version__, check_names
+
+    # Before anything else is loaded.
+    if list(arguments) in ([], ["--version"]):
+        from pdai.greeting import GREETING
+
+        print(f"pdai {__version__}" if arguments else GREETING, end="\n" if arguments else "")
+        return
 
     try:
         check_names()

@@ -13,6 +13,7 @@ from pdai.progress import DISPLAY
 from pdai.run import Run, free_folder
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
+from reference.errors import InputError, no_such
 from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
 
@@ -51,6 +52,8 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
         return configure(type(problem), **{**own, **options})
     if isinstance(problem, str) and problem in TASKS:
         return configure(problem, **options)
+    if isinstance(problem, str) and ":" not in problem:
+        raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
     if problem is not None:
         options["problem"] = _named(problem)
     return configure("custom", **options)

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json
+from pdai.posterior_plots import posterior_of
 from reference.drawing import save_figure
 from reference.errors import InputError
 
@@ -42,6 +44,7 @@ KINDS: dict[str, Look] = {
     "srwm": Look("#E69F00", marker="s"),
     "self-referential": Look("#7F4A00", marker="P"),
     "gru": Look("#117733", marker="^"),
+    "mingru": Look("#44AA99", marker="<"),
     "lstm": Look("#CC79A7", marker="v"),
     "rnn": Look("#882255", marker="D"),
     "linear": Look("#882255", marker="D"),
@@ -82,6 +85,8 @@ LOOKS: dict[str, Look] = {
     "50 % random at first": Look("#222222"),
 }
 TARGET = "#444444"
+# As many terminal states have a bar each.
+MOST_BARS = 64
 
 
 def look(model: str, dynamics: str | None = None) -> Look:
@@ -145,16 +150,33 @@ def plot_or_say(folders: Sequence[Path], output: Path) -> None:
         )
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows, also without `matplotlib.pyplot`."""
+
+    def _repr_png_(self) -> bytes:
+        """The picture (Jupyter's protocol)."""
+        buffer = BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
 def figure_of(folders: Sequence[Path]) -> Figure:
     """Finished runs in one figure: a law panel each, then TV and loss of all.
+
+    Below those of a single run are the expectations of the features that its problem names.
 
     Raises:
         InputError: if a folder is not a finished run.
     """
     runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
-    figure = Figure(figsize=(4.2 * panels, 3.8), layout="constrained")
-    axes = figure.subplots(1, panels)
+    posterior = posterior_of(folders[0]) if len(runs) == 1 else None
+    rows = 1 if posterior is None else 1 + posterior.rows
+    figure = ShownFigure(figsize=(4.2 * panels, 3.8 * rows), layout="constrained")
+    grid = figure.subplots(rows, panels, squeeze=False)
+    axes = grid[0]
+    if posterior is not None:
+        posterior.draw(grid[1:], runs[0][1][1])
     several = len({name for _, (name, _), _ in runs}) < len(runs)
     for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
         _draw_law(axis, learned, target, family)
@@ -170,9 +192,9 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_curve(axes[-2], records, "tv", style)
         _draw_curve(axes[-1], records, "loss", style)
     axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
-    decimal(axes[-2].yaxis)
     axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
     for axis in axes[-2:]:
+        decimal(axis.yaxis)
         axis.title.set_fontsize(10)
         axis.grid(alpha=0.3)
         for text in axis.legend(frameon=False, fontsize=9).get_texts():
@@ -191,19 +213,23 @@ def _family(folder: Path) -> tuple[str, str]:
     if is_markovian(folder):
         return "Markovian", KINDS["markov"].colour
     dynamics = str(read_json(folder / "config.json").get("dynamics"))
-    return dynamics if dynamics in KINDS else "path-dependent", look("", dynamics).colour
+    # One of the user's own may be called anything.
+    return "path-dependent" if ":" in dynamics else dynamics, look("", dynamics).colour
 
 
 def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
     """The law of the first seed against the target."""
     name, color = family
     learned = learned[0]
-    if len(target) <= 64:
+    if len(target) <= MOST_BARS:
         place = np.arange(len(target))
         axis.bar(place, target, color=TARGET, alpha=0.35, label="target")
-        axis.plot(place, learned, "o-", ms=3, lw=1, color=color, label=name)
-        axis.set(xlabel="terminal state", ylabel="probability")
+        # States have no order, so no line joins them.
+        axis.plot(place, learned, "o", ms=3.5, color=color, label=name)
+        axis.set(xlabel="terminal state, by number", ylabel="probability")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        # Room for the legend above the highest bar.
+        axis.set_ylim(0, 1.25 * max(learned.max(), target.max()))
     else:
         low = max(min(learned[learned > 0].min(), target.min()), target.min() / 1e3)
         both = np.array([low, max(learned.max(), target.max())])
@@ -213,7 +239,9 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
-    axis.legend(frameon=False, fontsize=9, loc="best", markerscale=4 if len(target) > 64 else 1)
+    # A point of ten thousand is too small to see in a legend; one of ten is not.
+    scale = 1 if len(target) <= MOST_BARS else 4
+    axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, markerscale=scale)
     axis.grid(alpha=0.3)
 
 

@@ -22,7 +22,7 @@ from fast.runs.job import MAX_SAMPLES, load_run, resume
 from fast.runs.records import load_law, read_json, read_metrics, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
-from reference.errors import InputError, check_integer
+from reference.errors import InputError, check_integer, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,16 +81,16 @@ class Run:
         with arithmetic(self.config):
             return load_run(self.folder)
 
+    @cached_property
+    def _trained(self) -> Trained:
+        with arithmetic(self.config):
+            return load_trained(self.folder, self.config)
+
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
         found: Enumeration | None = self._loaded[0].enumeration
         return found
-
-    @cached_property
-    def _trained(self) -> Trained:
-        with arithmetic(self.config):
-            return load_trained(self.folder, self.config)
 
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
@@ -151,7 +151,10 @@ class Run:
         place = {label: number for number, label in enumerate(law.labels)}
         for label in terminals:
             if label not in place:
-                raise InputError(f"{label!r} is no terminal state of {self.config.task.short_name}")
+                meant = nearest(label, map(str, law.labels)) if isinstance(label, str) else ""
+                raise InputError(
+                    f"{label!r} is no terminal state of {self.config.task.short_name}{meant}"
+                )
         row = law.learned[self._row(of)]
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(row[[place[label] for label in terminals]])

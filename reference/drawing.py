@@ -1,5 +1,6 @@
 """Pictures of pointed DAGs, lifts and policies, as files or as SVG: layers from left to right."""
 
+import math
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from itertools import chain
@@ -146,6 +147,10 @@ def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point])
         colours = ScalarMappable(norm, "viridis")
         paint[painted] = colours.to_rgba(values)
         bar = figure.colorbar(colours, ax=axes, pad=0.01)
+        if isinstance(norm, LogNorm):
+            ticks = log_ticks(least, largest, most=max(3, int(3 * figure.get_figheight())))
+            bar.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks], minor=False)
+            bar.minorticks_off()
         bar.set_label(picture.legend, fontsize=7)
         bar.ax.tick_params(labelsize=7)
     inner = [v for v, row in enumerate(dag.children) if row]
@@ -172,3 +177,20 @@ def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point])
             zorder=3,
             **SMALL,
         )
+
+
+def log_ticks(least: float, largest: float, most: int) -> list[float]:
+    """Round values between two on a logarithmic scale: 1, 2 and 5 of each decade, or fewer.
+
+    Args:
+        least: the lower end, positive.
+        largest: the upper end, more than ten times as large.
+        most: how many there may be, at least two: by as many decades at a time as that takes.
+    """
+    low, high = math.floor(math.log10(least)), math.ceil(math.log10(largest))
+    for subs in ((1, 2, 5), (1, 3), (1,)):
+        every = [sub * 10.0**k for k in range(low, high + 1) for sub in subs]
+        ticks = [tick for tick in every if least <= tick <= largest]
+        if len(ticks) <= most:
+            break
+    return ticks[:: math.ceil(len(ticks) / most)]

@@ -75,7 +75,8 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
     allowed = get_args(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
-        raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}")
+        meant = nearest(value, allowed)
+        raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}{meant}")
 
 
 def check_list(owner: str, name: str, value: object) -> list[Any]:
@@ -145,9 +146,14 @@ def check_hashable(what: str, value: object) -> None:
 def no_such(kind: str, word: str, known: Iterable[str]) -> str:
     """That there is nothing of a name, what is nearest to it, and what there is."""
     there = list(known)
-    near = difflib.get_close_matches(word, there, 1)
-    meant = f": did you mean {near[0]}?" if near else "."
+    meant = nearest(word, there) or "."
     return f"there is no {kind} {shown(word)}{meant} There are {', '.join(there)}"
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """What of the names there are is meant by a wrong one, as the end of a message; or nothing."""
+    near = difflib.get_close_matches(str(word)[:200], list(known), 1)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def shown(value: object) -> str:

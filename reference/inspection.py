@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable
 from fractions import Fraction
+from html import escape
 from typing import Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
@@ -10,7 +11,7 @@ from reference.dag import PointedDAG
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
 from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
-from reference.representations import count_text, figures
+from reference.representations import count_text, figures, html_table
 from reference.solve import flows
 
 S = TypeVar("S", bound=Hashable)
@@ -55,6 +56,12 @@ class Inspection(NamedTuple, Generic[S]):
                 f"{self.entropy:.6f} (uniform: {math.log(len(self.rewards)):.6f})"
             ),
         }
+
+    def _repr_html_(self) -> str:
+        """The figures, and the picture if it is small enough for one (Jupyter's protocol)."""
+        from reference.drawing import svg  # matplotlib loads slowly
+
+        return f"<p>{escape(self.name)}</p>{html_table(self.rows())}{svg(self) or ''}"
 
     @property
     def hint(self) -> str:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reference.errors import InputError
+from reference.errors import InputError, nearest
 from reference.problems.base import check_members
 
 # What stands before the colon in the name of an object that has no name to import it by.
@@ -50,7 +50,8 @@ def load_object(spec: str, kind: str, example: str) -> Any:
         ) from None
     for name in path.split("."):
         if not hasattr(found, name):
-            raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}: check the spelling")
+            meant = nearest(name, dir(found)) or ": check the spelling"
+            raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}{meant}")
         found = getattr(found, name)
     return found
 

@@ -72,6 +72,8 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
         )
     title = f"{name}: {len(dag.labels)} states, {len(dag.edges)} edges"
     few = len(dag.labels) <= MAX_NAMED
+    if not few:
+        title += f"\nstates are not named, as there are more than {MAX_NAMED}"
     names = [clipped(label) for label in dag.labels] if few else []
     if isinstance(drawable, Inspection):
         return _of_problem(drawable, title, names, colour)

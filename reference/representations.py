@@ -38,7 +38,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """The figures, and the picture if there is one (Jupyter's protocol)."""
-        tables = "".join(map(_table, self._tables()))
+        tables = "".join(map(html_table, self._tables()))
         return f"<p>{escape(repr(self))}</p>{tables}{self._repr_svg_() or ''}"
 
 
@@ -77,6 +77,7 @@ def clipped(value: object, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _table(rows: Mapping[str, str]) -> str:
+def html_table(rows: Mapping[str, str]) -> str:
+    """A table of two columns."""
     cells = (f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows.items())
     return f"<table>{''.join(cells)}</table>"

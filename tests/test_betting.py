@@ -110,6 +110,20 @@ def test_what_rounding_may_have_added_is_taken_off() -> None:
     assert 0 < rounded.bound(1e-6) < exact.bound(1e-6)
 
 
+@pytest.mark.parametrize("mean", [0.05, 0.25, 0.6])
+def test_the_capital_is_that_of_confseq(mean: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its martingales for our bets: independent code by the authors of the method."""
+    # Its last release is of before NumPy 2, which has no such name.
+    monkeypatch.setattr(np, "float_", np.float64, raising=False)
+    betting = pytest.importorskip("confseq.betting", reason="confseq is not there: it needs Boost")
+    values = np.random.default_rng(0).random(200) ** 3
+    bets = [lambda x, m, bet=bet: np.full(len(x), bet / (1 + bet * m)) for bet in BETS]
+    theirs = betting.diversified_betting_mart(values, mean, bets, theta=1, trunc_scale=1)
+    gains = np.log1p(BETS * values[:, None]).cumsum(0)
+    ours = log_capital(gains, np.arange(1.0, 201.0), mean)
+    assert ours == pytest.approx(np.log(theirs), abs=1e-9)
+
+
 @pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf])
 def test_values_that_are_out_of_range_are_refused(value: float) -> None:
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):

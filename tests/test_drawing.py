@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from reference import (
     FLOAT64,
@@ -21,7 +24,7 @@ from reference import (
     lift,
     pointed_dag,
 )
-from reference.drawing import draw, svg
+from reference.drawing import draw, log_ticks, svg
 from reference.inspection import inspect_problem
 from reference.pictures import layout, picture_of
 from reference.problems import Grid
@@ -132,3 +135,25 @@ def test_what_is_too_large_or_cannot_be_drawn_has_no_picture(tmp_path: Path) -> 
 def test_control_one_state_less_is_drawn() -> None:
     smaller = PointedDAG(CHAIN.labels[:400], (*CHAIN.children[:399], ()))
     assert (smaller._repr_svg_() or "").startswith("<svg")
+
+
+def test_names_that_are_left_out_are_told_of() -> None:
+    few, many = picture_of(inspect_problem(Grid(5, 2))), picture_of(inspect_problem(Grid(6, 2)))
+    assert (len(few.names), len(many.names)) == (50, 0)
+    assert "not named" not in few.title
+    assert many.title.endswith("states are not named, as there are more than 60")
+
+
+@pytest.mark.parametrize("most", [3, 5, 9])
+@pytest.mark.parametrize("ends", [(0.07, 0.8), (1e-3, 2.0), (1.0, 10.5), (3e-30, 7e12)])
+def test_a_colour_bar_has_few_round_ticks(ends: tuple[float, float], most: int) -> None:
+    ticks = log_ticks(*ends, most)
+    assert 1 <= len(ticks) <= most
+    assert all(ends[0] <= tick <= ends[1] and f"{tick:.0e}"[0] in "1235" for tick in ticks)
+    assert ticks == sorted(set(ticks))
+
+
+def test_control_the_usual_ticks_of_a_colour_bar_are_many() -> None:
+    figure = Figure()
+    bar = figure.colorbar(ScalarMappable(LogNorm(0.07, 0.8)), ax=figure.add_subplot())
+    assert len(bar.ax.yaxis.get_minorticklocs()) > len(log_ticks(0.07, 0.8, 5))

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from reference.problems.random_networks import random_network
 DATA = np.random.default_rng(0).normal(size=(20, 3))
 SCORES = np.zeros((3, 8))
 HYPER = HyperGPrior()
+FEW, NONE = DATA[:5], cast(Any, 7)
 
 
 def changed(row: int, column: int, value: float, data: Any = DATA) -> Any:
@@ -87,8 +88,8 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: VariableSelection.regression(DATA, DATA[:9, 1]), "9 outcomes for 20 rows"),
     (lambda: ZellnerPrior(-1.0), "g is -1.0"),
     (lambda: HyperGPrior(2.0), "a is 2.0, but must be above 2"),
-    (lambda: VariableSelection.regression(DATA, np.arange(20) ** 2, prior=7), "prior"),  # type: ignore[arg-type]
-    (lambda: VariableSelection.regression(DATA[:5], np.arange(5) ** 2, prior=HYPER), "need more than 5"),
+    (lambda: VariableSelection.regression(DATA, np.arange(20) ** 2, prior=NONE), "prior"),
+    (lambda: VariableSelection.regression(FEW, FEW[:, 0] ** 2, prior=HYPER), "need more than 5"),
     (lambda: VariableSelection((1, 2), (0, 0), ("a",)), "24 bits"),
     (lambda: random_network(5, 10, 0, "ring"), "one of 'erdos-renyi', 'scale-free'"),  # type: ignore[arg-type]
     (lambda: random_network(5, 1, 0), "rows is 1"),

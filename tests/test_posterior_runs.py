@@ -16,9 +16,13 @@ import pytest
 import pdai
 from fast.runs.folder import check_same_run
 from fast.runs.records import read_json
+from fast.training.compose import configure
 from pdai.cli import main
+from pdai.plotting import figure_of
 from pdai.progress import QUIET
+from pdai.tables import expectations_table
 from reference.errors import InputError
+from reference.problems import HyperGPrior, VariableSelection
 
 DATA = np.random.default_rng(3).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
 OPTIONS = {"dynamics": "markov", "parameters": 2_000, "steps": 300, "batch": 32}
@@ -165,6 +169,46 @@ def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
     last = json.loads(lines[-1])
     assert records[-1]["loss"] == last["loss"][0]
     assert all(not isinstance(value, list) for record in records for value in record.values())
+
+
+def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.Run) -> None:
+    found = {x.name: x for x in run.report.expectations}
+    exact = run.config.problem().quantity_means()
+    assert found.keys() == exact.keys() == {f"{u} -> {v}" for u in "abc" for v in "abc" if u != v}
+    law = run.law()
+    for name, value in found.items():
+        assert value.target == pytest.approx(float(exact[name]), abs=1e-9)
+        u, v = (("abc").index(x) for x in name.split(" -> "))
+        held = [(u, v) in state.edges for state in law.labels]
+        assert value.sampler.mean == pytest.approx(float(law.learned[0] @ held), abs=1e-12)
+    table = expectations_table(run.report)
+    assert table is not None
+    assert table.row_count == 6
+    assert [column.header for column in table.columns] == ["", "sampler", "target"]
+
+
+def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
+    titles = [axis.get_title() for axis in figure_of([run.folder]).axes]
+    assert "edges: exact posterior" in titles
+    best = run.law().target.max()
+    assert sum(title.startswith(f"posterior {best:.3g}, sampler") for title in titles) >= 1
+    # Control: of several runs, laws and curves alone.
+    both = [axis.get_title() for axis in figure_of([run.folder, run.folder]).axes]
+    assert "edges: exact posterior" not in both
+
+
+def test_hyper_g_is_chosen_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.csv")
+    values = np.loadtxt(path, delimiter=",", skiprows=1)
+    found = {
+        prior: configure("variables", data=path, prior=prior).problem()
+        for prior in ("zellner", "hyper-g")
+    }
+    expected = VariableSelection.regression(
+        values[:, :2], values[:, 2], names=("a", "b"), prior=HyperGPrior()
+    )
+    assert found["hyper-g"] == expected
+    assert found["zellner"] != expected
 
 
 class Writer:

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 from reference import enumerate_dag, enumerate_rewards
-from reference.problems import StructureLearning, VariableSelection, ZellnerPrior
+from reference.problems import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
 from reference.problems.dyadic_weights import dyadic_exponentials, dyadic_weights
 from reference.problems.network_scores import bdeu_scores, bge_scores
 from reference.problems.random_networks import GraphLaw, random_network

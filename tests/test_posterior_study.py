@@ -12,6 +12,7 @@ import pytest
 from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.chains import Chain, adjacency, walked
+from pdai.experiments.facts import facts
 from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
 from pdai.experiments.report import section
 from pdai.experiments.results import load, wanted
@@ -59,8 +60,7 @@ def test_adjacency_is_that_of_the_edges() -> None:
 def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any) -> None:
     chain = placed(Chain(CONFIG, walker, 40_000), 3)
     assert isinstance(chain, Chain)
-    facts = walked(chain)
-    (found,) = facts["probes"]
+    (found,) = walked(chain)["probes"]
     assert found["learned"] < 0.01
     if walker == "orders":
         # Control: graphs as they come from orders have another law.
@@ -70,6 +70,29 @@ def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any)
     other = placed(dataclasses.replace(chain, moves=100), 4)
     assert isinstance(other, Chain)
     assert again["learned"] != walked(other)["probes"][0]["learned"]
+
+
+@pytest.mark.parametrize("most", [10, 1_000])
+def test_the_probe_tells_marginals_time_and_where_nothing_is_enumerated_a_certificate(
+    most: int, tmp_path: Path
+) -> None:
+    config = CONFIG.changed(
+        parameters=2_000, steps=100, batch=32, evaluations=1, law_samples=4_096, max_states=most,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    made = facts(config, "edges")
+    first, last = made["probes"]
+    assert 0 < first["processor"] < last["processor"]
+    assert set(first) == {"step", "processor"}
+    # Trained for a moment: better than uniform, worse than exact draws.
+    assert last["exact"] < last["learned"] < last["uniform"]
+    assert ("certified" in last) == (most == 10)
+    if most == 10:
+        low, high = last["certified"]
+        tv = made["learned"]["tv"]
+        assert made["tv_kind"] == "of trajectories"
+        assert low - 5 * tv["standard_error"] <= tv["mean"] <= high + 5 * tv["standard_error"]
+        assert 0 < low < high < 1
 
 
 def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:

@@ -442,10 +442,10 @@ from fast.training.trainer import _once, _programs
 assert _once() is not None
 config = configure("sets", items=5, size=3, parameters=9_000)
 environment = config.task.make_environment(config.problem(), 1_000)
-start, _ = _programs(config)
+initialise, _ = _programs(config)
 found, whole, other = (
     jax.tree.leaves(begin(environment, np.array([seed]), ()))
-    for begin, seed in ((start[0], 0), (start[1], 0), (start[0], 1))
+    for begin, seed in ((initialise, 0), (jax.jit(initialise.__wrapped__), 0), (initialise, 1))
 )
 assert all(map(np.array_equal, found, whole))
 assert not all(map(np.array_equal, found, other))

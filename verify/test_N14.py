@@ -96,10 +96,11 @@ def test_the_means_enclose_the_distance_on_every_small_lift(scope: Any) -> None:
         z, tv = laws.z, laws.tv
         missed += 0 in laws.p_f
         assert laws.from_model(z) == laws.from_target(z) == laws.event(z) == tv
-        for low, high in product((Fraction(1, 3), Fraction(9, 10), 1), (1, Fraction(11, 10), 7)):
+        one = Fraction(1)
+        for low, high in product((one / 3, one * 9 / 10, one), (one, one * 11 / 10, one * 7)):
             wide = laws.from_model(z * high)
             assert laws.from_model(z * low) <= tv <= wide
-            assert wide - laws.from_model(z * low) <= 1 - Fraction(low) / high
+            assert wide - laws.from_model(z * low) <= 1 - low / high
         assert sum(w for p, w in zip(*laws, strict=True) if p) <= z
         for factor in (Fraction(1, 5), Fraction(4, 5), Fraction(5, 4), 9):
             sides = laws.from_model(z * factor), laws.from_target(z * factor)

@@ -17,15 +17,22 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
             parts.append(cell.source)
             continue
         parts.append(f"```python\n{cell.source}\n```")
+        parts += _printed(cell.outputs)
         for place, output in enumerate(cell.outputs):
+            if output.output_type == "stream":
+                continue
             name = f"{path.stem}_{number}_{place}.png"
             parts.append(_shown(output, name, pictures))
     return "\n\n".join(parts) + "\n", pictures
 
 
+def _printed(outputs: list[Any]) -> list[str]:
+    """What a cell printed, in one block; nothing if it printed nothing."""
+    text = "".join(output.text for output in outputs if output.output_type == "stream")
+    return [f"```text\n{text.rstrip()}\n```"] if text else []
+
+
 def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
-    if output.output_type == "stream":
-        return f"```text\n{output.text.rstrip()}\n```"
     data = output.get("data", {})
     if "text/html" in data:
         # Blank lines would end the block of HTML.

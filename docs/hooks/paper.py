@@ -1,8 +1,11 @@
 """The paper section by section: each claim beside our code, verdict, proof and tests."""
 
+import ast
+import importlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ from verify.lib.results import result_of
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "proofs_notes"
 BY_ID = {claim.id: claim for claim in CLAIMS}
-# What an import of a test says nothing about.
-USUAL = {"reference", "reference.fields", "reference.errors", "reference.dag", "reference.policies"}
+# Modules that most tests import, which says nothing about the claim.
+USUAL = ("errors", "fields", "dag", "policies", "lifted", "partitions", "problems")
+MOST = 4
 
 
 def sections() -> list[dict[str, Any]]:
@@ -25,6 +29,7 @@ def sections() -> list[dict[str, Any]]:
     return found
 
 
+@cache
 def pages() -> dict[str, str]:
     """The text of each page in `paper/`, by its name."""
     made = {f"{slug(section['number'])}.md": _page(section) for section in sections()}
@@ -75,8 +80,8 @@ def _entry(claim: Claim, place: str) -> str:
     severity = f", {claim.severity.label}" if claim.severity else ""
     found += f"{place + '. ' if place else ''}**{claim.verdict.capitalize()}**{severity}.\n\n"
     if claim.printed:
-        quoted = claim.printed.replace("\n", "\n> \n> - ")
-        found += f"> {_plain(quoted)}\n\n"
+        first, *items = map(_plain, claim.printed.split("\n"))
+        found += "\n".join([f"> {first}", ">", *(f"> - {item}" for item in items)]) + "\n\n"
     rows = dict(_rows(claim))
     found += "|  |  |\n| --- | --- |\n"
     return found + "".join(f"| {name} | {text} |\n" for name, text in rows.items()) + "\n"
@@ -96,7 +101,8 @@ def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
         file, name = theorem.split(":")
         coq.setdefault(file, []).append(f"`{name}`")
     proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/coq/{f})" for f, n in coq.items()]
-    yield "note and proof", "; ".join([f"[{claim.note}](../../proofs_notes/{claim.note})", *proofs])
+    note = f"[{claim.note}](../../proofs_notes/{claim.note})"
+    yield "note and proof", "; ".join([note, *proofs])
     if tests := tests_of(claim):
         yield "tests", ", ".join(f"[{Path(file).stem}](../../verify/{file})" for file in tests)
     if claim.experiment:
@@ -116,12 +122,19 @@ def code_of(claim: Claim) -> list[str]:
     written = re.findall(r"\b((?:reference|fast)/[\w/]+\.py)\b", note)
     named = [*written, *filter(None, map(_file_of, dotted))]
     if not named:
-        texts = [(ROOT / "verify" / file).read_text() for file in tests_of(claim)]
-        modules = [
-            m for text in texts for m in re.findall(r"^from (reference\.[\w.]+)", text, re.M)
-        ]
-        named = [file for m in modules if m not in USUAL and (file := _file_of(m))]
-    return [path for path in dict.fromkeys(named) if (ROOT / path).exists()]
+        named = [path for file in tests_of(claim) for path in _imported(ROOT / "verify" / file)]
+    return [path for path in dict.fromkeys(named) if (ROOT / path).exists()][:MOST]
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """The files of the reference that a test takes something from."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reference"):
+            for name in node.names:
+                found = getattr(importlib.import_module(node.module or ""), name.name, None)
+                module = getattr(found, "__module__", None) or node.module or ""
+                if module.split(".")[1:2] and module.split(".")[1] not in USUAL:
+                    yield _file_of(module) or ""
 
 
 def _file_of(dotted: str) -> str | None:
@@ -138,4 +151,4 @@ def _file_of(dotted: str) -> str | None:
 
 def _plain(text: str) -> str:
     """A text in which nothing is Markdown, on one line of a table."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~^])", r"\\\1", text)
+    return re.sub(r"[\\`*_{}\[\]<>&#|~^]", lambda found: f"&#{ord(found[0])};", text)

@@ -5,7 +5,7 @@ from reference.drawing import svg
 
 
 class Fork:
-    """From s by a or b to c, and on to x or y: the smallest graph on which memory means anything."""
+    """From s by a or b to c, then to x or y: the smallest graph on which memory matters."""
 
     initial = "s"
 

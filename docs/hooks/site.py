@@ -3,6 +3,8 @@
 Texts link to files, as they do in a repository; here each link is turned to the page of the file.
 """
 
+import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +28,12 @@ TEXTS = ("proofs_notes/", "pdai/", "tests/benchmarks/", "CONTRIBUTING.md", "CHAN
 # Written for the site from these, and no pages of their own.
 PARTS = ("pdai/experiments/front.md", "pdai/experiments/guide.md", "pdai/experiments/models.md")
 PARTS += ("pdai/experiments/reading.md",)
+
+# A warning, which ends a strict build.
+LOG = logging.getLogger("mkdocs.hooks.site")
+LOADED = re.compile(
+    r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?((?:https?:)?//[^\s\">]+)"
+)
 
 # The page, picture or file in the site of each path in the repository that has one.
 PLACES: dict[str, str] = {}
@@ -80,7 +88,7 @@ def _place(page: str, path: str) -> None:
 
 
 def _add_sources(texts: dict[str, str], files: Files, config: MkDocsConfig) -> None:
-    """Adds a page of each file that a text links to, and of what is in a folder that it links to."""
+    """Adds a page of each file that a text links to, and of what is in such a folder."""
     new = dict(texts)
     while new:
         wanted = {path for page, text in new.items() for path in targets(text, ORIGINS[page])}
@@ -115,3 +123,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if origin is None:
         return markdown
     return rewritten(markdown, origin, page.file.src_uri, PLACES.get)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Sees to it that a page needs no network."""
+    for address in network_addresses(output):
+        LOG.warning("%s loads %s from the network", page.file.src_uri, address)
+    return output
+
+
+def network_addresses(html: str) -> list[str]:
+    """What a page loads from elsewhere: scripts, styles, pictures and frames."""
+    found: list[str] = LOADED.findall(html)
+    return found

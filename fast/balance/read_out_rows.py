@@ -1,5 +1,6 @@
 """The evaluation of a latent with a head: the head is evaluated on rows, the latent in groups."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from jaxtyping import Array, Float
 
 from fast.balance.evaluation import Pullback, cached_terms
 from fast.balance.markovian_rows import FirstRow, LaterRows, later_rows
-from fast.balance.recurrent_groups import Groups
+from fast.balance.recurrent_groups import GROUP, Groups
 from fast.balance.steps import Steps, as_steps, rows_of
 from fast.dynamics.base import AbstractDynamics, Activations
 from fast.dynamics.head import WithHead
@@ -52,7 +53,10 @@ def read_out_rows(
         at_start = first.terms(arrays)
         rest = later.values(arrays, at_start.dtype, read_outs)
         values = jnp.concatenate([at_start[..., None], rest], -1)
-    groups = Groups(along, trajectories, (), skip_ended and not environment.is_graded)
+    thins = skip_ended and not environment.is_graded
+    # What a small latent goes through need not be divided, unless to leave out what has ended.
+    share = batch if network.has_small_latent and not thins else math.gcd(batch, GROUP)
+    groups = Groups(along, trajectories, (), share, thins)
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
@@ -60,7 +64,7 @@ def read_out_rows(
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
         total, passed = _through_head(later, of_later, arrays, total, read_outs)
         # Before the first step the latent is `W_o`, whose derivative the first row has.
-        passed = jnp.pad(passed.reshape(time - 1, batch, -1), ((1, 0), (0, 0), (0, 0)))
+        passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
         by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
         both = jax.tree.map(jnp.add, total.network.dynamics, by_latent)
         found: Policy = eqx.tree_at(lambda policy: policy.network.dynamics, total, both)

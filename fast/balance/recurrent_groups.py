@@ -46,7 +46,8 @@ def recurrent_groups(
             lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
         )
     thins = skip_ended and not environment.is_graded
-    groups = Groups(terms, trajectories, activations, thins)
+    share = math.gcd(len(trajectories.active), GROUP)
+    groups = Groups(terms, trajectories, activations, share, thins)
     return as_steps(trajectories, values), (
         lambda derivative: groups.pullback(arrays, jnp.moveaxis(derivative, 0, -1))
     )
@@ -74,18 +75,20 @@ class Groups(NamedTuple):
         function: of arrays, trajectories and what was cached of them: numbers per step.
         trajectories: the batch.
         activations: what sampling cached.
+        share: trajectories per group, which divide the batch.
         thins: whether a group is cut at a quarter of the time by which all of it have ended.
     """
 
     function: Callable[[Any, Trajectories, Activations], Float[Array, "rows time n"]]
     trajectories: Trajectories
     activations: Activations
+    share: int
     thins: bool
 
     def pullback(self, arrays: Any, derivative: Float[Array, "batch time n"]) -> Any:
         """The derivative by the arrays."""
         batch, time = self.trajectories.actions.shape
-        share = math.gcd(batch, GROUP)
+        share = self.share
         lengths = self.trajectories.active.sum(1)
         # Sorted by length, the trajectories of a group end at about the same time.
         order = jnp.argsort(lengths) if self.thins else jnp.arange(batch)

@@ -1,5 +1,7 @@
 """The minimal gated unit, whose gates read the state alone."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -28,6 +30,7 @@ class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
         InputError: if the size is not positive.
     """
 
+    steps_at_once: ClassVar[int] = 8
     inputs: Float[Array, "rows features"]
     bias: Float[Array, " rows"]
     start: Float[Array, " d"]

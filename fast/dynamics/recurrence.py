@@ -1,6 +1,7 @@
 """Dynamics whose latent is a vector, or several, fed by one product with the features."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,12 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
     The embedding `psi` of the state is linear and is absorbed in that map. `s_o` itself is not fed
     in: its latent is `W_o`, which is learned. Along a known trajectory the map is one product for
     all steps, before the scan.
+
+    Attributes:
+        steps_at_once: of the scan; several where one is too small for what an iteration costs.
     """
+
+    steps_at_once: ClassVar[int] = 1
 
     @property
     def has_small_latent(self) -> bool:
@@ -52,7 +58,7 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
 
         start = self.initial(observations.shape[:-2])
         projected = jnp.moveaxis(self.project(observations[..., 1:, :]), -2, 0)
-        later: Array = lax.scan(one_step, start, projected)[1]
+        later: Array = lax.scan(one_step, start, projected, unroll=self.steps_at_once)[1]
         return jnp.moveaxis(jnp.concatenate([self.visible(start)[None], later]), 0, -2)
 
 

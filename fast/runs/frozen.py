@@ -160,7 +160,7 @@ def load_trained(folder: Path, config: TrainConfig) -> Trained:
     """
     environment = environment_of(config)
     check_tables(folder, environment)
-    template = jax.eval_shape(make_trainer(_alone(config), environment).init)
+    template = make_trainer(_alone(config), environment).shapes()
     return Trained(config, environment, load_checkpoint(folder, template)[0])
 
 

@@ -216,9 +216,10 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     report, learned, target = meter.final(state)
     dag = setup.enumeration.dag if setup.enumeration else None
     save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())
-    display.plot([folder], folder / "plot.png")
-    # Last: its presence is what says that the run is finished.
+    # Its presence is what says that the run is finished.
     write_report(folder, {**report.to_json(), "seconds": seconds})
+    # Drawn of what the report says; it can be drawn again at any time.
+    display.plot([folder], folder / "plot.png")
     return report
 
 

@@ -25,6 +25,7 @@ class Task(ABC):
         name: on the command line.
         defaults: options of a run, by name, that differ here from those of other tasks.
         has_graphs: whether its states are graphs that graph networks read.
+        has_networks: whether its states are directed graphs over named variables (`Network`).
         inputs: the options that are files of the user's, and the names that copies of them have in
             a run folder, so that a run depends on no other.
     """
@@ -32,6 +33,7 @@ class Task(ABC):
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     has_graphs: ClassVar[bool] = False
+    has_networks: ClassVar[bool] = False
     inputs: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __post_init__(self) -> None:

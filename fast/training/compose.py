@@ -25,7 +25,7 @@ from fast.training.parts import (
     unknown_option,
     usual_options,
 )
-from reference.errors import InputError
+from reference.errors import InputError, nearest
 
 Config = TypeVar("Config", bound=TrainConfig)
 
@@ -145,7 +145,8 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 
 def _task_class(name: Any, source: str) -> type[Task]:
     if not isinstance(name, str) or name not in TASKS:
-        raise InputError(_prefixed(source, f"the task is {name!r}, but known are {sorted(TASKS)}"))
+        known = f"{sorted(TASKS)}{nearest(name, TASKS)}"
+        raise InputError(_prefixed(source, f"the task is {name!r}, but known are {known}"))
     return TASKS[name]
 
 

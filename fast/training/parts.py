@@ -15,7 +15,7 @@ from fast.stochastic.options import LATENTS
 from fast.tasks import TASKS, Task
 from fast.training.factors import Factors
 from fast.training.optimiser import OptimiserOptions
-from reference.errors import InputError
+from reference.errors import InputError, nearest
 from reference.loading import load_object, name_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def part_class(part: str, choice: Any) -> Any:
         if ":" not in choice:
             raise InputError(
                 f"{part} is {choice!r}, but must be one of {', '.join(map(repr, known))}, or "
-                "module:Name for one of your own"
+                f"module:Name for one of your own{nearest(choice, known)}"
             )
         choice = load_object(
             choice, part, "my_module:MyLoss" if part == "loss" else "my_module:Mine"

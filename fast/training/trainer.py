@@ -40,6 +40,8 @@ class TrainInfo(NamedTuple):
 class Trainer(NamedTuple):
     """A training method: `init()` gives the first state, `advance(state, n)` does n steps.
 
+    `shapes()` gives the shapes of the first state, without computing it.
+
     `lower(state, n)` gives the program of these steps, which takes a state; only the shapes of the
     state are read. It is for those who ask what a step needs, or compile ahead.
 
@@ -50,6 +52,7 @@ class Trainer(NamedTuple):
     init: Callable[[], TrainState]
     advance: Callable[[TrainState, int], tuple[TrainState, TrainInfo]]
     lower: Callable[[TrainState, int], "Program"]
+    shapes: Callable[[], TrainState]
 
 
 class Program:
@@ -89,30 +92,23 @@ def make_trainer(
     # Another seed or folder asks for no other program, so a process traces and compiles it once.
     run = config.run
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
-    start, advance = _programs(same)
+    initialise, advance = _programs(same)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     go = advance if jax.process_count() == 1 else spanning(advance)
-
-    def init() -> TrainState:
-        # The compiler takes options of whole programs, and this may be traced as a part of one.
-        is_part = isinstance(jnp.zeros(()), jax.core.Tracer)
-        state: TrainState = start[is_part](environment, seeds, frozen.policies)
-        return state
-
     return Trainer(
-        init,
+        lambda: initialise(environment, seeds, frozen.policies),
         lambda state, steps: go(environment, frozen, seeds, state, steps),
         lambda state, steps: Program(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
         ),
+        # Of the program itself: inside another, it may have no options of the compiler.
+        lambda: initialise.eval_shape(environment, seeds, frozen.policies),
     )
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(
-    config: TrainConfig,
-) -> tuple[tuple[Callable[..., Any], Callable[..., Any]], jax.stages.Wrapped]:
-    """What starts (by itself, or as a part of a program) and advances runs of different seeds."""
+def _programs(config: TrainConfig) -> tuple[jax.stages.Wrapped, jax.stages.Wrapped]:
+    """What starts and what advances runs that differ in their seeds."""
     method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
 
@@ -154,11 +150,10 @@ def _programs(
         alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
         return alone
 
-    start = jax.vmap(init_one, (None, 0, 0))
     # The environment is an argument: as a constant, its reward table would slow compilation. So are
     # the frozen samplers.
     return (
-        (jax.jit(start, compiler_options=_once()), jax.jit(start)),
+        jax.jit(jax.vmap(init_one, (None, 0, 0)), compiler_options=_once()),
         jax.jit(advance, static_argnums=4, donate_argnums=3),
     )
 
@@ -168,6 +163,7 @@ def _once() -> dict[str, int] | None:
 
     The compiler then takes 40 % less time, and the numbers are the same to the bit.
     """
+    # Where the compiler is told to try little, as in tests, this would be more.
     least = jax.config.read("jax_disable_most_optimizations")  # type: ignore[no-untyped-call]
     tries = jax.default_backend() == "cpu" and not least
     return {"xla_backend_optimization_level": 1} if tries else None

@@ -64,7 +64,11 @@ class _Steps:
         return following, leave.numpy(), WayBack(Logits(values, mask), taken, going.numpy())
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
-        wrapped = self.env.states_from_tensor(states)
-        log_reward: Floats = self.env.log_reward(wrapped).double().numpy()
+        import torch
+
+        # A reward may be a module, whose parameters ask for gradients.
+        with torch.no_grad():
+            given = self.env.log_reward(self.env.states_from_tensor(states))
+        log_reward: Floats = given.double().numpy()
         labels: list[Hashable] = list(map(tuple, states.reshape(len(states), -1).tolist()))
         return labels, log_reward

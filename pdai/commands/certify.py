@@ -19,11 +19,14 @@ from reference.loading import load_object
 class Certify:
     """Say how wrong a sampler is, and never more than is known.
 
-    A run: `pdai certify runs/six6-gru-0`. A function from a state to a row of probabilities:
-    `pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97`. Samples, or
-    recorded trajectories: `pdai certify samples.csv --problem my_module:Posterior`. The regime is
-    the first that is possible: E, everything is enumerated, exactly; Z, log Z is known or bounded;
-    S, samples of the target are given; N, neither, where no closeness is claimed.
+    Of a run, a function from a state to a row of probabilities, samples, or recorded trajectories.
+    The regime is the first that is possible: E, everything is enumerated, exactly; Z, log Z is
+    known or bounded; S, samples of the target are given; N, neither, where no closeness is claimed.
+
+    Try:
+        pdai certify runs/lines-gru-0 --certificate lines.json
+        pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
+        pdai certify samples.csv --problem my_module:Posterior
     """
 
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]

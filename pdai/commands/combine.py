@@ -83,8 +83,12 @@ def distribute_command(arguments: Sequence[str]) -> type[Any]:
         """Train clients on factors of a reward, and aggregate their samplers.
 
         The aggregate evaluates no reward; it is reported beside a sampler trained on the whole
-        reward with as many trajectories. Options of a problem, and --clients, follow its name:
-        `pdai distribute sets --clients 4 --client-dynamics srwm gru markov`.
+        reward with as many trajectories. Options of a problem, and --clients, follow its name.
+
+        Try:
+            pdai distribute sets --clients 4
+            pdai distribute sets --clients 3 --client-dynamics srwm gru markov
+            pdai distribute --resume runs/sets-distribute-0
         """
 
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
@@ -107,7 +111,11 @@ def stream_command(arguments: Sequence[str]) -> type[Any]:
         """Update a sampler chunk by chunk, without the chunks that it has seen.
 
         The last one is reported beside a sampler trained on all chunks with as many trajectories.
-        Options of a problem, and --chunks, follow its name: `pdai stream preference --chunks 4`.
+        Options of a problem, and --chunks, follow its name.
+
+        Try:
+            pdai stream preference --chunks 4
+            pdai stream --resume runs/preference-stream-0
         """
 
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs

@@ -14,7 +14,12 @@ from reference.errors import InputError
 
 @dataclass(frozen=True)
 class AuditRun:
-    """Turn a trained run into an exact object: its law, its distance to the target, residuals."""
+    """Turn a trained run into an exact object: its law, its distance to the target, residuals.
+
+    Try:
+        pdai audit runs/lines-gru-0
+        pdai audit runs/lines-gru-0 --seed 1
+    """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The folder that `pdai train` printed."""
@@ -35,6 +40,11 @@ class SampleRun:
 
     What of a state cannot be printed, and a backslash, is escaped as in Python. As csv, json or
     parquet there are also log p_F and log p_B of the trajectory that led to it.
+
+    Try:
+        pdai sample runs/lines-gru-0 --count 100
+        pdai sample runs/lines-gru-0 --exact
+        pdai sample --certificate lines.json
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="RUN")] = None
@@ -130,7 +140,11 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class PlotRuns:
-    """Draw finished runs into one figure: their laws, and their curves together."""
+    """Draw finished runs into one figure: their laws, and their curves together.
+
+    Try:
+        pdai plot runs/lines-gru-0 runs/lines-markov-0 --out lines.pdf
+    """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
     """The folders that `pdai train` printed."""
@@ -153,7 +167,11 @@ class PlotRuns:
 class Inspect:
     """Enumerate a problem, print what it is and every number that it has, and draw its graph.
 
-    No training and no JAX: `pdai inspect reference.problems:Grid.minimal`.
+    No training and no JAX.
+
+    Try:
+        pdai inspect reference.problems:Grid.minimal --draw grid.png
+        pdai inspect my_module:MyProblem --draw mine.svg --colour flow
     """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
@@ -191,9 +209,13 @@ class Inspect:
 class Check:
     """Check a loss, a network or an environment of your own, exactly.
 
-    A loss: does it learn the right law? `pdai check my_module:MyLoss`. A network: does it keep the
-    rules of dynamics? `pdai check my_module:MyCell`. An environment: is it its problem, state by
-    state and edge by edge? `pdai check my_module:MyEnvironment --problem my_module:MyProblem`.
+    A loss: does it learn the right law? A network: does it keep the rules of dynamics? An
+    environment: is it its problem, state by state and edge by edge?
+
+    Try:
+        pdai check my_module:MyLoss
+        pdai check my_module:MyCell
+        pdai check my_module:MyEnvironment --problem my_module:MyProblem
     """
 
     part: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]

@@ -11,8 +11,11 @@ import tyro
 class ReportRuns:
     """Write finished runs into one HTML page: to read, hover and click, without network.
 
-    `pdai report runs/*` puts all side by side, those on one problem in the same charts;
-    `pdai report runs/lines-gru-0 --out lines.html` one by itself.
+    Those on one problem stand side by side in the same charts, others never share an axis.
+
+    Try:
+        pdai report runs/*
+        pdai report runs/lines-gru-0 --out lines.html
     """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]

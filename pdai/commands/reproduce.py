@@ -14,8 +14,12 @@ from reference.errors import InputError
 class Reproduce:
     """Make a table or figure of the paper again: train what is missing, resume what was cut off.
 
-    `pdai reproduce tab:sequences --quick` shows in minutes that it runs; without --quick it takes
-    minutes to hours. What is already made is kept, and the same command goes on after Ctrl-C.
+    With --quick it shows in minutes that it runs; without, it takes minutes to hours. What is
+    already made is kept, and the same command goes on after Ctrl-C.
+
+    Try:
+        pdai reproduce tab:sequences --quick
+        pdai reproduce fig:setsa --seeds 3 --jobs 1
     """
 
     label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]

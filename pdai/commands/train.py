@@ -28,8 +28,14 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     class Train:
         """Train a sampler on a problem, and report how far it is from the target.
 
-        Options of a problem follow its name: `pdai train six6 --dynamics markov`. Which options
-        there are depends on the parts chosen: `pdai train six6 --dynamics srwm --help`.
+        Options of a problem follow its name. Which options there are depends on the parts chosen.
+
+        Try:
+            pdai train lines
+            pdai train six6 --dynamics markov --seeds 3
+            pdai train six6 --dynamics srwm --help
+            pdai train custom --problem my_module:MyProblem
+            pdai train --resume runs/six6-gru-0
         """
 
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs

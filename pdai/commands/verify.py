@@ -11,7 +11,13 @@ import tyro
 
 @dataclass(frozen=True)
 class Verify:
-    """Run the checks of the paper's claims, and print the ledger; exit 1 on any surprise."""
+    """Run the checks of the paper's claims, and print the ledger; exit 1 on any surprise.
+
+    Try:
+        pdai verify
+        pdai verify --claim prop:lines
+        pdai verify --json
+    """
 
     claim: str | None = None
     """Only the checks of this claim, by its name in the ledger, such as prop:lines or N5."""
@@ -39,6 +45,9 @@ class Vectors:
     """Write test vectors: exact cases as JSON, for other libraries to test themselves with.
 
     A README in the folder explains the format, and `check.py` there recomputes part of it.
+
+    Try:
+        pdai vectors vectors
     """
 
     folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="DIR")]

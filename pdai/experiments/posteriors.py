@@ -20,8 +20,8 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 # What makes training work was looked for with 8 variables (docs/posteriors.md).
 _COMMON: dict[str, Any] = {
-    "parameters": 20_000, "replay": "reward", "epsilon": 1.0, "epsilon_until": 0.8,
-    "evaluations": 2, "steps": 1_000,
+    "loss": "log_variance", "parameters": 20_000, "steps": 1_000, "evaluations": 2,
+    "replay": "reward", "epsilon": 1.0, "epsilon_until": 0.8,
 }  # fmt: skip
 ROWS: dict[str, TrainConfig] = {
     # Of fewer samples the law of a network with memory is a histogram of 29,281 bars.

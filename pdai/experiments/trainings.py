@@ -29,8 +29,8 @@ def placed(training: Training, seed: int, out: Path | None = None) -> Training:
 def shortened(training: Training, steps: int) -> Training:
     """The same with fewer steps, and with less measured."""
     if isinstance(training, Chain):
-        return dataclasses.replace(training, moves=min(steps, training.moves))
-    config = training.config if isinstance(training, Plan) else training
+        training = dataclasses.replace(training, moves=min(steps, training.moves))
+    config = training if isinstance(training, TrainConfig) else training.config
     fewer = min(steps, config.optimiser.steps)
     return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
 

@@ -137,8 +137,10 @@ def _axis(
     low, high = min(values), max(values)
     if is_log:
         low, high = low / 1.15, high * 1.15
-        few = np.log10(high / low) < 1.5
-        found = LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)).tick_values(low, high)
+        decades = np.log10(high / low)
+        found = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)).tick_values(low, high)
+        if decades < 0.8:
+            found = MaxNLocator(6).tick_values(low, high)
     else:
         high = high if high > low else low + 1
         high += 0.04 * (high - low)

@@ -8,9 +8,8 @@ import numpy as np
 from pdai.page.chart import Chart, Point, Series, number_text
 from pdai.page.elements import plain, short, table
 from pdai.page.entries import Entry
+from pdai.plotting import MOST_BARS
 
-# As many states have a bar each.
-MOST_BARS = 64
 # Of more, some are drawn: by rank of their target probability, and those that are furthest off.
 MOST_POINTS, FURTHEST = 300, 30
 ROWS = 8

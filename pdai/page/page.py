@@ -86,14 +86,15 @@ def page_of(entries: Sequence[Entry]) -> bytes:
     for entry in entries:
         problems.setdefault(entry.problem, []).append(entry)
     groups = list(problems.values())
+    names = _problem_names(groups)
     count = "One run" if len(entries) == 1 else f"{len(entries)} runs"
     title = f"{count}: {', '.join(dict.fromkeys(_task(group) for group in groups))}"
     links = [("#overview", "Overview")]
-    links += [(f"#problem-{i}", _task(group)) for i, group in enumerate(groups)]
+    links += [(f"#problem-{i}", name) for i, name in enumerate(names)]
     links += [(f"#run-{entry.number}", entry.name) for entry in entries]
     items = [tag("li", tag("a", name, href=href)) for href, name in links]
     sections = [_overview(entries)]
-    sections += [_problem(i, group) for i, group in enumerate(groups)]
+    sections += [_problem(i, name, groups[i]) for i, name in enumerate(names)]
     sections += [run_section(entry) for entry in entries]
     style, script = _part("page.css"), _part("page.js")
     head = tag(
@@ -146,6 +147,20 @@ def _task(group: Sequence[Entry]) -> str:
     return short(own if own else options.get("task"))
 
 
+def _problem_names(groups: Sequence[Sequence[Entry]]) -> list[str]:
+    """What problems are called: by their task, and by what differs from others of that task."""
+    names = []
+    for group in groups:
+        alike = [other[0] for other in groups if _task(other) == _task(group)]
+        differing = [
+            f"{key.replace('_', ' ')} {short(value)}"
+            for key, value in group[0].problem
+            if any(dict(other.problem).get(key) != value for other in alike)
+        ]
+        names.append(", ".join([_task(group), *differing]))
+    return names
+
+
 def _overview(entries: Sequence[Entry]) -> Element:
     """All runs in one table."""
     rows = []
@@ -172,13 +187,13 @@ def _overview(entries: Sequence[Entry]) -> Element:
     )
 
 
-def _problem(number: int, group: Sequence[Entry]) -> Element:
+def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
     """The runs on one problem, in the same charts."""
-    options = [f"{name.replace('_', ' ')} {short(value)}" for name, value in group[0].problem[1:]]
+    options = [f"{key.replace('_', ' ')} {short(value)}" for key, value in group[0].problem[1:]]
     charts = [tv_chart(group), law_chart(group), loss_chart(group)]
     figures = [_figure(chart) for chart in charts if chart is not None]
     parts = [
-        tag("h2", f"Problem {_task(group)}", id=f"problem-{number}"),
+        tag("h2", f"Problem {name}", id=f"problem-{number}"),
         tag("p", "; ".join(options)),
         _legend(group),
         tag("div", *figures, class_="charts"),

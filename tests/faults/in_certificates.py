@@ -105,6 +105,7 @@ FAULTS = (
         "counts[before][after] += 1",
         "tests/test_certify.py"
         "::test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals",
+        "refusal",
     ),
     Fault(
         "rewards-of-a-library-believed",

@@ -221,19 +221,18 @@ FAULTS = (
     # --- rollouts
     Fault(
         "latent-of-the-state-left",
-        "In sampling, W is updated with the state before the step instead of the one after.",
+        "In sampling, network and latent see the state that is left instead of the one reached.",
         "fast/sampling/forward.py",
-        "latent = policy.network.advance(latent, seen)",
-        "latent = policy.network.advance(latent, jax.vmap(environment.observe)(state))",
+        "seen = jax.vmap(environment.observe)(following)",
+        "seen = jax.vmap(environment.observe)(state)",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
     ),
     Fault(
         "latent-updated-before-it-is-read",
-        "In sampling, W is updated before the outputs are read from it.",
+        "In sampling, W is updated once more before the outputs are read from it.",
         "fast/sampling/forward.py",
-        "outputs, activations = self.policy.network.record(latent, observation)",
-        "outputs, activations = self.policy.network.record("
-        "self.policy.network.advance(latent, observation), observation)",
+        "read_out = network.dynamics.read(latent, observation)",
+        "read_out = network.dynamics.read(network.advance(latent, observation), observation)",
         f"{ROLLOUTS}::test_rollout_probabilities_and_rewards_equal_the_exact_ones[lines, srwm]",
     ),
     Fault(
@@ -305,8 +304,8 @@ FAULTS = (
         "activations-of-the-step-before",
         "The gradient at a step takes the activations that were cached one step earlier.",
         "fast/balance/markovian_rows.py",
-        "        each.reshape(whole, *each.shape[2:]) for each in",
-        "        jnp.roll(each, 1, 0).reshape(whole, *each.shape[2:]) for each in",
+        "tuple(each.reshape(whole, *each.shape[2:]) for each in",
+        "tuple(jnp.roll(each, 1, 0).reshape(whole, *each.shape[2:]) for each in",
         f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again"
         "[markov, every step there]",
     ),
@@ -330,9 +329,26 @@ FAULTS = (
         "groups-cut-at-their-shortest",
         "A group of trajectories is cut where its shortest ends.",
         "fast/balance/recurrent_groups.py",
-        "lengths[chosen].max()",
-        "lengths[chosen].min()",
+        "pick(lengths, start, 0).max()",
+        "pick(lengths, start, 0).min()",
         f"{GRADIENTS}::test_gradients_of_sampled_losses_are_unbiased[srwm-tb]",
+    ),
+    Fault(
+        "head-passes-nothing-back",
+        "Derivatives stop at the read-outs that sampling has cached.",
+        "fast/balance/read_out_rows.py",
+        "jnp.swapaxes(passed, 0, 1)",
+        "0 * jnp.swapaxes(passed, 0, 1)",
+        f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again[gru]",
+    ),
+    Fault(
+        "head-passes-back-to-other-rows",
+        "Where trajectories end one by one, derivatives by read-outs go to rows in another order.",
+        "fast/balance/markovian_rows.py",
+        "total.at[self.order[numbers]].add(x)",
+        "total.at[numbers].add(x)",
+        f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again"
+        "[gru, trajectories end]",
     ),
     # --- latent dynamics
     Fault(
@@ -406,6 +422,14 @@ FAULTS = (
         "return latent + (1 - keep) * (new - latent)",
         "return latent + keep * (new - latent)",
         f"{DYNAMICS}::test_gated_units_equal_the_cells_of_equinox[gru]",
+    ),
+    Fault(
+        "mingru-keeps-what-it-should-replace",
+        "The gate of the minGRU is used the other way round.",
+        "fast/dynamics/min_gru.py",
+        "return latent + gate * (candidate - latent)",
+        "return candidate + gate * (latent - candidate)",
+        f"{DYNAMICS}::test_the_equations_hold_literally[mingru]",
     ),
     Fault(
         "lstm-gates-in-another-order",

@@ -98,6 +98,7 @@ CLAIMS = (
         ),
         control="Attained: TV = 1/2 at e^Delta = 9, so 9 - 1e-9 fails. p_B of mass 2 and 1: "
         "Delta = 0, TV = 1/6.",
+        theorems=("Residuals.v:residuals_bound_tv",),
     ),
     Claim(
         id="N5.any_z",

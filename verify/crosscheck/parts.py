@@ -59,6 +59,8 @@ ELSEWHERE = {
     "fast.runs.meter": "chooses among figures that are compared: tests/test_runs.py",
     "fast.policies.build": "builds what is compared from a configuration: tests/test_matrix.py",
     "pdai.plotting": "draws pictures",
+    "pdai.posterior_plots": "likewise",
+    "fast.runs.hints": "sentences: tests/test_hints.py",
     "pdai.run": "a run as an object: hands on what is compared",
     "fast.runs.records": "reads and writes files: tests/test_runs.py",
     "fast.runs.setup": "builds a run: tests/test_runs.py",

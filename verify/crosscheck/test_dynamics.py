@@ -21,6 +21,7 @@ from fast.dynamics.latent_matrix import Matrix, Writes
 from fast.dynamics.linear import Linear, LinearMarkov
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
+from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
@@ -62,6 +63,7 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "rnn, tanh": lambda: RNN(FEATURES, 6, activation="tanh", key=KEY),
     "gru": lambda: GRU(FEATURES, 6, key=KEY),
     "lstm": lambda: LSTM(FEATURES, 6, key=KEY),
+    "mingru": lambda: MinGRU(FEATURES, 6, key=KEY),
     "srwm": srwm,
     "srwm, dense": lambda: srwm(horizon=20),
     "srwm, haar": lambda: srwm(rotation="haar"),
@@ -93,7 +95,7 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
 }
 SRWM_CASES = [name for name in CASES if name.startswith("srwm")]
 # One of each class, where options add nothing.
-PLAIN = ["linear", "rnn", "gru", "lstm", "srwm", "srwm, dense"]
+PLAIN = ["linear", "rnn", "gru", "lstm", "mingru", "srwm", "srwm, dense"]
 
 
 def perturbed(layer: Any) -> Any:
@@ -346,6 +348,19 @@ def table_equations(layer: MarkovTable | LiftedTable) -> Equations:
     return Equations(0, lambda s, W: following[W][s.argmax()] - W, lambda s, W: table[W])
 
 
+def min_gru_equations(layer: MinGRU) -> Equations:
+    """`W_t = (1 - z_t) o W_{t-1} + z_t o h_t`, as Feng et al. write it."""
+    a, b = np.asarray(layer.inputs, np.float64), np.asarray(layer.bias, np.float64)
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        gate, candidate = np.split(a @ s + b, 2)
+        z = 1 / (1 + np.exp(-gate))
+        change: Floats = (1 - z) * W + z * candidate - W
+        return change
+
+    return Equations(np.asarray(layer.start, np.float64), phi, lambda s, W: W)
+
+
 def equations_of(layer: Any, **options: Any) -> Equations:
     if isinstance(layer, MarkovTable | LiftedTable):
         return table_equations(layer)
@@ -360,6 +375,8 @@ def equations_of(layer: Any, **options: Any) -> Equations:
         return Equations(0, lambda s, W: 0, lambda s, W: b * (a @ s))
     if isinstance(layer, Linear):
         return linear_equations(layer)
+    if isinstance(layer, MinGRU):
+        return min_gru_equations(layer)
     return rnn_equations(layer) if isinstance(layer, RNN) else srwm_equations(layer, **options)
 
 
@@ -369,7 +386,7 @@ def follow_all(equations: Equations, fault: str = "") -> Floats:
     return found.reshape(*OBSERVATIONS.shape[:-1], -1)
 
 
-WITH_MEMORY = ["lifted table", "linear", "rnn", "rnn, tanh", "skip, srwm", *SRWM_CASES]
+WITH_MEMORY = ["lifted table", "linear", "rnn", "rnn, tanh", "mingru", "skip, srwm", *SRWM_CASES]
 WITH_MEMORY += [name for name in CASES if name.startswith(("self-referential", "block"))]
 WITHOUT = ["table", "linear, markov", "reset, srwm", "reset, skip, rnn"]
 
@@ -694,6 +711,7 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: RNN(FEATURES, 6, activation="relu", key=KEY), "activation is 'relu', but must"),  # type: ignore[arg-type]
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
+        (lambda: MinGRU(FEATURES, 0, key=KEY), "MinGRU has size 0"),
         (lambda: Linear(FEATURES, 3, b=(1.0,), key=KEY), "b has 1 entries"),
         (
             lambda: Linear.from_parameters(jnp.zeros(2), jnp.zeros(3), jnp.zeros(2), (1.0,)),

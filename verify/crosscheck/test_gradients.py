@@ -16,6 +16,7 @@ from fast.balance.loss import TrajectoryLoss
 from fast.balance.losses import log_ratio
 from fast.balance.markovian_rows import SMALLEST, markovian_rows
 from fast.balance.options import LOSSES
+from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
@@ -271,16 +272,23 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
         other, *_ = compare(*given, 2.0)
     assert tree_distance(found, plain) <= TOLERANCE["float64"]
     assert tree_distance(steps, values) <= TOLERANCE["float64"]
-    # Control: what was cached is what is used, where it is and can be. Of a single step, a
-    # Markovian policy has nothing.
-    used = count > 0 and options.get("p_b") != "lifted" and name != "markov, one step"
+    # Control: what was cached is what is used, where it is and can be. Of a single step there is
+    # nothing.
+    used = count > 0 and options.get("p_b") != "lifted" and not name.endswith("one step")
     assert (tree_distance(other, plain) > TOLERANCE["float64"]) == used
-    unused = ("markov, trajectories end", "markov, one step", "gru, lifted p_B", "no head")
+    unused = (
+        "markov, trajectories end",
+        "markov, one step",
+        "gru, one step",
+        "gru, lifted p_B",
+        "no head",
+    )
     assert used == (name not in unused)
 
 
 @pytest.mark.crosscheck(
     "fast.balance.markovian_rows.markovian_rows",
+    "fast.balance.read_out_rows.read_out_rows",
     "fast.balance.recurrent_groups.recurrent_groups",
     "fast.balance.evaluation.cached_terms",
 )
@@ -291,10 +299,11 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
         ("uniform", "tb", "gru", "grid"),
         ("uniform", "tb", "gru", "sets"),
         ("learned", "subtb", "markov", "sets"),
+        ("learned", "subtb", "gru", "grid"),
         ("lifted", "subtb", "gru", "grid"),
     ],
 )
-def test_both_evaluations_are_the_specification_and_its_pullback(
+def test_all_evaluations_are_the_specification_and_its_pullback(
     p_b: str, loss: str, dynamics: str, name: str
 ) -> None:
     environment = make_environment(PROBLEMS[name])
@@ -302,8 +311,9 @@ def test_both_evaluations_are_the_specification_and_its_pullback(
     batch = 3 * GROUP // 2
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
 
-    # That of recurrent policies is right for any, if nothing is cached.
-    ways = {"markov": (markovian_rows, recurrent_groups), "gru": (recurrent_groups,)}[dynamics]
+    # That of groups is right for any.
+    special = {"markov": markovian_rows, "gru": read_out_rows}[dynamics]
+    ways = (recurrent_groups,) if p_b == "lifted" else (special, recurrent_groups)
 
     @eqx.filter_jit
     def both(arrays: Policy, draws: Any, weights: Any) -> Any:
@@ -316,7 +326,7 @@ def test_both_evaluations_are_the_specification_and_its_pullback(
         plain, pull = jax.vjp(terms, arrays)
         found = []
         for way in ways:
-            for given in (None, cached) if way is ways[0] else (None,):
+            for given in (None, cached):
                 for skips in (True, False):
                     steps, back = way(whole, environment, drawn, given, skip_ended=skips)
                     found.append((jnp.stack(steps[:3]), back(weights)))
@@ -329,7 +339,7 @@ def test_both_evaluations_are_the_specification_and_its_pullback(
     with jax.enable_x64(True):
         weights = jax.random.normal(jax.random.key(1), (3, batch, environment.horizon))
         found, expected, known = both(to_float64(arrays), jnp.asarray(draws, jnp.float64), weights)
-    assert len(found) == {"markov": 6, "gru": 4}[dynamics]
+    assert len(found) == 4 * len(ways)
     for each in found:
         assert tree_distance(each, expected) <= TOLERANCE["float64"]
     # Sampling knows the terms where p_B is uniform and there is no flow; elsewhere it says so.

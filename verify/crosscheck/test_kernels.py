@@ -42,6 +42,7 @@ ELSEWHERE = {
     "fast.balance.losses": "with their derivatives: test_losses",
     "fast.balance.evaluation": "compared with plain derivatives: test_gradients",
     "fast.balance.markovian_rows": "likewise",
+    "fast.balance.read_out_rows": "likewise",
     "fast.balance.recurrent_groups": "likewise",
     "fast.balance.loss": "compiled once there: test_losses",
     "fast.balance.options": "likewise",

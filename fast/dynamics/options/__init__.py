@@ -15,11 +15,11 @@ from fast.dynamics.options.own import OwnDynamics
 
 DYNAMICS: dict[str, type[DynamicsOptions]] = {
     "gru": GRUOptions,
-    "mingru": MinGRUOptions,
     "lstm": LSTMOptions,
     "rnn": RNNOptions,
     "srwm": SRWMOptions,
     "self-referential": SelfReferentialOptions,
+    "mingru": MinGRUOptions,
     "linear": LinearOptions,
     "markov": MarkovOptions,
     "linear-markov": LinearMarkovOptions,

@@ -1,10 +1,11 @@
 """Trains a sampler on a full replay buffer of exact samples of the target.
 
-    python tests/benchmarks/certify/from_target.py FOLDER TASK [OPTION VALUE]...
+    python tests/benchmarks/certify/from_target.py FOLDER TASK [start RUN] [OPTION VALUE]...
 
-Half of each batch is drawn backwards from them, so that no mode has to be found first; the options
-are those of `pdai train`, by name. Ends of the sampler's own trajectories replace the oldest. The
-task must be too large to enumerate, and have an exact answer. What the run is, a certificate says.
+Half of each batch is drawn backwards from them, so that no mode has to be found first; ends of the
+sampler's own trajectories replace the oldest. The options are those of `pdai train`, by name, and
+`start`, an earlier run whose sampler training begins with. The task must be too large to enumerate,
+and have an exact answer. What the run is, a certificate says.
 """
 
 import ast
@@ -19,7 +20,7 @@ from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import save_checkpoint
 from fast.runs.folder import create_run
 from fast.runs.frozen import arithmetic, tables_digest
-from fast.runs.job import resume
+from fast.runs.job import load_run, resume
 from fast.runs.setup import set_up
 from fast.sampling.replay import Buffer
 from fast.training.compose import configure
@@ -27,7 +28,7 @@ from fast.training.compose import configure
 SAMPLES = 200_000
 
 
-def begin(folder: Path, task: str, options: dict[str, Any]) -> None:
+def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -> None:
     """Writes a run folder at step 0, with a full buffer."""
     given = {"replay": "uniform", "replay_capacity": SAMPLES, "out": folder, **options}
     config = configure(task, **given)
@@ -40,7 +41,10 @@ def begin(folder: Path, task: str, options: dict[str, Any]) -> None:
         logs = jax.jit(jax.vmap(setup.environment.log_reward))(states)
         added = setup.initial.step + SAMPLES
         states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
-        save_checkpoint(folder, setup.initial._replace(buffer=Buffer(states, logs, added)), 0.0)
+        state = setup.initial._replace(buffer=Buffer(states, logs, added))
+        if start is not None:
+            state = state._replace(sampler=load_run(Path(start))[1].sampler)
+        save_checkpoint(folder, state, 0.0)
 
 
 def value(text: str) -> Any:
@@ -53,5 +57,6 @@ def value(text: str) -> Any:
 
 if __name__ == "__main__":
     out, name, *rest = sys.argv[1:]
-    begin(Path(out), name, {k: value(v) for k, v in zip(rest[::2], rest[1::2], strict=True)})
+    options = {k: value(v) for k, v in zip(rest[::2], rest[1::2], strict=True)}
+    begin(Path(out), name, options.pop("start", None), options)
     resume(Path(out))

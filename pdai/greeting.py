@@ -1,0 +1,14 @@
+"""What `pdai` says when it is asked for nothing. Imports nothing, so that it answers at once."""
+
+GREETING = """\
+pdai trains samplers of discrete objects whose policies may see the whole path, and says how wrong
+they are. Five things to do:
+
+  pdai train lines                                   train a sampler, in seconds
+  pdai certify runs/lines-gru-0                      say how wrong it is: here, exactly
+  pdai report runs/lines-gru-0                       look at it, as one page of HTML
+  pdai inspect reference.problems:Grid.minimal       look at a problem, without training
+  pdai verify --claim prop:lines                     check a claim of the paper
+
+`pdai --help` lists all commands, `pdai COMMAND --help` what each takes, with examples.
+"""

@@ -1,0 +1,175 @@
+"""Pictures of a posterior: expectations, probabilities of edges, and the most probable graphs."""
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.measure.expectations import Expectation
+from fast.measure.report import Report
+from fast.runs.folder import load_config
+from fast.runs.records import read_json, read_report
+from fast.tasks import TASKS
+from reference.balance import log_float
+from reference.files import kind_of, load_arrays
+
+Floats = npt.NDArray[np.float64]
+
+# Panels of a row, and features of a panel, before names cannot be read.
+PANELS, MOST_FEATURES = 3, 32
+
+
+class Posterior(NamedTuple):
+    """What of a run is drawn below its law and its curves.
+
+    Attributes:
+        folder: of the run.
+        report: its figures.
+        has_networks: whether its states are directed graphs over named variables.
+    """
+
+    folder: Path
+    report: Report
+    has_networks: bool
+
+    @property
+    def rows(self) -> int:
+        """How many rows of panels it takes."""
+        return 2 if self.has_networks else 1
+
+    def draw(self, axes: Any, colour: str) -> None:
+        """Draws the rows of panels."""
+        if self.has_networks:
+            _draw_edges(axes[0], self.report.expectations)
+            _draw_graphs(axes[1], self.folder, self.report)
+            return
+        _draw_expectations(axes[0, 0], self.report.expectations, colour)
+        for axis in axes[0, 1:]:
+            axis.set_axis_off()
+
+
+def posterior_of(folder: Path) -> Posterior | None:
+    """What there is to draw of a run beside its law; None if its problem names no features."""
+    if not kind_of(folder / "report.json"):
+        return None
+    report = Report.from_json(read_report(folder))
+    if not report.expectations:
+        return None
+    task = TASKS[read_json(folder / "config.json")["task"]]
+    return Posterior(folder, report, task.has_networks)
+
+
+def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -> None:
+    """The sampler's with two standard errors, and the target's or those by weights."""
+    shown = every[:MOST_FEATURES]
+    place = np.arange(len(shown))
+    means = [found.sampler.mean for found in shown]
+    errors = [2 * found.sampler.standard_error for found in shown]
+    axis.errorbar(place, means, errors, fmt="o", ms=4, color=colour, label="sampler")
+    for name, marker in (("target", "_"), ("weighted", "x")):
+        values = [getattr(found, name) for found in shown]
+        known = [(i, value) for i, value in enumerate(values) if value is not None]
+        if known:
+            axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=7, label=name)
+    axis.set_xticks(place, [found.name for found in shown], rotation=90, fontsize=7)
+    few = "" if len(shown) == len(every) else f", the first {len(shown)} of {len(every)}"
+    axis.set_title(f"expectations{few}", fontsize=10)
+    axis.legend(frameon=False, fontsize=9)
+    axis.grid(alpha=0.3)
+
+
+def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
+    """The probability of each edge under target and sampler, and their difference."""
+    names = _variables(every)
+    target = _matrix([found.target for found in every], len(names))
+    learned = _matrix([found.sampler.mean for found in every], len(names))
+    most = max(0.01, float(np.nanmax(np.abs(learned - target))))
+    panels = (
+        ("edges: exact posterior", target, "Blues", 0.0, 1.0),
+        ("edges: sampler", learned, "Blues", 0.0, 1.0),
+        ("sampler minus posterior", learned - target, "RdBu_r", -most, most),
+    )
+    for axis, (title, values, colours, low, high) in zip(axes, panels, strict=True):
+        image = axis.imshow(values, cmap=colours, vmin=low, vmax=high)
+        axis.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+        axis.set_yticks(range(len(names)), names, fontsize=8)
+        axis.set(xlabel="to", ylabel="from")
+        axis.set_title(title, fontsize=10)
+        axis.figure.colorbar(image, ax=axis, shrink=0.8)
+        if len(names) <= 8:
+            for (i, j), value in np.ndenumerate(values):
+                if i != j:
+                    dark = abs(value) > 0.6 * high
+                    tone = "white" if dark else "#222222"
+                    axis.text(
+                        j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color=tone
+                    )
+
+
+def _variables(every: tuple[Expectation, ...]) -> list[str]:
+    """The names of n variables, of the n (n - 1) edges between them, row by row."""
+    nodes = (1 + math.isqrt(1 + 4 * len(every))) // 2
+    return [every[i * (nodes - 1)].name.partition(" -> ")[0] for i in range(nodes)]
+
+
+def _matrix(values: list[float | None], nodes: int) -> Floats:
+    """Values of edges as a matrix without a diagonal."""
+    found = np.full((nodes, nodes), np.nan)
+    found[~np.eye(nodes, dtype=bool)] = [np.nan if x is None else x for x in values]
+    return found
+
+
+def _draw_graphs(axes: Any, folder: Path, report: Report) -> None:
+    """The most probable graphs, with their probabilities."""
+    names = _variables(report.expectations)
+    graphs = _best_graphs(folder, report)
+    for axis in axes:
+        axis.set_axis_off()
+    for axis, (edges, title) in zip(axes, graphs, strict=False):
+        _draw_graph(axis, edges, names)
+        axis.set_title(title, fontsize=10)
+
+
+def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int]], str]]:
+    """Edges and probabilities: of the best that are enumerated, or of the mode alone."""
+    try:
+        learned, target, labels = load_arrays(folder / "law.npz", "learned", "target", "labels")
+    except ValueError:
+        problem = load_config(folder).restricted()
+        best = problem.mode()
+        assert report.log_z is not None
+        share = math.exp(log_float(problem.reward(best)) - report.log_z)
+        return [(list(best.edges), f"most probable graph: posterior {share:.3g}")]
+    order = np.argsort(-target, kind="stable")[:PANELS]
+    return [
+        (_edges(str(labels[x])), f"posterior {target[x]:.3g}, sampler {learned[0, x]:.3g}")
+        for x in order
+    ]
+
+
+def _edges(label: str) -> list[tuple[int, int]]:
+    """What a graph is shown as, read again."""
+    pairs = [text.split("->") for text in label.split() if "->" in text]
+    return [(int(u), int(v)) for u, v in pairs]
+
+
+def _draw_graph(axis: Any, edges: list[tuple[int, int]], names: list[str]) -> None:
+    """Variables on a circle, an arrow for each edge."""
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
+    places = np.column_stack([np.cos(angles), np.sin(angles)])
+    axis.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
+    arrow = {"arrowstyle": "-|>", "color": "#0072B2", "lw": 1.3, "shrinkA": 13, "shrinkB": 13}
+    for u, v in edges:
+        axis.annotate("", xy=places[v], xytext=places[u], arrowprops=arrow)
+    for (x, y), name in zip(places, names, strict=True):
+        axis.text(
+            x,
+            y,
+            name[:10],
+            ha="center",
+            va="center",
+            fontsize=8,
+            bbox={"boxstyle": "circle,pad=0.35", "fc": "white", "ec": "#444444"},
+        )

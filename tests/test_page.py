@@ -1,0 +1,316 @@
+"""The report as a page: what it shows, that names stay text, and that a browser can use it."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from fast.runs.job import train
+from fast.runs.records import read_json, save_law, write_json
+from fast.training.compose import configure
+from pdai.page.chart import Chart, Point, Series, drawn
+from pdai.page.elements import plain, table, tag, written
+from pdai.page.entries import Entry, entry_of
+from pdai.page.laws import law_chart
+from pdai.progress import QUIET
+from reference.errors import InputError
+from tests.browser import WHY_NOT, Browser
+
+SMALL: dict[str, Any] = {"batch": 8, "steps": 200, "evaluations": 2}
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one": ("lines", {"length": 3, "dynamics": "markov", "parameters": 0, "seeds": 2}),
+    "two": ("lines", {"length": 3, "dynamics": "rnn", "parameters": 0, "latent_size": 4}),
+    "grid": ("grid", {"side": 2, "dynamics": "markov", "parameters": 0}),
+}
+EVIL = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&amp;"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    for name, (task, options) in RUNS.items():
+        train(configure(task, **SMALL, **options, out=folder / name), display=QUIET)
+    return {name: folder / name for name in RUNS}
+
+
+@pytest.fixture(scope="module")
+def page(runs: dict[str, Path]) -> Path:
+    return pdai.report(list(runs.values()), runs["one"].parent / "report.html", seconds=0.2)
+
+
+class Seen(HTMLParser):
+    """The elements of a page, with their attributes, and its text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, name: str) -> list[dict[str, str]]:
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def seen(page: Path) -> Seen:
+    return Seen(page.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> None:
+    found = seen(page)
+    for words in (
+        "3 runs: lines, grid", "Total variation while training", "untrained 0", "there is no floor",
+        "Learned against target", "all states, the worst first", "12 samples of the first seed",
+        "Regime E: everything is enumerated: exact", "What differs between these runs",
+        "what was asked for", "true log Z",
+    ):  # fmt: skip
+        assert words in found.text, words
+    exact = pdai.certify(runs["one"]).tv
+    assert exact is not None
+    assert f"TV = {float(exact):.3g}, exactly known" in found.text
+    state = next(a["data-told"] for _, a in found.elements if "data-told" in a)
+    assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
+
+
+def test_the_page_is_whole_and_can_be_read_aloud(page: Path) -> None:
+    found = seen(page)
+    names = Counter(name for name, _ in found.elements)
+    assert all(names[landmark] == 1 for landmark in ("header", "nav", "main", "footer", "h1"))
+    ids = Counter(a["id"] for _, a in found.elements if "id" in a)
+    assert set(ids.values()) == {1}
+    assert all(a["href"][1:] in ids for a in found.named("a"))
+    assert names["caption"] == names["table"] > 0
+    assert all(a.get("scope") in ("row", "col") for a in found.named("th"))
+    assert all(a.get("aria-label") or a.get("aria-hidden") for a in found.named("svg"))
+    assert all(a["aria-label"] for _, a in found.elements if a.get("role") in ("img", "button"))
+    # Nothing is loaded: no address but places in the page.
+    assert not any({"src", "xlink:href", "style"} & set(a) for _, a in found.elements)
+    assert names["link"] == 0
+    assert "http" not in page.read_text().replace("http-equiv", "")
+
+
+def charts(page: Path) -> list[set[str]]:
+    """The runs in each chart of a page."""
+    parts = page.read_text().split('class="chart"')[1:]
+    return [set(re.findall(r'<g class="series c\d" data-run="(\d+)"', part)) for part in parts]
+
+
+def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:
+    found = charts(page)
+    assert found == [{"0", "1"}] * 3 + [{"2"}] * 3
+    own = {name: entry_of(folder, name, 0, None).problem for name, folder in runs.items()}
+    assert own["one"] == own["two"] != own["grid"]
+
+
+def test_control_a_mixed_chart_is_seen(runs: dict[str, Path], tmp_path: Path) -> None:
+    entries = [entry_of(runs[name], name, i, None) for i, name in enumerate(("one", "grid"))]
+    mixed = tmp_path / "mixed.html"
+    mixed.write_bytes(written(drawn(law_chart(entries))))
+    assert charts(mixed) == [{"0", "1"}]
+
+
+def hostile(run: Path, to: Path) -> Path:
+    """A run of a stranger, whose folder, problem and states have names that are markup."""
+    folder = to / "<img src=x onerror=alert(1)>"
+    shutil.copytree(run, folder)
+    (folder / "checkpoint.eqx").unlink()
+    config = read_json(folder / "config.json")
+    own = ("length", "step", "target", "target_seed", "peaks", "encoding")
+    config = {name: value for name, value in config.items() if name not in own}
+    config |= {"task": "custom", "problem": f"evil:{EVIL}", "environment": "", "loss": EVIL}
+    write_json(folder / "config.json", config)
+    report = read_json(folder / "report.json")
+    write_json(folder / "report.json", {**report, "notes": [EVIL], "of": ""})
+    found = entry_of(run, "run", 0, None)
+    labels = [f"{EVIL}{i}\u202e\x07\ud800" for i in range(len(found.target))]
+    save_law(folder, np.array([found.learned]), found.target, labels)
+    return folder
+
+
+def test_names_stay_text(runs: dict[str, Path], tmp_path: Path) -> None:
+    folder = hostile(runs["one"], tmp_path)
+    found = seen(pdai.report(folder, tmp_path / "evil.html", seconds=None))
+    assert EVIL in found.text
+    assert len(found.named("script")) == 1
+    assert found.named("img") == []
+    assert not any(name.startswith("on") for _, a in found.elements for name in a)
+    assert "\u202e" not in found.text
+    assert r"\u202e\x07\ud800" in found.text
+
+
+def test_control_markup_that_is_not_escaped_is_seen() -> None:
+    found = Seen(f"<p>{EVIL}</p>")
+    assert len(found.named("script")) == len(found.named("img")) == 1
+    assert any(name.startswith("on") for _, a in found.elements for name in a)
+
+
+def test_what_a_folder_says_is_shown_without_importing_what_it_names(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = hostile(runs["one"], tmp_path)
+    write_json(folder / "config.json", {**read_json(folder / "config.json"), "problem": "evil:P"})
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    pdai.report(folder, seconds=None)
+    assert (tmp_path / "report.html").exists()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_page_is_written_whole_and_follows_no_link(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    (tmp_path / "report.html").symlink_to(outside)
+    made = pdai.report(runs["grid"], tmp_path / "report.html", seconds=None)
+    assert not made.is_symlink()
+    assert outside.read_text() == "mine"
+    # The same runs give the same page.
+    again = pdai.report([pdai.load(runs["grid"])], tmp_path / "again.html", seconds=None)
+    assert again.read_bytes() == made.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "output", "message"),
+    [
+        ([], "r.html", "no run folder given"),
+        (["nowhere"], "r.html", "'nowhere' has no config.json"),
+        (["nowhere"], "r.pdf", "its ending is '.pdf', but must be .html"),
+        (["nowhere"], "no/r.html", "name a file in a folder that exists"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_computed(
+    given: list[str], output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        pdai.report(given, output)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(runs["one"], tmp_path / "cut"))
+    (folder / "report.json").unlink()
+    with pytest.raises(InputError, match=r"no report\.json"):
+        pdai.report(folder, tmp_path / "r.html")
+
+
+def test_a_random_latent_has_no_certificate_and_the_page_says_why(tmp_path: Path) -> None:
+    options = {**SMALL, "steps": 1, "evaluations": 1, "law_samples": 256}
+    config = configure("lines", length=2, dynamics="gaussian", parameters=0, **options)
+    folder, _ = train(config.changed(out=tmp_path / "random"), display=QUIET)
+    with pytest.raises(InputError, match=r"has a random latent, .* nothing can be certified"):
+        pdai.certify(folder)
+    text = seen(pdai.report(folder, tmp_path / "r.html")).text
+    assert "There is no certificate: the run" in text
+    assert "so none are drawn" in text
+    assert "its own floor is higher" in text
+
+
+def test_parts_of_pages_escape_what_they_are_given() -> None:
+    made = written(tag("p", EVIL, tag("b", "x"), EVIL, title=EVIL)).decode()
+    # In quotes, a < begins nothing.
+    assert [name for name, _ in Seen(made).elements] == ["p", "b"]
+    assert Seen(made).named("p") == [{"title": EVIL}]
+    cells = written(table(EVIL, [EVIL], [[EVIL, EVIL]])).decode()
+    assert {name for name, _ in Seen(cells).elements} == {
+        "div", "table", "caption", "thead", "tbody", "tr", "th", "td"
+    }  # fmt: skip
+    assert plain("a\u202eb\nc") == "a\\u202eb\nc"
+
+
+def test_marks_lie_where_their_numbers_are() -> None:
+    points = [Point(0, 0.01, "first"), Point(10, 1.0, "last")]
+    chart = Chart("t", "a", "x", "y", [Series("run", 0, points)], logs="y")
+    text = written(drawn(chart)).decode()
+    places = re.findall(r'class="mark"|translate\((\S+) (\S+)\)" class="mark"', text)
+    (x0, y0), (x1, y1) = [tuple(map(float, place)) for place in places]
+    assert x0 < x1
+    # The larger is above.
+    assert y0 > y1
+
+
+def largest(entry: Entry) -> float:
+    return float(abs(entry.learned - entry.target).max())
+
+
+def test_the_worst_state_is_first(runs: dict[str, Path], page: Path) -> None:
+    entry = entry_of(runs["one"], "one", 0, None)
+    rows = re.search(r"one: all states, the worst first</caption>.*?<tbody>(.*?)</tbody>",
+                     page.read_text(), re.DOTALL)  # fmt: skip
+    assert rows is not None
+    first = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", rows[1])[:3]
+    state = entry.labels.index(first[0])
+    assert abs(entry.learned[state] - entry.target[state]) == largest(entry)
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path) -> None:
+    focus = "return document.activeElement.getAttribute('%s')"
+    with Browser() as browser:
+        browser.open(page)
+        pictures = []
+        for scheme in ("light", "dark"):
+            browser.prefer(prefers_color_scheme=scheme)
+            pictures.append(browser.picture())
+            (tmp_path / f"{scheme}.png").write_bytes(pictures[-1])
+            background = "return getComputedStyle(document.body).backgroundColor"
+            shade = json.loads(browser.run(background).replace("rgb(", "[").replace(")", "]"))
+            assert (sum(shade) > 600) == (scheme == "light")
+        assert pictures[0] != pictures[1]
+        # To the first chart, and along its marks.
+        browser.press("\ue004")
+        assert browser.run("return document.activeElement.textContent") == "Skip to the figures"
+        browser.run("document.querySelector('.chart [tabindex=\"0\"]').focus()")
+        first = browser.run(focus % "aria-label")
+        browser.press("\ue014")
+        assert browser.run(focus % "aria-label") != first
+        assert browser.run("return document.querySelector('.tip').textContent") == browser.run(
+            focus % "aria-label"
+        )
+        # In the lift: along the heaviest edge, kept by Enter, let go by Escape.
+        browser.run("document.querySelector('.node').focus()")
+        browser.press("\ue014")
+        assert browser.run(focus % "data-node") != "0"
+        told = browser.run(focus % "data-told")
+        browser.press("\ue007")
+        assert browser.run("return document.querySelector('.told').textContent") == told
+        assert browser.run(focus % "aria-pressed") == "true"
+        browser.press("\ue00c")
+        assert browser.run(focus % "aria-pressed") == "false"
+        browser.run("document.querySelector('.legend button').click()")
+        assert browser.run("return document.querySelectorAll('.series.chosen').length") == 3
+        assert browser.console() == []
+
+
+@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+def test_a_browser_runs_nothing_that_a_name_says(runs: dict[str, Path], tmp_path: Path) -> None:
+    folder = hostile(runs["one"], tmp_path)
+    made = pdai.report(folder, tmp_path / "evil.html", seconds=None)
+    loose = tmp_path / "loose.html"
+    loose.write_text(f"<p>{EVIL}</p>")
+    # Even if a name became markup, the policy of the page refuses it.
+    injected = tmp_path / "injected.html"
+    injected.write_text(made.read_text().replace("<footer>", f"<footer>{EVIL}"))
+    with Browser() as browser:
+        browser.open(made)
+        assert browser.run("return window.hit") is None
+        assert browser.console() == []
+        browser.open(injected)
+        assert browser.run("return window.hit") is None
+        assert any("Content Security Policy" in line for line in browser.console())
+        # The control: elsewhere it would have run.
+        browser.open(loose)
+        assert browser.run("return window.hit") == 1

@@ -1,0 +1,165 @@
+"""What is measured where `Z` is unknown, against the same in exact numbers, enumerated."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from fast.environments import make_environment
+from fast.environments.encodings import check_one_hot
+from fast.measure import estimates
+from fast.measure.estimates import drawn_batches, estimated_report
+from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
+from fast.measure.report import FCS_BATCHES, Report
+from fast.measure.terminals import target_law
+from fast.measure.weights import Weights, normalised
+from fast.policies.policy import Policy, uniform_policy
+from reference.balance import log_float
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal
+from reference.policies import ForwardPolicy
+from reference.problems import StructureLearning
+from verify.crosscheck.instances import make_instance
+
+SEED, ERRORS = 3, 5.0
+
+
+@pytest.fixture(scope="module")
+def instance() -> Any:
+    return make_instance("variables")
+
+
+@pytest.fixture(scope="module")
+def uniform(instance: Any) -> Policy:
+    class Actions:
+        actions = instance.environment.actions
+
+    return uniform_policy(Actions())  # type: ignore[arg-type]
+
+
+def laws(instance: Any) -> tuple[list[Fraction], list[Fraction]]:
+    """Those of the uniform policy and of the target, in fractions."""
+    dag, rewards = instance.enumeration.dag, instance.enumeration.rewards
+    return list(marginal(ForwardPolicy.uniform(dag, RATIONAL))), [
+        reward / sum(rewards) for reward in rewards
+    ]
+
+
+def chosen(instance: Any, law: list[Fraction], i: int) -> Fraction:
+    """The probability of a variable."""
+    dag = instance.enumeration.dag
+    return sum(
+        (p for x, p in zip(dag.terminals, law, strict=True) if dag.labels[x].chosen[i]), Fraction(0)
+    )
+
+
+@pytest.mark.crosscheck("fast.measure.expectations.summed_expectations")
+@pytest.mark.crosscheck("fast.measure.expectations.features_of")
+def test_summed_expectations_are_the_probabilities_of_the_variables(instance: Any) -> None:
+    features = features_of(instance.problem)
+    assert features is not None
+    p_t, pi = laws(instance)
+    found = summed_expectations(
+        features, instance.enumeration, np.array(p_t, float), target_law(instance.enumeration)
+    )
+    assert [x.name for x in found] == list(instance.problem.names)
+    for i, value in enumerate(found):
+        assert value.sampler.mean == pytest.approx(float(chosen(instance, p_t, i)), abs=1e-12)
+        assert value.target == pytest.approx(float(chosen(instance, pi, i)), abs=1e-12)
+        # The problem's own, which come from its closed form.
+        assert value.target == pytest.approx(
+            float(instance.problem.quantity_means()[value.name]), abs=1e-12
+        )
+    assert features_of(make_instance("lines").problem) is None
+
+
+def test_quantities_of_graphs_are_their_edges_by_name() -> None:
+    problem = StructureLearning.uniform(3)
+    means = problem.quantity_means()
+    marginals = problem.edge_marginals()
+    edges = [(u, v) for u in range(3) for v in range(3) if u != v]
+    assert means == {f"{u} -> {v}": marginals[u][v] for u, v in edges}
+    graph = problem.sample(1, seed=1)[0]
+    assert problem.quantities(graph) == {f"{u} -> {v}": (u, v) in graph.edges for u, v in edges}
+
+
+@pytest.mark.crosscheck("fast.measure.expectations.drawn_expectations")
+@pytest.mark.crosscheck("fast.measure.weights.normalised")
+def test_drawn_expectations_are_of_the_sampler_and_weighted_ones_of_the_target(
+    instance: Any, uniform: Policy
+) -> None:
+    p_t, pi = laws(instance)
+    features = features_of(instance.problem)
+    for given in (features, None):
+        found = drawn_expectations(given, uniform, instance.environment, {}, SEED)
+        apart = 0
+        for i, value in enumerate(found[: len(instance.problem.names)]):
+            truth = float(chosen(instance, p_t, i))
+            error = value.sampler.standard_error
+            assert abs(value.sampler.mean - truth) <= ERRORS * error
+            target = float(chosen(instance, pi, i))
+            assert value.weighted == pytest.approx(target, abs=0.05)
+            # Control: the two are not the same.
+            apart += abs(truth - target) > 0.1
+        assert apart
+    assert normalised(np.log([1.0, 3.0])) == pytest.approx([0.25, 0.75])
+
+
+def test_weights_are_what_exact_numbers_say_of_the_uniform_policy(
+    instance: Any, uniform: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "SAMPLES", 4_000)
+    monkeypatch.setattr(estimates, "BACKWARD", 8)
+    report, _, _ = estimated_report([uniform], None, instance.environment, None, SEED, 10**6)
+    assert report.fcs_states == "drawn"
+    assert report.log_z is None
+    assert report.exact is None
+    weights = report.learned[0].weights
+    assert weights is not None
+    true = log_float(sum(instance.enumeration.rewards, Fraction(0)))
+    below = weights.log_z_below
+    assert below.mean + ERRORS * below.standard_error < true
+    assert weights.log_mean == pytest.approx(true, abs=0.2)
+    assert 1 <= weights.effective < weights.drawn == 4_000
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_of_equal_weights_all_trajectories_count() -> None:
+    found = Weights.of(np.full(100, -3.0))
+    assert found.effective == pytest.approx(100)
+    assert found.log_mean == found.log_z_below.mean == -3.0
+    assert found.pareto_k is None
+    # Control: one weight that is all.
+    assert Weights.of(np.array([0.0] + [-50.0] * 99)).effective == pytest.approx(1)
+
+
+@pytest.mark.crosscheck("fast.measure.estimates.drawn_batches")
+def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform: Policy) -> None:
+    environment = instance.environment
+    states, size = drawn_batches([uniform], environment, 500, SEED)
+    labels = [
+        environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], states))
+        for i in range(len(jax.tree.leaves(states)[0]))
+    ]
+    assert size == 8
+    for start in range(0, len(labels), size):
+        assert len(set(labels[start : start + size])) == size
+    # Control: what is never drawn is in no batch, though it is a terminal state.
+    few, size = drawn_batches([uniform], environment, 2, SEED)
+    assert size <= 2
+    assert len(jax.tree.leaves(few)[0]) == size * FCS_BATCHES
+
+
+@pytest.mark.crosscheck("fast.environments.encodings.check_one_hot")
+@pytest.mark.parametrize("name", ["structure", "variables", "graphs"])
+def test_states_that_are_no_numbers_have_one_encoding(name: str) -> None:
+    check_one_hot("here", "one-hot", "it")
+    problem = make_instance(name).problem
+    with pytest.raises(InputError, match="the encoding is 'natural', but networks see") as refused:
+        make_environment(problem, "natural")
+    assert "\n" not in str(refused.value)
+    assert math.isfinite(make_environment(problem, "one-hot").horizon)
