@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 LONGEST = 600
 PROBLEM = ("sets", "--items", "5", "--size", "3")
 OPTIONS = {
+    "dynamics": "gru",
     "parameters": 2000,
     "latent-size": 4,
     "batch": 8,

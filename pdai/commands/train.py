@@ -14,6 +14,21 @@ from reference.errors import InputError
 USUAL = "six6"
 
 
+@dataclass(frozen=True)
+class Where:
+    """Where a training computes."""
+
+    device: Literal["any", "cpu", "gpu"] = "any"
+    """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
+    coordinator: str = ""
+    """Of a run over several processes: host and port of the first, such as node1:8476; each has
+    the same options but --process, and --devices counts the devices of all."""
+    processes: int = 1
+    """How many there are."""
+    process: int = 0
+    """Which this is, from 0."""
+
+
 def train_command(arguments: Sequence[str]) -> type[Any]:
     """The command `pdai train`, with the options that its arguments choose.
 
@@ -25,7 +40,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     default, tasks = tasks_union(chosen, options)
 
     @dataclass(frozen=True)
-    class Train:
+    class Train(Where):
         """Train a sampler on a problem, and report how far it is from the target.
 
         Options of a problem follow its name. Which options there are depends on the parts chosen.
@@ -42,15 +57,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         """The problem; `pdai train PROBLEM --help` lists its options."""
         resume: Path | None = None
         """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
-        device: Literal["any", "cpu", "gpu"] = "any"
-        """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
-        coordinator: str = ""
-        """Of a run over several processes: host and port of the first, such as node1:8476; each has
-        the same options but --process, and --devices counts the devices of all."""
-        processes: int = 1
-        """How many there are."""
-        process: int = 0
-        """Which this is, from 0."""
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
