@@ -1,7 +1,10 @@
 """Training: it learns, it repeats itself bit for bit, and it keeps to its parameter budget."""
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -428,3 +431,29 @@ def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
     config = configure(name, **small.get(name, {}))
     found = len(enumerate_dag(config.problem()).labels)
     assert found <= config.task.states() <= 2 * found
+
+
+# With the compiler as users have it; the tests' own leaves optimisations out.
+BEGINNINGS = """
+import jax, numpy as np
+from fast.training.compose import configure
+from fast.training.trainer import _once, _programs
+
+assert _once() is not None
+config = configure("sets", items=5, size=3, parameters=9_000)
+environment = config.task.make_environment(config.problem(), 1_000)
+initialise, _ = _programs(config)
+found, whole, other = (
+    jax.tree.leaves(begin(environment, np.array([seed]), ()))
+    for begin, seed in ((initialise, 0), (jax.jit(initialise.__wrapped__), 0), (initialise, 1))
+)
+assert all(map(np.array_equal, found, whole))
+assert not all(map(np.array_equal, found, other))
+"""
+
+
+def test_what_a_run_begins_with_is_the_same_however_hard_the_compiler_tries() -> None:
+    usual = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "XLA_FLAGS": ""}
+    command = [sys.executable, "-c", BEGINNINGS]
+    done = subprocess.run(command, env=usual, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -39,6 +39,26 @@ class HistorySums(NamedTuple):
     high: Any
 
 
+class Share(NamedTuple):
+    """A share of the trajectories, for one of several processes or machines.
+
+    All walk the first steps alike, then each goes on with every `of`-th history. `p_t` and `mass`
+    of all shares add up to those of the whole, and `low` and `high` are the extremes of theirs.
+
+    Attributes:
+        number: which share, from 0.
+        of: how many there are.
+        depth: after how many steps histories are dealt out; what ends before is in share 0.
+    """
+
+    number: int = 0
+    of: int = 1
+    depth: int = 3
+
+
+WHOLE = Share()
+
+
 class _Frontier(NamedTuple):
     """Histories that wait for the network to be evaluated at their last state, padded to a size.
 
@@ -83,14 +103,16 @@ def sum_histories(
     *,
     float64: bool,
     blocks: tuple[int, ...] | None = None,
+    share: Share = WHOLE,
 ) -> HistorySums:
-    """The sums over every complete trajectory, as NumPy arrays.
+    """The sums over every complete trajectory, or a share of them, as NumPy arrays.
 
     Args:
         policy: a path-dependent policy.
         enumeration: the problem.
         float64: whether the network is evaluated in float64; sums always are.
         blocks: histories per network call, the sizes that there are; the largest is the most.
+        share: which trajectories.
     """
     if blocks is None:
         blocks = CPU_BLOCKS if jax.default_backend() == "cpu" else DEVICE_BLOCKS
@@ -106,20 +128,26 @@ def sum_histories(
         )
     with jax.enable_x64(True):
         graph, sums, front = _start(policy, enumeration, float64, blocks[0])
-        stack: list[tuple[_Frontier, Any]] = [(front, None)]
+        stack: list[tuple[_Frontier, Any, int]] = [(front, None, 0)]
+        dealt = 0
         while stack:
-            front, before = stack.pop()
+            front, before, depth = stack.pop()
             with jax.enable_x64(float64):
                 parents = rows_of_latents(before, front.rows)
                 latents, log_p, log_back = evaluate_histories(
                     network, parents, front.nodes, front.back, tables
                 )
+            mine = share.number == 0 or depth >= share.depth
             if is_lifted and before is not None:
-                sums, front = _arrive(sums, front, log_back, graph)
-            sums, children, count = _extend(sums, front, log_p, graph, counts_ends=not is_lifted)
+                sums, front = _arrive(sums, front, log_back, graph, mine)
+            sums, children, found = _extend(sums, front, log_p, graph, mine, goes_to_ends=is_lifted)
+            count = int(found)
+            if depth + 1 == share.depth and share.of > 1:
+                turn = (dealt + jnp.arange(len(children.real))) % share.of
+                children = children._replace(real=children.real & (turn == share.number))
+                dealt += count
             # The last parts are taken up first, so that few blocks wait at a time.
-            for part in _cut(children, int(count), blocks):
-                stack.append((part, latents))
+            stack += [(part, latents, depth + 1) for part in _cut(children, count, blocks)]
         return HistorySums(*map(np.asarray, sums))
 
 
@@ -148,18 +176,24 @@ def _start(
 
 @partial(jax.jit, donate_argnums=0)
 def _arrive(
-    sums: HistorySums, front: _Frontier, log_back: Array, graph: _Graph
+    sums: HistorySums, front: _Frontier, log_back: Array, graph: _Graph, mine: bool
 ) -> tuple[HistorySums, _Frontier]:
-    """Adds the last step of a lifted `p_B`, and counts the histories that have ended."""
+    """Adds the last step of a lifted `p_B`, and counts the histories that have ended, if mine."""
     front = front._replace(log_p_b=front.log_p_b + log_back)
     ended = front.real & graph.ends[front.nodes]
-    counted = _count(sums, front.nodes, front.log_p_f, front.log_p_b, ended, graph)
+    counted = _count(sums, front.nodes, front.log_p_f, front.log_p_b, ended & mine, graph)
     return counted, front._replace(real=front.real & ~ended)
 
 
-@partial(jax.jit, donate_argnums=0, static_argnames="counts_ends")
+@partial(jax.jit, donate_argnums=0, static_argnames="goes_to_ends")
 def _extend(
-    sums: HistorySums, front: _Frontier, log_p: Array, graph: _Graph, *, counts_ends: bool
+    sums: HistorySums,
+    front: _Frontier,
+    log_p: Array,
+    graph: _Graph,
+    mine: bool,
+    *,
+    goes_to_ends: bool,
 ) -> tuple[HistorySums, _Frontier, Int[Array, ""]]:
     """Every step on from a block of histories, those that go on first, and their number."""
     block, actions = log_p.shape
@@ -170,8 +204,8 @@ def _extend(
     log_p_b = front.log_p_b[:, None] + graph.log_p_b[front.nodes]
     ended = legal & graph.ends[child]
     going = legal
-    if counts_ends:
-        sums = _count(sums, child, log_p_f, log_p_b, ended, graph)
+    if not goes_to_ends:
+        sums = _count(sums, child, log_p_f, log_p_b, ended & mine, graph)
         going = legal & ~ended
     (place,) = jnp.nonzero(going.ravel(), size=block * actions, fill_value=0)
     count = going.sum()

@@ -44,7 +44,8 @@ class Lines:
         self._steps = steps
         self._started = time.monotonic()
         self._next_line = 0
-        print(f"{title}: {steps:,} steps", file=self._file, flush=True)
+        # The first steps are shown once they are done, and to compile them takes longer.
+        print(f"{title}: {steps:,} steps; compiling ...", file=self._file, flush=True)
 
     def __enter__(self) -> Self:
         return self

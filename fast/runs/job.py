@@ -1,11 +1,14 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
+import hashlib
+import json
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from fast.measure.report import Report
 from fast.measure.samples import Samples, drawn_terminals
@@ -14,14 +17,22 @@ from fast.runs.checkpoints import last_state, load_checkpoint
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
 from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
-from fast.runs.frozen import arithmetic, check_tables, load_trained, tables_digest
-from fast.runs.loop import CHUNK, Schedule, advance_to_end
+from fast.runs.frozen import (
+    arithmetic,
+    check_tables,
+    environment_of,
+    load_trained,
+    tables_digest,
+)
+from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import read_report, save_law, write_report
-from fast.runs.setup import Setup, set_up
+from fast.runs.setup import Setup, set_up, trainer_of
 from fast.tasks.options import check_seeds
+from fast.training.compose import to_json
 from fast.training.config import TrainConfig
+from fast.training.processes import check_same, of_the_first
 from fast.training.state import TrainState
 from reference.errors import InputError, check_integer
 
@@ -99,6 +110,36 @@ def resume(
             return folder, _continue(folder, setup, probe, display)
 
 
+def follow(config: TrainConfig) -> None:
+    """Trains along with process 0, which writes and measures; this process has no run folder.
+
+    Args:
+        config: that of process 0; it may have another folder.
+
+    Raises:
+        InputError: if process 0 trains something else, or has fewer devices than are asked for.
+        DivergedError: if the loss is no finite number, as in process 0.
+    """
+    check_devices(config)
+    with arithmetic(config):
+        trainer = trainer_of(config, environment_of(config))
+        initial = trainer.init()
+        check_same(_digest(config))
+        state = of_the_first(initial)
+        step = int(state.step[0])
+        while step < config.optimiser.steps:
+            steps = min(CHUNK, config.optimiser.steps - step)
+            state, info = trainer.advance(state, steps)
+            losses = np.asarray(info.loss, np.float64)
+            check_finite(losses, config.run.seed, step, config.folder())
+            step += steps
+
+
+def _digest(config: TrainConfig) -> bytes:
+    """A checksum of the options of a run, its folder left out."""
+    return hashlib.sha256(json.dumps(to_json(config), sort_keys=True).encode()).digest()
+
+
 def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
     """Brings the run of a configuration to its end, wherever it stands, and reads its report.
 
@@ -154,6 +195,9 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         return found if tv is None else {"tv": tv, **found}
 
     state, seconds = last_state(folder, setup.initial)
+    # Others that share the training begin where this process does.
+    check_same(_digest(config))
+    state = of_the_first(state)
     state, seconds = advance_to_end(
         folder,
         Schedule(
@@ -200,4 +244,9 @@ def check_devices(config: TrainConfig) -> None:
             f"({found[0].device_kind}): use as many or fewer; on CPUs, "
             f"XLA_FLAGS=--xla_force_host_platform_device_count={config.run.devices} makes one look "
             "like several"
+        )
+    if jax.process_count() > 1 and config.run.devices != len(found):
+        raise InputError(
+            f"devices is {config.run.devices}, but {jax.process_count()} processes have "
+            f"{len(found)}: a run over several processes uses all of them, --devices {len(found)}"
         )

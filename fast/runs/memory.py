@@ -65,8 +65,8 @@ def fitting_batch(
 
 
 def device_memory() -> int:
-    """Bytes of memory of the first device; of a CPU, those of the machine."""
-    device = jax.devices()[0]
+    """Bytes of memory of the first device of this process; of a CPU, those of the machine."""
+    device = jax.local_devices()[0]
     statistics = device.memory_stats() or {}
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return int(statistics.get("bytes_limit", physical))

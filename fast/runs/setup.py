@@ -76,13 +76,25 @@ def set_up(config: TrainConfig) -> Setup:
     if enumeration is None:
         with contextlib.suppress(InputError):
             form = closed_form(problem)
+    trainer = trainer_of(config, environment)
+    with slow("compiling the program that a run begins with"):
+        initial = trainer.init()
+    return Setup(config, environment, enumeration, form, trainer, initial)
+
+
+def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
+    """The training method of a run, with the samplers that it asks.
+
+    Raises:
+        InputError: if the frozen runs are not on factors of this problem.
+    """
     frozen, trained_on = NO_SAMPLERS, environment
     if config.factors.frozen:
         frozen, rest = load_frozen(config)
         if rest:
-            trained_on = config.task.make_environment(config.restricted(rest), most)
-    trainer = make_trainer(config, trained_on, frozen)
-    return Setup(config, environment, enumeration, form, trainer, trainer.init())
+            problem = config.restricted(rest)
+            trained_on = config.task.make_environment(problem, config.run.max_states)
+    return make_trainer(config, trained_on, frozen)
 
 
 def _enumerated(

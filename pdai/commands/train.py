@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fast.tasks import TASKS
 from fast.training.compose import configure
@@ -12,6 +12,21 @@ from pdai.commands.tables import show
 from reference.errors import InputError
 
 USUAL = "six6"
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a training computes."""
+
+    device: Literal["any", "cpu", "gpu"] = "any"
+    """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
+    coordinator: str = ""
+    """Of a run over several processes: host and port of the first, such as node1:8476; each has
+    the same options but --process, and --devices counts the devices of all."""
+    processes: int = 1
+    """How many there are."""
+    process: int = 0
+    """Which this is, from 0."""
 
 
 def train_command(arguments: Sequence[str]) -> type[Any]:
@@ -25,7 +40,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     default, tasks = tasks_union(chosen, options)
 
     @dataclass(frozen=True)
-    class Train:
+    class Train(Where):
         """Train a sampler on a problem, and report how far it is from the target.
 
         Options of a problem follow its name. Which options there are depends on the parts chosen.
@@ -45,11 +60,18 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
-            from fast.runs.job import resume, train
+            from pdai.devices import begin
+
+            begin(self.device, self.coordinator, self.processes, self.process)
+            from fast.runs.folder import load_config
+            from fast.runs.job import follow, resume, train
             from pdai.progress import DISPLAY
             from pdai.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)
+            if self.process:
+                follow(config if self.resume is None else load_config(self.resume))
+                return
             if self.resume is None:
                 folder, report = train(config, display=DISPLAY)
             elif config == configure(USUAL):

@@ -11,7 +11,7 @@ from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
 from fast.measure.exact_policy import exact_policy
 from fast.measure.histories import complete_histories
-from fast.measure.history_sums import sum_histories
+from fast.measure.history_sums import Share, sum_histories
 from fast.measure.laws import exact_law
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.options import BACKWARD
@@ -103,6 +103,19 @@ def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> N
         found = sum_histories(policy, enumeration, float64=True, blocks=blocks)
         for ours, theirs in zip(found, expected, strict=True):
             assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)
+    # Three processes have as much together, each less than all.
+    shares = [
+        sum_histories(policy, enumeration, float64=True, blocks=(64, 4096), share=Share(i, 3, 2))
+        for i in range(3)
+    ]
+    together = (
+        *(sum(getattr(part, name) for part in shares) for name in ("p_t", "mass")),
+        min(part.low for part in shares),
+        max(part.high for part in shares),
+    )
+    for ours, theirs in zip(together, expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)
+    assert all(part.p_t.sum() < 0.99 for part in shares)
     law = exact_law(policy, enumeration, float64=True, on_device=True)
     assert law.probabilities == pytest.approx(found.p_t[list(enumeration.dag.terminals)], rel=1e-11)
     # Control: of another policy they are others.

@@ -25,10 +25,12 @@ def rows(device: Any, *, smallest: bool) -> Iterator[Row]:
     yield Row("matrices", "products", 0, lambda: size, matrices)
     if smallest:
         yield from correctness.rows(("grid",), ("gru",))
-        yield from throughput.rows(rate, ["hypergrid 8^2"], [32])
+        yield from throughput.rows(rate, ["hypergrid 8^2"], ["Markovian", "minGRU"], [32])
         yield from law.rows([3])
         return
     kinds = ("gru", "markov", "srwm", "lstm")
     yield from correctness.rows(("synthetic, prepend-append", "grid", "sets"), kinds)
-    yield from throughput.rows(rate, list(throughput.TASKS), throughput.BATCHES)
+    yield from throughput.rows(
+        rate, list(throughput.TASKS), list(throughput.POLICIES), throughput.BATCHES
+    )
     yield from law.rows((8, 9) if is_cpu else (8, 9, 10))

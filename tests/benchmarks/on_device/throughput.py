@@ -172,16 +172,19 @@ def cost_analysis(compiled: Any) -> dict[str, float]:
     return found[0] if isinstance(found, list) else found
 
 
-def rows(rate: list[float], tasks: Sequence[str], batches: Sequence[int]) -> Iterator[Row]:
+def rows(
+    rate: list[float], tasks: Sequence[str], policies: Sequence[str], batches: Sequence[int]
+) -> Iterator[Row]:
     """Every task, policy and batch.
 
     Args:
         rate: the matrix rate in GFLOP/s, in its first place once it is measured.
         tasks: names in `TASKS`.
+        policies: names in `POLICIES`.
         batches: in the order of their importance.
     """
     for t, task in enumerate(tasks):
-        for p, policy in enumerate(POLICIES):
+        for p, policy in enumerate(policies):
             for b, batch in enumerate(batches):
                 cell = (task, policy, batch)
                 late = LATER["task"] * t + LATER["policy"] * p + LATER["batch"] * b

@@ -1,0 +1,96 @@
+"""One training over several processes, each with devices of its own, joined by `jax.distributed`.
+
+A process draws the columns of the batch that its devices are for; what a step needs besides, and
+gives, is the same in all. So a training over processes has the numbers of one over as many devices.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+from reference.errors import InputError
+
+
+def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> None:
+    """Joins the processes of a training, before anything is computed.
+
+    Args:
+        coordinator: host and port at which process 0 listens, such as "node1:8476".
+        processes: how many there are.
+        process: which of them this is.
+        seconds: how long to wait for the others.
+
+    Raises:
+        InputError: if the numbers have no meaning, or the others do not come.
+    """
+    if not 0 <= process < processes:
+        raise InputError(
+            f"process is {process} of {processes} processes: number them from 0 to {processes - 1}"
+        )
+    if not all(coordinator.rpartition(":")[::2]) or not coordinator.rpartition(":")[2].isdigit():
+        raise InputError(
+            f"coordinator is {coordinator!r}, but must be the host and a free port of process 0, "
+            "such as node1:8476"
+        )
+    # Read when the first CPU device is made; GPUs have collectives of their own.
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")  # type: ignore[no-untyped-call]
+    try:
+        jax.distributed.initialize(coordinator, processes, process, initialization_timeout=seconds)
+    except RuntimeError as error:
+        raise InputError(
+            f"process {process} of {processes} did not meet the others at {coordinator} within "
+            f"{seconds} s: start all of them with the same coordinator, where process 0 runs "
+            f"({str(error).splitlines()[0]})"
+        ) from None
+
+
+def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function of arrays and a number, on the devices of all processes.
+
+    It takes and gives arrays of this process, which are the same in all.
+    """
+    mesh = jax.make_mesh((jax.device_count(),), ("all",), axis_types=(AxisType.Auto,))
+    everywhere = NamedSharding(mesh, PartitionSpec())  # type: ignore[no-untyped-call]
+
+    def over_all(*arguments: Any) -> Any:
+        *arrays, steps = arguments
+        given = jax.tree.map(
+            lambda x: jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
+                everywhere, np.asarray(x)
+            ),
+            arrays,
+        )
+        return jax.tree.map(lambda x: x.addressable_data(0), advance(*given, steps))
+
+    return over_all
+
+
+def of_the_first(tree: Any) -> Any:
+    """The arrays that process 0 holds, in all processes; with one process, what is given."""
+    if jax.process_count() == 1:
+        return tree
+    return jax.tree.map(jax.numpy.asarray, multihost_utils.broadcast_one_to_all(tree))
+
+
+def check_same(digest: bytes) -> None:
+    """Checks that all processes were asked for the same.
+
+    Args:
+        digest: a checksum of what this one was asked for.
+
+    Raises:
+        InputError: in all of them, if they were not.
+    """
+    if jax.process_count() == 1:
+        return
+    every = np.asarray(multihost_utils.process_allgather(np.frombuffer(digest, np.uint8)))
+    others = np.flatnonzero((every != every[0]).any(1)).tolist()
+    if others:
+        raise InputError(
+            f"processes {others} were started with other options than process 0: give all of them "
+            "the same, but for --process and --out"
+        )
