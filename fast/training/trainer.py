@@ -109,7 +109,7 @@ def make_trainer(
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(config: TrainConfig) -> tuple[jax.stages.Wrapped, jax.stages.Wrapped]:
+def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
     """What starts and what advances runs that differ in their seeds."""
     method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
