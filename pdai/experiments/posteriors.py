@@ -79,7 +79,7 @@ LAWS = Experiment(
 
 EDGES = Experiment(
     label="study:posterior_edges",
-    title="Error of the edge marginals of posteriors over graphs, beside Markov chains",
+    title="edge marginals of posteriors over graphs",
     claim="",
     setting=(
         "The trainings of study:posteriors, and chains that take as many processor seconds as the "
