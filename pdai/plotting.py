@@ -231,18 +231,26 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         # Room for the legend above the highest bar.
         axis.set_ylim(0, 1.25 * max(learned.max(), target.max()))
     else:
-        low = max(min(learned[learned > 0].min(), target.min()), target.min() / 1e3)
+        low = least_shown(learned, target)
         both = np.array([low, max(learned.max(), target.max())])
-        shown = np.maximum(learned, low)
-        axis.plot(target, shown, ".", ms=2, alpha=0.25, color=color, rasterized=True, label=name)
+        shown = np.maximum(target, low), np.maximum(learned, low)
+        axis.plot(*shown, ".", ms=2, alpha=0.25, color=color, rasterized=True, label=name)
         axis.plot(both, both, color=TARGET, lw=1, label="equal")
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
+        if min(target.min(), learned.min()) < low:
+            axis.set_xlabel(f"target probability; below {low:.1g} is drawn as that")
     # A point of ten thousand is too small to see in a legend; one of ten is not.
     scale = 1 if len(target) <= MOST_BARS else 4
     axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, markerscale=scale)
     axis.grid(alpha=0.3)
+
+
+def least_shown(learned: Any, target: Any) -> float:
+    """The end of a logarithmic scale of probabilities: no law is looked at over 12 decades."""
+    known = [float(law[law > 0].min()) for law in (learned, target)]
+    return max(min(known), known[1] / 1e3, float(target.max()) / 1e12)
 
 
 def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> None:

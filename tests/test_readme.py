@@ -115,6 +115,8 @@ def test_the_scopes_are_those_of_the_ledger() -> None:
 
 def test_the_mistakes_made_on_purpose_are_counted() -> None:
     assert f"{len(FAULTS)} mistakes made on purpose" in README
+    page = (ROOT / "docs" / "verification.md").read_text()
+    assert f"makes {len(FAULTS)} mistakes" in page
 
 
 def test_performance_is_that_of_its_page() -> None:

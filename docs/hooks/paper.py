@@ -134,7 +134,9 @@ def _imported(path: Path) -> Iterator[str]:
                 found = getattr(importlib.import_module(node.module or ""), name.name, None)
                 module = getattr(found, "__module__", None) or node.module or ""
                 if module.split(".")[1:2] and module.split(".")[1] not in USUAL:
-                    yield _file_of(module) or ""
+                    found_file = _file_of(module)
+                    if found_file:
+                        yield found_file
 
 
 def _file_of(dotted: str) -> str | None:

@@ -66,11 +66,15 @@ def read_out_rows(
         # Before the first step the latent is `W_o`, whose derivative the first row has.
         passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
         by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
-        both = jax.tree.map(jnp.add, total.network.dynamics, by_latent)
-        found: Policy = eqx.tree_at(lambda policy: policy.network.dynamics, total, both)
+        both = jax.tree.map(jnp.add, _dynamics_of(total), by_latent)
+        found: Policy = eqx.tree_at(_dynamics_of, total, both)
         return found
 
     return as_steps(trajectories, values), pullback
+
+
+def _dynamics_of(policy: Any) -> Any:
+    return policy.network.dynamics
 
 
 def _read_outs(

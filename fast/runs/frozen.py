@@ -202,7 +202,7 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
 def _check_shape(config: TrainConfig, policy: Policy) -> None:
     alone = _alone(config)
     trainer = make_trainer(alone, environment_of(config))
-    expected = jax.eval_shape(trainer.init).sampler.policy
+    expected = trainer.shapes().sampler.policy
     found = jax.eval_shape(lambda: policy)
     shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(tree)] for tree in (expected, found)]
     structures = [jax.tree.structure(tree) for tree in (expected, found)]

@@ -46,7 +46,8 @@ def _trained() -> tuple[Cell, ...]:
 def _chains() -> tuple[Cell, ...]:
     walkers: dict[str, Walker] = {STRUCTURE: "edges", ORDER: "orders"}
     return tuple(
-        Cell(row, model, Chain(config, walker, MOVES[row][walker]))
+        # Nothing is trained: a network is named, so that no default of one is in what is stored.
+        Cell(row, model, Chain(config.changed(dynamics="gru"), walker, MOVES[row][walker]))
         for row, config in ROWS.items()
         for model, walker in walkers.items()
     )
@@ -69,7 +70,7 @@ LAWS = Experiment(
     ),
     metric="tv",
     cells=_trained(),
-    finding="",
+    finding="Not finished: one seed of the Markovian network on 11 variables.",
     draw="rows",
     compared=(MARKOVIAN, BEST),
     also=((MARKOVIAN, STRONGEST),),
@@ -91,7 +92,11 @@ EDGES = Experiment(
     ),
     metric="edges",
     cells=(*_trained(), *_chains()),
-    finding="",
+    finding=(
+        "Not finished: one seed of the Markovian network on 11 variables, and of chains on five. "
+        "There both chains are at or below the error of 16,384 exact draws, order MCMC a third "
+        "of structure MCMC in as long."
+    ),
     draw="rows",
     compared=(MARKOVIAN, BEST),
     also=((MARKOVIAN, STRONGEST), (STRUCTURE, MARKOVIAN), (ORDER, MARKOVIAN), (STRUCTURE, ORDER)),

@@ -8,7 +8,7 @@ import numpy as np
 from pdai.page.chart import Chart, Point, Series, number_text
 from pdai.page.elements import plain, short, table
 from pdai.page.entries import Entry
-from pdai.plotting import MOST_BARS
+from pdai.plotting import MOST_BARS, least_shown
 
 # Of more, some are drawn: by rank of their target probability, and those that are furthest off.
 MOST_POINTS, FURTHEST = 300, 30
@@ -29,8 +29,10 @@ def _bars(entries: Sequence[Entry]) -> Chart:
         for i, p in enumerate(first.target)
     ]
     series = []
-    for entry in entries:
-        points = [_point(entry, i, i) for i in range(len(entry.target))]
+    # Side by side: where runs agree, one mark would hide the others.
+    places = np.linspace(-0.3, 0.3, len(entries)) if len(entries) > 1 else (0.0,)
+    for entry, place in zip(entries, places, strict=True):
+        points = [_point(entry, i, i + float(place)) for i in range(len(entry.target))]
         series.append(Series(entry.name, entry.number, points))
     about = "A bar for the target probability of each terminal state, and a mark for each run's."
     return Chart(
@@ -40,7 +42,7 @@ def _bars(entries: Sequence[Entry]) -> Chart:
 
 
 def _scatter(entries: Sequence[Entry]) -> Chart:
-    least = min(float(entry.target[entry.target > 0].min()) for entry in entries) / 1e3
+    least = min(least_shown(entry.learned, entry.target) for entry in entries)
     series = []
     for entry in entries:
         found = []
@@ -56,6 +58,8 @@ def _scatter(entries: Sequence[Entry]) -> Chart:
     whole = "" if all(entry.labels for entry in entries) else (
         " Not all terminal states are known: these are some of them, normalised among themselves."
     )  # fmt: skip
+    below = any(min(e.target.min(), e.learned.min()) < least for e in entries)
+    whole += f" Below {number_text(least)} is drawn as that." if below else ""
     about = (
         f"A mark for each terminal state; on the line, learned and target are equal.{which}{whole}"
     )

@@ -43,6 +43,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "SRWM, head as printed": {"dynamics": "srwm", "hidden_layers": 1},
     "SRWM, two hidden layers": {"dynamics": "srwm", "hidden_layers": 2},
     "GRU, two hidden layers": {"dynamics": "gru", "hidden_layers": 2},
+    "minGRU, two hidden layers": {"dynamics": "mingru", "hidden_layers": 2},
 }
 
 
