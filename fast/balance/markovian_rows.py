@@ -40,7 +40,7 @@ def markovian_rows(
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     first = FirstRow(static, environment, rows_of(between(trajectories, 0, 1)), batch)
     activations = cached.activations if cached else ()
-    later = later_rows(static, environment, between(trajectories, 1, time), activations)
+    later = LaterRows.of(static, environment, between(trajectories, 1, time), activations)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
         at_start = first.terms(arrays)
@@ -82,39 +82,6 @@ class FirstRow(NamedTuple):
         return row_terms(full, self.environment, self.rows, outputs)
 
 
-def later_rows(
-    static: Policy,
-    environment: AbstractEnvironment[Any],
-    rest: Trajectories,
-    activations: Activations,
-) -> "LaterRows":
-    """The rows of the steps after the first.
-
-    Args:
-        static: the policy without its arrays.
-        environment: the state graph.
-        rest: the trajectories after their first steps.
-        activations: what sampling cached of them, time first.
-    """
-    batch, time = rest.actions.shape
-    whole = batch * time
-    size = min(whole, max(SMALLEST, whole // 8))
-    if environment.is_graded or size > BLOCK:
-        # As equal as can be: the last block is not padded much.
-        size = -(-whole // max(1, -(-whole // BLOCK)))
-
-    def by_time(leaf: Array) -> Array:
-        """Rows in the order in which they were sampled."""
-        apart = leaf.reshape(batch, time, *leaf.shape[1:])
-        return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
-
-    rows = jax.tree.map(by_time, rows_of(rest))
-    activations = tuple(each.reshape(whole, *each.shape[2:]) for each in activations)
-    (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
-    present = jnp.asarray(whole) if environment.is_graded else rest.active.sum()
-    return LaterRows(static, environment, rows, activations, order, present, (time, batch), size)
-
-
 class LaterRows(NamedTuple):
     """The steps of a batch after its first, as rows in the order in which they were sampled.
 
@@ -137,6 +104,40 @@ class LaterRows(NamedTuple):
     present: Int[Array, ""]
     shape: tuple[int, int]
     size: int
+
+    @classmethod
+    def of(
+        cls,
+        static: Policy,
+        environment: AbstractEnvironment[Any],
+        rest: Trajectories,
+        activations: Activations,
+    ) -> "LaterRows":
+        """The rows of the steps after the first.
+
+        Args:
+            static: the policy without its arrays.
+            environment: the state graph.
+            rest: the trajectories after their first steps.
+            activations: what sampling cached of them, time first.
+        """
+        batch, time = rest.actions.shape
+        whole = batch * time
+        size = min(whole, max(SMALLEST, whole // 8))
+        if environment.is_graded or size > BLOCK:
+            # As equal as can be: the last block is not padded much.
+            size = -(-whole // max(1, -(-whole // BLOCK)))
+
+        def by_time(leaf: Array) -> Array:
+            """Rows in the order in which they were sampled."""
+            apart = leaf.reshape(batch, time, *leaf.shape[1:])
+            return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
+
+        rows = jax.tree.map(by_time, rows_of(rest))
+        activations = tuple(each.reshape(whole, *each.shape[2:]) for each in activations)
+        (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
+        present = jnp.asarray(whole) if environment.is_graded else rest.active.sum()
+        return cls(static, environment, rows, activations, order, present, (time, batch), size)
 
     @property
     def whole(self) -> int:

@@ -11,7 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from fast.balance.evaluation import Pullback, cached_terms
-from fast.balance.markovian_rows import FirstRow, LaterRows, later_rows
+from fast.balance.markovian_rows import FirstRow, LaterRows
 from fast.balance.recurrent_groups import GROUP, Groups
 from fast.balance.steps import Steps, as_steps, rows_of
 from fast.dynamics.base import AbstractDynamics, Activations
@@ -46,7 +46,7 @@ def read_out_rows(
         known = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
         products = []
     first = FirstRow(static, environment, rows_of(between(trajectories, 0, 1)), batch)
-    later = later_rows(static, environment, between(trajectories, 1, time), tuple(products))
+    later = LaterRows.of(static, environment, between(trajectories, 1, time), tuple(products))
     read_outs = known.reshape(later.whole, network.dynamics.output)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:

@@ -102,9 +102,7 @@ def make_trainer(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
         ),
         # Of the program itself: inside another, it may have no options of the compiler.
-        lambda: initialise.eval_shape(  # type: ignore[attr-defined]
-            environment, seeds, frozen.policies
-        ),
+        lambda: initialise.eval_shape(environment, seeds, frozen.policies),
     )
 
 

@@ -10,7 +10,11 @@ from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
 from fast.measure.exact_policy import exact_policy
-from fast.measure.histories import complete_histories
+from fast.measure.histories import (
+    complete_histories,
+    evaluate_histories,
+    rows_of_latents,
+)
 from fast.measure.history_sums import Share, sum_histories
 from fast.measure.laws import exact_law
 from fast.measure.trajectory_probability import log_probabilities
@@ -73,6 +77,19 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     )
     steps = eqx.filter_jit(evaluate)(policy, instance.environment, drawn)
     expected = np.stack([nodes[:, -1], steps.log_p_f.sum(1), steps.log_p_b.sum(1)])
+    start = np.zeros(2, np.int64)
+    tables = (
+        jnp.asarray(enumeration.observations, jnp.float32),
+        jnp.asarray(enumeration.edge >= 0),
+        jnp.asarray(enumeration.parent_masks),
+    )
+    latents, log_p, _ = evaluate_histories(policy, None, start, start, tables)
+    by_step = np.asarray(steps.log_p_f)
+    assert np.asarray(log_p)[0, actions[:, 0]] == pytest.approx(by_step[:, 0], abs=2e-4)
+    parents = rows_of_latents(latents, start)
+    _, log_p, _ = evaluate_histories(policy, parents, nodes[:2, 1], start, tables)
+    second = np.asarray(log_p)[[0, 1], actions[:2, 1]]
+    assert second == pytest.approx(by_step[:2, 1], abs=2e-4)
     blocks = list(complete_histories(policy, enumeration, float64=False))
     found = np.concatenate([np.stack(block) for block in blocks], axis=1)
     assert found.shape == (3, dag.trajectory_count)

@@ -13,9 +13,12 @@ import pytest
 from fast.environments import make_environment
 from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
+from fast.policies.policy import uniform_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
-from pdai.experiments.probes import aliasing, best, memory, projection
+from pdai.experiments.chains import adjacency
+from pdai.experiments.marginals import distance, marginals_of
+from pdai.experiments.probes import aliasing, best, edges, memory, projection
 from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_rewards
 from verify.crosscheck.instances import random_policy
@@ -150,3 +153,23 @@ def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> 
     other = lines(8, dynamics="gru", steps=300, learning_rate=1e-2)
     elsewhere = projection(other, other.initial, 300)["instead"]["learned"]
     assert abs(elsewhere["tv"]["mean"] - off) > 0.03
+
+
+@pytest.mark.crosscheck("pdai.experiments.probes.edges")
+def test_the_error_of_edge_marginals_is_that_of_the_exact_law() -> None:
+    config = configure("structure", nodes=3, rows=20, parameters=4_000, steps=300)
+    setup = with_policy(set_up(config), 2)
+    exact = marginals_of(config.problem())
+    assert setup.enumeration is not None
+    dag = setup.enumeration.dag
+    graphs = np.array([adjacency(dag.labels[x].parents) for x in dag.terminals], float)
+    policy = setup.policies(setup.initial)[0]
+    found = edges(setup, setup.initial, 300)
+    for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
+        p_t = exact_law(sampler, setup.enumeration, float64=True).probabilities
+        off = distance(np.tensordot(p_t, graphs, 1), exact)
+        # Of 16,384 draws the share of an edge has a standard error of 0.004 at most.
+        assert found[name] == pytest.approx(off, abs=0.005)
+    # Control: the two are further apart than that, and exact draws are near 0.
+    assert abs(found["learned"] - found["uniform"]) > 0.01
+    assert 0 < found["exact"] < 0.01
