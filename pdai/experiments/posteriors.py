@@ -30,7 +30,7 @@ ROWS: dict[str, TrainConfig] = {
         "structure", nodes=11, max_parents=3, law_samples=2**12, **_COMMON
     ),
 }
-# Some 20 and 50 processor seconds: what steps of a network with memory take.
+# Some 20 and 50 processor seconds, set before any network with memory was timed.
 MOVES: dict[str, dict[Walker, int]] = {
     "5 variables": {"edges": 800_000, "orders": 4_000_000},
     "11 variables, 3 parents": {"edges": 600_000, "orders": 1_500_000},
@@ -82,8 +82,8 @@ EDGES = Experiment(
     title="edge marginals of posteriors over graphs",
     claim="",
     setting=(
-        "The trainings of study:posteriors, and chains that take as many processor seconds as the "
-        "slowest of them, measuring included. Mean over all ordered pairs of |p - p*|, p* exact; p "
+        "The trainings of study:posteriors, and chains of some 20 and 50 processor seconds, which the "
+        "costs below tell beside those of the networks. Mean over all ordered pairs of |p - p*|, p* exact; p "
         "from 16,384 draws of a network, or from the states of a chain after its first fifth. "
         "Structure MCMC adds, removes or turns one edge, with the numbers of neighbours in the "
         "ratio; order MCMC exchanges two nodes of an order, and every 20 states draws a graph "
