@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.runs.folder import check_same_run
+from fast.runs.folder import load_config
+from fast.runs.identity import check_same_run
 from fast.runs.records import read_json
 from fast.training.compose import configure
 from pdai.cli import main
@@ -153,10 +154,10 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
 
 def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_path: Path) -> None:
     asked = run.config.changed(data=written(tmp_path / "again.csv"))
-    check_same_run(run.folder, asked)
+    check_same_run(load_config(run.folder), asked)
     written(tmp_path / "again.csv", DATA + np.eye(40, 3))
     with pytest.raises(InputError, match="other data than"):
-        check_same_run(run.folder, asked)
+        check_same_run(load_config(run.folder), asked)
 
 
 def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:

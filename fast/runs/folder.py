@@ -30,17 +30,16 @@ import jax
 
 from fast.dynamics.options import DYNAMICS
 from fast.runs.files import check_kinds, new_folder
+from fast.runs.identity import SAMPLER, digests_of, inputs_of
 from fast.runs.records import read_json, write_json
 from fast.tasks import Task
 from fast.tasks.options import build
-from fast.training.compose import from_json, to_flat, to_json
+from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.parts import CHOICES, option_names, own_parts, source_of
+from fast.training.parts import CHOICES, option_names
 from reference.errors import InputError
 from reference.files import kind_of, read_file, replace_file
 
-# What of a run makes its sampler.
-SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 FILES = (*SAMPLER, "metrics.jsonl", "report.json", "law.npz", "plot.png")
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
@@ -70,7 +69,7 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
         for path, copy in zip(config.factors.frozen, copies, strict=True)
         for name in SAMPLER
     }
-    given = _given(config)
+    given = inputs_of(config)
     copied |= {Path(config.task.inputs[option]): path for option, path in given.items()}
     seeds = range(config.run.seed, config.run.seed + config.run.seeds)
     own = {option: Path(config.task.inputs[option]) for option in given}
@@ -154,15 +153,9 @@ def load_config(folder: Path) -> TrainConfig:
     return _with_frozen(placed, tuple(folder / path for path in frozen))
 
 
-def _given(config: TrainConfig) -> dict[str, Path]:
-    """The files of the user's that a task reads, by option."""
-    found = {option: getattr(config.task, option) for option in config.task.inputs}
-    return {option: path for option, path in found.items() if path is not None}
-
-
 def _with_copies(folder: Path, config: TrainConfig) -> Task:
     """The task of a run with the copies in its folder; of older runs, which have none, as it is."""
-    given = _given(config)
+    given = inputs_of(config)
     copies = read_json(folder / "meta.json").get("copies", {}) if given else {}
     names = {option: config.task.inputs[option] for option in given}
     return replace(
@@ -232,67 +225,6 @@ def is_markovian(folder: Path) -> bool:
 
 def _with_frozen(config: TrainConfig, folders: tuple[Path, ...]) -> TrainConfig:
     return replace(config, factors=replace(config.factors, frozen=folders))
-
-
-def check_same_run(folder: Path, config: TrainConfig) -> None:
-    """Checks that a run folder is of this configuration, and asks the very same samplers.
-
-    Raises:
-        InputError: if it is not.
-    """
-    found = load_config(folder)
-    ours, theirs = to_flat(config), to_flat(found)
-    inputs = _given(config).keys() & _given(found).keys()
-    for name in [*ours, *(theirs.keys() - ours.keys())]:
-        if name not in ("frozen", "out", *inputs) and ours.get(name) != theirs.get(name):
-            raise InputError(
-                f"the run in {str(folder)!r} has {name} = {theirs.get(name)}, but {ours.get(name)} "
-                "is asked for: it is another run; move it away, or choose another folder with --out"
-            )
-    for name in inputs:
-        path, copy = getattr(config.task, name), getattr(found.task, name)
-        if read_file(path) != read_file(copy):
-            raise InputError(
-                f"the run in {str(folder)!r} has other {name} than {str(path)!r} holds now (its "
-                f"copy is {str(copy)!r}): it is another run; move it away, or choose another "
-                "folder with --out"
-            )
-    pairs = list(zip(config.factors.frozen, found.factors.frozen, strict=False))
-    same = len(config.factors.frozen) == len(found.factors.frozen) and all(
-        read_file(path / name) == read_file(copy / name) for path, copy in pairs for name in SAMPLER
-    )
-    if not same:
-        raise InputError(
-            f"the run in {str(folder)!r} asks other samplers than "
-            f"{[str(path) for path in config.factors.frozen]}: they were trained again since; move "
-            "it away"
-        )
-
-
-def digests_of(config: TrainConfig) -> dict[str, dict[str, str]]:
-    """Name and checksum of the source of every part that is the user's own."""
-    return {
-        part: {
-            "name": config.name_of(part),
-            "sha256": hashlib.sha256((source_of(own) or "").encode()).hexdigest(),
-        }
-        for part, own in own_parts(config).items()
-    }
-
-
-def check_own_parts(folder: Path, config: TrainConfig) -> None:
-    """Checks that the parts of the user's own are, to the letter, what a run began with.
-
-    Raises:
-        InputError: if the source of one has changed.
-    """
-    before = read_json(folder / "meta.json").get("own") or {}
-    for part, found in digests_of(config).items():
-        if part in before and before[part] != found:
-            raise InputError(
-                f"the run {str(folder)!r} began with another source of {part} {found['name']}: "
-                "bring it back to go on, or train again"
-            )
 
 
 def _versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import last_state, load_checkpoint
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
-from fast.runs.folder import check_own_parts, check_same_run, create_run, load_config
+from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
     arithmetic,
     check_tables,
@@ -24,6 +24,7 @@ from fast.runs.frozen import (
     load_trained,
     tables_digest,
 )
+from fast.runs.identity import check_own_parts, check_same_run
 from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
 from fast.runs.memory import compiled_bytes, out_of_memory
 from fast.runs.meter import Meter, Probe
@@ -157,7 +158,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     folder = config.folder()
     if not folder.exists():
         return train(config, probe, display)[1]
-    check_same_run(folder, config)
+    check_same_run(load_config(folder), config)
     if (folder / "report.json").is_file():
         return Report.from_json(read_report(folder))
     return resume(folder, probe, display)[1]

@@ -82,9 +82,10 @@ EDGES = Experiment(
     title="edge marginals of posteriors over graphs",
     claim="",
     setting=(
-        "The trainings of study:posteriors, and chains of some 20 and 50 processor seconds, which the "
-        "costs below tell beside those of the networks. Mean over all ordered pairs of |p - p*|, p* exact; p "
-        "from 16,384 draws of a network, or from the states of a chain after its first fifth. "
+        "The trainings of study:posteriors, and chains of some 20 and 50 processor seconds, which "
+        "the costs below tell beside those of the networks. Mean over all ordered pairs of "
+        "|p - p*|, p* exact; p from 16,384 draws of a network, or from the states of a chain after "
+        "its first fifth. "
         "Structure MCMC adds, removes or turns one edge, with the numbers of neighbours in the "
         "ratio; order MCMC exchanges two nodes of an order, and every 20 states draws a graph "
         "that weighs one over the number of its orders. Exact sampling: the expectation of 16,384 "
