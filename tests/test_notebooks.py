@@ -28,7 +28,7 @@ def test_a_tutorial_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     # Each has asserted something, and shown something.
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any("\nassert " in f"\n{cell.source}" for cell in code)
-    assert any("data" in output for cell in code for output in cell.outputs)
+    assert any(cell.outputs for cell in code)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
