@@ -152,7 +152,7 @@ def no_such(kind: str, word: str, known: Iterable[str]) -> str:
 
 def nearest(word: object, known: Iterable[str]) -> str:
     """What of the names there are is meant by a wrong one, as the end of a message; or nothing."""
-    near = difflib.get_close_matches(str(word)[:200], list(known), 1)
+    near = difflib.get_close_matches(plain(word), list(known), 1)
     return f": did you mean {near[0]}?" if near else ""
 
 

@@ -30,7 +30,14 @@ from reference import (
     tb_residuals,
     total_variation,
 )
-from reference.problems import Grid, Lines, SyntheticSequences, TableSequences, positive_reward
+from reference.problems import (
+    Grid,
+    Ising,
+    Lines,
+    SyntheticSequences,
+    TableSequences,
+    positive_reward,
+)
 from verify.lib.named_dags import FORK
 
 
@@ -382,6 +389,11 @@ def test_messages_have_an_end() -> None:
     ) as told:
         pointed_dag(ring)
     assert len(str(told.value)) < 2_100
+
+
+def test_a_choice_that_python_does_not_write_out_is_refused_as_any_other() -> None:
+    with pytest.raises(InputError, match="order is an integer of 16610 bits, but must be one of"):
+        Ising((1, 1), (1, 1), order=10**5_000)  # type: ignore[arg-type]
 
 
 def test_a_reward_beyond_float64_is_exact() -> None:
