@@ -315,7 +315,7 @@ def test_runs_that_fail_are_named_and_the_others_are_kept(
     done = finished[0].runs()["client-1"]
     foreign = tmp_path / "foreign"
     shutil.copytree(done.folder(), foreign)
-    bad = TINY.changed(loss="tb", log_z_learning_rate=1e38, dynamics="markov")
+    bad = TINY.changed(loss="tb", learning_rate=1e38, dynamics="markov")
     runs = {
         "diverging": bad.changed(out=tmp_path / "diverging"),
         "foreign": done.changed(seed=77, out=foreign),

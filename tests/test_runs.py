@@ -650,7 +650,7 @@ def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> N
 
 
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:
-    result = pdai("train", *SMALL, "--log-z-learning-rate", "1e38", cwd=tmp_path, expect=2)
+    result = pdai("train", *SMALL, "--learning-rate", "1e38", cwd=tmp_path, expect=2)
     assert re.search(
         r"the loss of seed 0 became (nan|inf) at step \d+; the last\s+good checkpoint",
         result.stderr,
