@@ -89,11 +89,12 @@ def losses(folder: Path) -> Any:
 def test_two_processes_have_the_numbers_of_one(tmp_path: Path) -> None:
     ((code, text),) = ended(start(tmp_path, 2, *options(out="one")))
     assert code == 0, text
-    for name, seed in (("two", 0), ("other", 1)):
-        both = options(out=name, seed=seed)
-        for code, text in together(tmp_path, both, both):
-            assert code == 0, text
-        assert "process 1 of 2" in text
+    both = options(out="two")
+    for code, text in together(tmp_path, both, both):
+        assert code == 0, text
+    assert "process 1 of 2" in text
+    ((code, text),) = ended(start(tmp_path, 2, *options(out="other", seed=1)))
+    assert code == 0, text
     one, two, other = (losses(tmp_path / name) for name in ("one", "two", "other"))
     assert two.shape == (2, 1)
     # Sums over devices are made by another library: up to rounding, which Adam makes larger.

@@ -680,10 +680,10 @@ def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None
 def test_a_path_dependent_run_too_large_to_sum_is_estimated_beside_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A quarter of a million samples are worth optimised code.
+    # So many samples are worth optimised code.
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
     options = ["--dynamics", "gru", "--steps", "1", "--evaluations", "1", "--batch", "8"]
-    options += ["--parameters", "8000"]
+    options += ["--parameters", "8000", "--law-samples", "32768"]
     result = pdai("train", "grid", *options, cwd=tmp_path)
     assert "TV to the target (estimated)" in result.stdout
     assert "backward trajectories for each terminal" in result.stdout

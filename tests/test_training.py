@@ -382,6 +382,11 @@ def loss_of(config: TrainConfig) -> None:
     jax.eval_shape(loss)
 
 
+def compute_in(config: TrainConfig) -> None:
+    with arithmetic(config):
+        pass
+
+
 def policy_of(config: TrainConfig) -> Policy:
     return make_policy(config, environment_of(config), key=KEY)
 
@@ -390,7 +395,7 @@ def policy_of(config: TrainConfig) -> Policy:
     ("part", "option", "use", "kind"),
     [
         ("optimiser", "schedule", lambda c: c.optimiser.make(0.1), KeyError),
-        ("run", "precision", arithmetic, KeyError),
+        ("run", "precision", compute_in, KeyError),
         ("loss", "penalty", loss_of, KeyError),
         ("dynamics", "rotation", policy_of, InputError),
         ("dynamics", "link", policy_of, InputError),

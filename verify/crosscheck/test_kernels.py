@@ -217,6 +217,9 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "log_rewards": lambda w: w.trajectories.log_reward,
     "logits": lambda w: w.normal(BATCH, 3),
     "mask": lambda w: jnp.asarray(np.arange(3) != w.rng.integers(3, size=(BATCH, 1))),
+    # Beside -1e9 no other difference would be seen.
+    "fast.policies.policy.Policy.log_p_f.mask": lambda w: jnp.ones((BATCH, 3), bool),
+    "fast.stochastic.policy.StochasticPolicy.log_p_f.mask": lambda w: jnp.ones((BATCH, 3), bool),
     "numbers": lambda w: w.normal(3),
     "observation": lambda w: w.uniform(BATCH, w.features),
     "fast.dynamics.graph_networks.EdgeScorer.adjacency.observation": lambda w: w.uniform(BATCH, 36),
