@@ -4,7 +4,7 @@ GREETING = """\
 pdai trains samplers of discrete objects whose policies may see the whole path, and says how wrong
 they are. Five things to do:
 
-  pdai train lines                                   train a sampler, in seconds
+  pdai train lines --dynamics gru                    train a sampler that sees the whole path
   pdai certify runs/lines-gru-0                      say how wrong it is: here, exactly
   pdai report runs/lines-gru-0                       look at it, as one page of HTML
   pdai inspect reference.problems:Grid.minimal       look at a problem, without training
