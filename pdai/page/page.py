@@ -189,7 +189,11 @@ def _overview(entries: Sequence[Entry]) -> Element:
 
 def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
     """The runs on one problem, in the same charts."""
-    options = [f"{key.replace('_', ' ')} {short(value)}" for key, value in group[0].problem[1:]]
+    options = [
+        f"{key.replace('_', ' ')} {short(value)}"
+        for key, value in group[0].problem[1:]
+        if value not in ("", None)
+    ]
     charts = [tv_chart(group), law_chart(group), loss_chart(group)]
     figures = [_figure(chart) for chart in charts if chart is not None]
     parts = [
