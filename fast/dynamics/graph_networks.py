@@ -1,6 +1,5 @@
 """Graph networks that score edges, without and with path features (prop:temporal_gnns)."""
 
-import math
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -10,18 +9,21 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.options.graphs import Gate
+from fast.dynamics.scorer import AbstractScorer
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
+from fast.environments.structure import StructureEnvironment
 from reference.errors import InputError, check_choice, check_integer, check_type
 
 Layer = Literal["gcn", "graphconv"]
 Update = Literal["proposition", "example"]
 
 
-class EdgeScorer(eqx.Module):
+class EdgeScorer(AbstractScorer):
     """`zeta(f(x_m; G) concat f(x_n; G))` for the edge `{m, n}` of every action (eq:graphss).
 
     `f` is a graph network of two layers, and `zeta` a perceptron with one hidden layer:
@@ -45,6 +47,7 @@ class EdgeScorer(eqx.Module):
             tells apart whatever a round of 1-WL does.
         symmetric: whether `zeta` is averaged over the two orders of the pair. As printed, it sees
             the smaller node first, and so depends on how the nodes are numbered.
+        nodes: the number of nodes.
     """
 
     weights: tuple[Float[Array, "in width"], Float[Array, "in width"]]
@@ -56,6 +59,7 @@ class EdgeScorer(eqx.Module):
     edges: tuple[Edge, ...] = eqx.field(static=True)
     layer: Layer = eqx.field(static=True)
     symmetric: bool = eqx.field(static=True)
+    nodes: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -74,24 +78,31 @@ class EdgeScorer(eqx.Module):
         inputs = len(set(environment.features)) + path_features
         seen = 2 if layer == "graphconv" else 1
         keys = jax.random.split(key, 4)
-        self.weights = (_draw(keys[0], seen * inputs, width), _draw(keys[1], seen * width, width))
+        self.weights = (
+            self._drawn(keys[0], seen * inputs, width),
+            self._drawn(keys[1], seen * width, width),
+        )
         self.biases = (jnp.zeros(width), jnp.zeros(width))
-        self.hidden = _draw(keys[2], 2 * width, width)
+        self.hidden = self._drawn(keys[2], 2 * width, width)
         self.hidden_bias = jnp.zeros(width)
         # A small last layer makes the untrained policy nearly uniform.
-        self.readout = 0.01 * _draw(keys[3], width, 1)[:, 0]
+        self.readout = 0.01 * self._drawn(keys[3], width, 1)[:, 0]
         self.features = environment.features
         self.edges = environment.edges
         self.layer = layer
         self.symmetric = symmetric
+        self.nodes = environment.nodes
 
     def adjacency(
         self, observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch nodes nodes"]:
         """`A` of a state that is observed, in the precision of the weights."""
-        nodes = len(self.features)
-        matrix = observation.reshape(*observation.shape[:-1], nodes, nodes)
+        matrix = observation.reshape(*observation.shape[:-1], self.nodes, self.nodes)
         return matrix.astype(self.readout.dtype)
+
+    def degree(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch nodes"]:
+        """The number of edges at each node."""
+        return adjacency.sum(-1)
 
     def __call__(
         self,
@@ -136,32 +147,47 @@ class EdgeScorer(eqx.Module):
         return score
 
 
-def _draw(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows columns"]:
-    """A weight matrix that keeps the scale of its inputs through a ReLU (He et al., 2015)."""
-    return jax.random.normal(key, (rows, columns)) * math.sqrt(2 / rows)
+Graphs = GraphEnvironment | StructureEnvironment
+
+
+def scorer_of(
+    environment: Graphs,
+    width: int,
+    *,
+    path_features: int = 0,
+    layer: Layer = "gcn",
+    symmetric: bool = True,
+    key: PRNGKeyArray,
+) -> AbstractScorer:
+    """`EdgeScorer` with its options on graphs, or `ArcScorer`, which has none, on DAGs."""
+    if isinstance(environment, StructureEnvironment):
+        return ArcScorer(environment, width, path_features=path_features, key=key)
+    return EdgeScorer(
+        environment, width, path_features=path_features, layer=layer, symmetric=symmetric, key=key
+    )
 
 
 class GCNNetwork(AbstractMarkovian):
     """The Markovian graph network (eq:graphss): edges scored by the graph alone.
 
     Attributes:
-        scorer: `f` and `zeta`, with the options `layer` and `symmetric`.
+        scorer: `f` and `zeta`, on graphs with the options `layer` and `symmetric`.
     """
 
     needs_head: ClassVar[bool] = False
-    scorer: EdgeScorer
+    scorer: AbstractScorer
     output: int = eqx.field(static=True)
 
     def __init__(
         self,
-        environment: GraphEnvironment,
+        environment: Graphs,
         width: int,
         *,
         layer: Layer = "gcn",
         symmetric: bool = True,
         key: PRNGKeyArray,
     ):
-        self.scorer = EdgeScorer(environment, width, layer=layer, symmetric=symmetric, key=key)
+        self.scorer = scorer_of(environment, width, layer=layer, symmetric=symmetric, key=key)
         self.output = environment.actions
 
     def read(
@@ -190,7 +216,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     which it was added: `m_{t+1} = m_t + alpha(G_t) (A_{t+1} - A_t) 1`, and `m_o = 0`.
 
     Attributes:
-        scorer: `f_P` and `zeta_P`, with the options `layer` and `symmetric`.
+        scorer: `f_P` and `zeta_P`, likewise.
         start: the edges of `s_o`.
         gate: `alpha`. "inverse-size": `1 / (1 + |E(G)|)`, different at every step. "constant": 1,
             with which the recursion gives `m_t = (A_t - A_o) 1`, a function of the state.
@@ -200,7 +226,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     """
 
     needs_head: ClassVar[bool] = False
-    scorer: EdgeScorer
+    scorer: AbstractScorer
     start: tuple[Edge, ...] = eqx.field(static=True)
     gate: Gate = eqx.field(static=True)
     update: Update = eqx.field(static=True)
@@ -208,7 +234,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
 
     def __init__(
         self,
-        environment: GraphEnvironment,
+        environment: Graphs,
         width: int,
         *,
         gate: Gate = "inverse-size",
@@ -219,17 +245,17 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     ):
         check_choice("TemporalGCNNetwork", "the gate", gate, Gate)
         check_choice("TemporalGCNNetwork", "the update", update, Update)
-        self.scorer = EdgeScorer(
+        self.scorer = scorer_of(
             environment, width, path_features=1, layer=layer, symmetric=symmetric, key=key
         )
-        self.start = environment.start
+        self.start = environment.start if isinstance(environment, GraphEnvironment) else ()
         self.gate = gate
         self.update = update
         self.output = environment.actions
 
     def initial(self, batch: tuple[int, ...] = ()) -> PathFeatures:
         """`(0, A_{s_o})`."""
-        nodes, dtype = len(self.scorer.features), self.scorer.readout.dtype
+        nodes, dtype = self.scorer.nodes, self.scorer.readout.dtype
         adjacency = jnp.asarray(adjacency_matrix(self.start, nodes), dtype)
         return PathFeatures(
             jnp.zeros((*batch, nodes), dtype), jnp.broadcast_to(adjacency, (*batch, nodes, nodes))
@@ -240,7 +266,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     ) -> PathFeatures:
         """The path features on arrival in a state, and its graph."""
         adjacency = self.scorer.adjacency(observation)
-        new = adjacency.sum(-1) - latent.adjacency.sum(-1)
+        new = self.scorer.degree(adjacency) - self.scorer.degree(latent.adjacency)
         if self.update == "example":
             return PathFeatures(latent.m + self._alpha(adjacency) * new, latent.adjacency)
         return PathFeatures(latent.m + self._alpha(latent.adjacency) * new, adjacency)
@@ -256,7 +282,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     ) -> Float[Array, "*batch time outputs"]:
         """The logits along a trajectory, on which the path features are running sums."""
         adjacency = self.scorer.adjacency(observations)
-        degree, alpha = adjacency.sum(-1), self._alpha(adjacency)
+        degree, alpha = self.scorer.degree(adjacency), self._alpha(adjacency)
         if self.update == "example":
             terms = alpha * (degree - degree[..., :1, :])
         else:
@@ -266,19 +292,20 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
 
     def _alpha(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch 1"]:
         """The gate at a graph, the same for all nodes."""
-        size = adjacency.sum((-2, -1))[..., None] / 2
+        size = self.scorer.degree(adjacency).sum(-1, keepdims=True) / 2
         return jnp.ones_like(size) if self.gate == "constant" else 1 / (1 + size)
 
 
-def graphs_of(environment: AbstractEnvironment[Any]) -> GraphEnvironment:
+def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
     """The environment, if its states are graphs.
 
     Raises:
         InputError: if they are not.
     """
-    if not isinstance(environment, GraphEnvironment):
+    if not isinstance(environment, Graphs):
         raise InputError(
-            f"a graph network on {type(environment).__name__}, but it reads the graphs of "
-            "GraphEnvironment: use --dynamics gru, lstm, rnn, srwm or markov"
+            f"a graph network on {type(environment).__name__}, but it reads graphs, which "
+            "GraphEnvironment and StructureEnvironment have: use --dynamics gru, lstm, rnn, srwm "
+            "or markov"
         )
     return environment

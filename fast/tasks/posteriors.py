@@ -68,6 +68,7 @@ class StructureTask(_Posterior):
     """
 
     name: ClassVar[str] = "structure"
+    has_graphs: ClassVar[bool] = True
     has_networks: ClassVar[bool] = True
     generated: ClassVar[tuple[str, ...]] = ("nodes", "rows", "graphs", "data_seed")
 

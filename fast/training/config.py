@@ -92,7 +92,7 @@ class TrainConfig:
         if dynamics.reads_graphs and not self.task.has_graphs:
             raise InputError(
                 f"dynamics {name} on {self.task.name}: graph networks read graphs, so they go with "
-                "the task graphs only; use gru, lstm, rnn, srwm or markov"
+                "the tasks graphs and structure only; use gru, lstm, rnn, srwm or markov"
             )
         if dynamics.reads_graphs and (self.loss.needs_flow or self.p_b.reads_latent):
             raise InputError(

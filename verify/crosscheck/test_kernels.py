@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 from fast.balance.steps import rows_of
+from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.graph_networks import EdgeScorer
 from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
+from fast.environments.structure import StructureEnvironment
 from fast.policies.backward import LearnedBackward, LiftedBackward, UniformBackward
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
@@ -47,6 +49,7 @@ ELSEWHERE = {
     "fast.balance.loss": "compiled once there: test_losses",
     "fast.balance.options": "likewise",
     "fast.dynamics.graph_networks.graphs_of": "computes nothing",
+    "fast.dynamics.graph_networks.scorer_of": "likewise",
     "fast.environments.encodings.check_one_hot": "computes nothing",
     "fast.measure.expectations": "called from Python, on samples: test_unknown_z",
     "fast.measure.weights": "NumPy",
@@ -109,6 +112,7 @@ class World(NamedTuple):
     trajectories: Trajectories
     buffer: Buffer
     scorer: EdgeScorer
+    arcs: ArcScorer
     latent: "Latents"
     rng: np.random.Generator
 
@@ -177,6 +181,16 @@ def scorers() -> EdgeScorer:
 
 
 @functools.cache
+def arc_scorers() -> ArcScorer:
+    """Likewise, on graphs of three variables."""
+    dags = environment_of("structure")
+    assert isinstance(dags, StructureEnvironment)
+    draw = jax.vmap(lambda key: ArcScorer(dags, 4, path_features=1, key=key))
+    both: ArcScorer = jax.jit(draw)(jax.random.split(jax.random.key(0)))
+    return both
+
+
+@functools.cache
 def world(dynamics: Any, seed: int) -> World:
     """Equal shapes and other numbers for every seed."""
     rng = np.random.default_rng(seed)
@@ -184,7 +198,8 @@ def world(dynamics: Any, seed: int) -> World:
     draws = jnp.asarray(rng.uniform(size=(GRID.horizon, BATCH)), jnp.float32)
     drawn, buffer = beginning(policy, draws)
     scorer = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), scorers())
-    return World(GRID, policy, draws, drawn, buffer, scorer, latents(rng), rng)
+    arcs = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), arc_scorers())
+    return World(GRID, policy, draws, drawn, buffer, scorer, arcs, latents(rng), rng)
 
 
 def learned(w: World) -> LearnedBackward:
@@ -241,6 +256,12 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "fast.policies.policy.Policy.self": lambda w: w.policy,
     "fast.dynamics.perceptron.Perceptron.self": lambda w: learned(w).head,
     "fast.dynamics.graph_networks.EdgeScorer.self": lambda w: w.scorer,
+    "fast.dynamics.arc_scorer.ArcScorer.self": lambda w: w.arcs,
+    "fast.dynamics.arc_scorer.ArcScorer.adjacency": lambda w: jnp.asarray(
+        w.rng.integers(2, size=(BATCH, 3, 3)), jnp.float32
+    ),
+    "fast.dynamics.arc_scorer.ArcScorer.adjacency.observation": lambda w: w.uniform(BATCH, 7),
+    "fast.dynamics.arc_scorer.ArcScorer.path_features": lambda w: w.normal(BATCH, 3, 1),
     "states": lambda w: w.trajectories.final,
     "terms": lambda w: w.normal(3, BATCH, w.environment.horizon),
     "trajectories": lambda w: w.trajectories,

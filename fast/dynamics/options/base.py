@@ -19,7 +19,7 @@ class DynamicsOptions(ABC):
     """A network before its width is chosen and its parameters are drawn.
 
     Attributes:
-        reads_graphs: whether it reads the graphs of the task `graphs`, and scores their edges.
+        reads_graphs: whether it reads states that are graphs, and scores their edges.
         has_width: whether its number of parameters goes with the width of hidden layers.
     """
 

@@ -14,7 +14,7 @@ Gate = Literal["inverse-size", "constant"]
 
 @dataclass(frozen=True)
 class GCNOptions(DynamicsOptions):
-    """The Markovian graph network (eq:graphss), on graphs."""
+    """The Markovian graph network (eq:graphss), on graphs; on DAGs with directions, and a stop."""
 
     reads_graphs: ClassVar[bool] = True
 
@@ -34,7 +34,7 @@ class GCNOptions(DynamicsOptions):
 
 @dataclass(frozen=True)
 class TemporalGCNOptions(DynamicsOptions):
-    """The path-dependent graph network (eq:pdgraphss), on graphs."""
+    """The path-dependent graph network (eq:pdgraphss), on graphs; likewise on DAGs."""
 
     reads_graphs: ClassVar[bool] = True
 

@@ -1,0 +1,114 @@
+"""Scores of the edges of directed graphs, for graph networks on structure learning."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.dynamics.scorer import AbstractScorer
+from fast.environments.structure import StructureEnvironment
+from reference.errors import check_integer, check_type
+
+
+class ArcScorer(AbstractScorer):
+    """`zeta(f(x_u; G), f(x_v; G))` for the edge from u to v of every action, and a logit to stop.
+
+    `f` is a graph network of two layers that tells what points to a node from what it points to
+    (Morris et al., 2019, with a weight matrix for each direction):
+
+        agg(H) = [H || A^T H || A H],    f(X) = agg(relu(agg(X) W_1 + b_1)) W_2 + b_2,
+        zeta(a, b) = w . relu(a U + b V + c),    stop = w' . relu(mean_v f(x_v; G) U' + c').
+
+    `X` is the identity: variables are not alike, so each has a row of `W_1` as its embedding.
+
+    Attributes:
+        weights: `W_1` and `W_2`.
+        biases: `b_1` and `b_2`.
+        ends: `U` and `V`.
+        hidden_bias: `c`.
+        readout: `w`.
+        pooled: `U'`.
+        pooled_bias: `c'`.
+        stop: `w'`.
+        nodes: the number of variables, n.
+    """
+
+    weights: tuple[Float[Array, "in width"], Float[Array, "in width"]]
+    biases: tuple[Float[Array, " width"], Float[Array, " width"]]
+    ends: tuple[Float[Array, "width width"], Float[Array, "width width"]]
+    hidden_bias: Float[Array, " width"]
+    readout: Float[Array, " width"]
+    pooled: Float[Array, "width width"]
+    pooled_bias: Float[Array, " width"]
+    stop: Float[Array, " width"]
+    nodes: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        environment: StructureEnvironment,
+        width: int,
+        *,
+        path_features: int = 0,
+        key: PRNGKeyArray,
+    ):
+        check_type("a network on DAGs", "the environment", environment, StructureEnvironment)
+        check_integer("a network on DAGs", "the width", width, 1)
+        self.nodes = environment.nodes
+        keys = jax.random.split(key, 6)
+        inputs = self.nodes + path_features
+        self.weights = (
+            self._drawn(keys[0], 3 * inputs, width),
+            self._drawn(keys[1], 3 * width, width),
+        )
+        self.biases = (jnp.zeros(width), jnp.zeros(width))
+        both = self._drawn(keys[2], 2 * width, width)
+        self.ends = (both[:width], both[width:])
+        self.hidden_bias = jnp.zeros(width)
+        # Small last layers make the untrained policy nearly uniform.
+        self.readout = 0.01 * self._drawn(keys[3], width, 1)[:, 0]
+        self.pooled = self._drawn(keys[4], width, width)
+        self.pooled_bias = jnp.zeros(width)
+        self.stop = 0.01 * self._drawn(keys[5], width, 1)[:, 0]
+
+    def adjacency(
+        self, observation: Float[Array, "*batch features"]
+    ) -> Float[Array, "*batch nodes nodes"]:
+        """`A` of a state that is observed, 1 in row u, column v for an edge from u to v."""
+        n, batch = self.nodes, observation.shape[:-1]
+        # Edges are in the order of the rows without the diagonal, whose entries lie n + 1 apart.
+        rows = observation[..., :-1].reshape(*batch, n - 1, n)
+        padded = jnp.concatenate([rows, jnp.zeros_like(rows[..., :1])], -1)
+        flat = padded.reshape(*batch, n * n - 1)
+        matrix = jnp.concatenate([jnp.zeros_like(flat[..., :1]), flat], -1)
+        return matrix.reshape(*batch, n, n).astype(self.readout.dtype)
+
+    def degree(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch nodes"]:
+        """The number of edges at each node, in either direction."""
+        return adjacency.sum(-1) + adjacency.sum(-2)
+
+    def __call__(
+        self,
+        adjacency: Float[Array, "*batch nodes nodes"],
+        path_features: Float[Array, "*batch nodes more"] | None = None,
+    ) -> Float[Array, "*batch actions"]:
+        """The score of every edge, then that of stopping; inputs `X` or `[X || path_features]`."""
+        n, batch = self.nodes, adjacency.shape[:-2]
+        states = jnp.broadcast_to(jnp.eye(n, dtype=adjacency.dtype), adjacency.shape)
+        if path_features is not None:
+            states = jnp.concatenate([states, path_features], -1)
+        inner = jax.nn.relu(_aggregate(states, adjacency) @ self.weights[0] + self.biases[0])
+        f = _aggregate(inner, adjacency) @ self.weights[1] + self.biases[1]
+        start, end = (f @ weight for weight in self.ends)
+        pairs = jax.nn.relu(start[..., :, None, :] + end[..., None, :, :] + self.hidden_bias)
+        scores = (pairs @ self.readout).reshape(*batch, n * n)
+        # Without the diagonal, by slices: the transpose of a gather would be a slow scatter.
+        edges = scores[..., 1:].reshape(*batch, n - 1, n + 1)[..., :-1].reshape(*batch, n * (n - 1))
+        pooled = jax.nn.relu(f.mean(-2) @ self.pooled + self.pooled_bias)
+        return jnp.concatenate([edges, (pooled @ self.stop)[..., None]], -1)
+
+
+def _aggregate(
+    states: Float[Array, "*batch nodes inputs"], adjacency: Float[Array, "*batch nodes nodes"]
+) -> Float[Array, "*batch nodes seen"]:
+    transposed = jnp.swapaxes(adjacency, -1, -2)
+    return jnp.concatenate([states, transposed @ states, adjacency @ states], -1)
