@@ -65,7 +65,7 @@ def sample_terminals(
         # Always a full block, so that one program is compiled; the rest is cut off.
         size = min(BLOCK, samples - start)
         key = jax.random.fold_in(jax.random.key(seed), start)
-        final, log_p_f, log_p_b = _sample_block(policy, environment, key)
+        final, _, log_p_f, log_p_b = _sample_block(policy, environment, key)
         terminal = np.array([index[label] for label in decode_all(environment, final)])[:size]
         yield Histories(
             terminal, np.asarray(log_p_f, np.float64)[:size], np.asarray(log_p_b, np.float64)[:size]
@@ -83,8 +83,7 @@ def drawn_terminals(
         final, *numbers = _sample_block(policy, environment, key)
         size = min(BLOCK, count - start)
         labels += decode_all(environment, jax.tree.map(lambda leaf, n=size: leaf[:n], final))
-        log_reward = jax.vmap(environment.log_reward)(final)
-        columns.append(np.stack([np.asarray(x, np.float64)[:size] for x in (log_reward, *numbers)]))
+        columns.append(np.stack([np.asarray(x, np.float64)[:size] for x in numbers]))
     log_reward, log_p_f, log_p_b = np.concatenate(columns, axis=1)
     return Samples(labels, log_reward, log_p_f, log_p_b)
 
@@ -92,6 +91,7 @@ def drawn_terminals(
 @eqx.filter_jit
 def _sample_block(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array
-) -> tuple[Any, jax.Array, jax.Array]:
+) -> tuple[Any, jax.Array, jax.Array, jax.Array]:
+    """The final states, `log R` of them, and `log p_F` and `log p_B` of the trajectories."""
     drawn, steps = rollout(policy, environment, key, BLOCK)
-    return drawn.final, steps.log_p_f.sum(-1), steps.log_p_b.sum(-1)
+    return drawn.final, drawn.log_reward, steps.log_p_f.sum(-1), steps.log_p_b.sum(-1)

@@ -145,7 +145,10 @@ class Trained(NamedTuple):
 
     def policy(self, row: int) -> Any:
         """That of one of the seeds, by its place."""
-        return jax.tree.map(lambda leaf: leaf[row], self.state.sampler.policy)
+        # By NumPy: every operation of JAX would be a program of its own, to trace and load.
+        return jax.tree.map(
+            lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.state.sampler.policy
+        )
 
 
 def load_trained(folder: Path, config: TrainConfig) -> Trained:
