@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, random_terminals
+from tasks import COMMON, TASKS, random_terminals
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -211,7 +211,7 @@ def main() -> None:
     parser.add_argument("--torchgfn", type=Path, help="virtual environment with torchgfn")
     parser.add_argument("--flat", action="store_true", help="also gfnx with flattened evaluation")
     parser.add_argument("--startup", action="store_true", help="time to the first trained step")
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(COMMON))
     parser.add_argument("--batches", nargs="+", type=int, default=[16, 256])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.5, help="length of a block")

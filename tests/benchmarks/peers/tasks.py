@@ -53,7 +53,25 @@ class IsingTask(NamedTuple):
         return rows
 
 
-Task = GridTask | BitTask | IsingTask
+class DagTask(NamedTuple):
+    """Directed acyclic graphs, edge by edge, with a stop: `log R(G) = sum of score(v, Pa_v)`.
+
+    The scores of a node with all sets of parents are random numbers of a standard deviation.
+    """
+
+    nodes: int
+    spread: float
+
+    @property
+    def scores(self) -> list[list[float]]:
+        """Row v, column P for the parents in the bit mask P."""
+        random = Random(2)
+        return [
+            [random.gauss(0, self.spread) for _ in range(2**self.nodes)] for _ in range(self.nodes)
+        ]
+
+
+Task = GridTask | BitTask | IsingTask | DagTask
 
 
 def _modes(count: int, length: int) -> tuple[tuple[int, ...], ...]:
@@ -61,11 +79,14 @@ def _modes(count: int, length: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(random.randrange(2) for _ in range(length)) for _ in range(count))
 
 
-TASKS: dict[str, GridTask | BitTask] = {
+TASKS: dict[str, GridTask | BitTask | DagTask] = {
     "hypergrid 16^2": GridTask(2, 16),
     "hypergrid 8^4": GridTask(4, 8),
     "bits 32/4": BitTask(8, 4, _modes(8, 32), 20.0),
+    "dags 8": DagTask(8, 1.0),
 }
+# What all three libraries have, as it stands there.
+COMMON = tuple(name for name, task in TASKS.items() if not isinstance(task, DagTask))
 
 HIDDEN = (256, 256)
 LEARNING_RATE = 1e-3
@@ -74,9 +95,19 @@ LOG_Z_LEARNING_RATE = 1e-1
 FROZEN = 1e-30
 
 
-def random_terminals(task: GridTask | BitTask, count: int) -> list[list[int]]:
-    """Terminal states, as the coordinates of a cell or as the words of a string."""
+def random_terminals(task: GridTask | BitTask | DagTask, count: int) -> list[list[int]]:
+    """Terminal states: coordinates of a cell, words of a string, or the bit masks of parents."""
     random = Random(1)
+    if isinstance(task, DagTask):
+        return [_random_dag(random, task.nodes) for _ in range(count)]
     if isinstance(task, GridTask):
         return [[random.randrange(task.side) for _ in range(task.dimension)] for _ in range(count)]
     return [[random.randrange(2**task.bits) for _ in range(task.words)] for _ in range(count)]
+
+
+def _random_dag(random: Random, nodes: int) -> list[int]:
+    """A graph whose edges agree with a random order."""
+    order, parents = random.sample(range(nodes), nodes), [0] * nodes
+    for place, v in enumerate(order):
+        parents[v] = sum(random.randrange(2) << u for u in order[:place])
+    return parents

@@ -17,11 +17,21 @@ import gfnx
 import jax
 import jax.numpy as jnp
 import optax
+from gfnx.base import BaseRewardModule
 from gfnx.reward.hypergrid import GeneralHypergridRewardModule
 from gfnx.reward.ising import IsingRewardModule, IsingRewardParams
 from jax import lax
 from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, GridTask, IsingTask, Task
+from tasks import (
+    FROZEN,
+    HIDDEN,
+    LEARNING_RATE,
+    LOG_Z_LEARNING_RATE,
+    DagTask,
+    GridTask,
+    IsingTask,
+    Task,
+)
 
 FLAT = os.environ.get("GFNX_FLAT") == "1"
 
@@ -34,6 +44,26 @@ class ExactBands(GeneralHypergridRewardModule):
         a = jnp.abs(state.state / (env_params.side - 1) - 0.5)
         outer, band = a > 0.25 + 1e-6, (a > 0.3 + 1e-6) & (a < 0.4 - 1e-6)
         return self.R0 + self.R1 * jnp.all(outer, -1) + self.R2 * jnp.all(band, -1)
+
+
+class ScoreTable(BaseRewardModule):  # type: ignore[misc]
+    """`log R` by looking up what each node has with its parents."""
+
+    def __init__(self, scores: list[list[float]]):
+        self.scores = jnp.array(scores)
+
+    def init(self, rng_key: Any, dummy_state: Any) -> None:
+        """Nothing is drawn."""
+
+    def log_reward(self, state: Any, env_params: Any) -> jax.Array:
+        """The sum over nodes."""
+        nodes = len(self.scores)
+        masks = jnp.sum(state.adjacency_matrix * 2 ** jnp.arange(nodes)[:, None], axis=-2)
+        return self.scores[jnp.arange(nodes), masks].sum(-1)
+
+    def reward(self, state: Any, env_params: Any) -> jax.Array:
+        """Its exponential."""
+        return jnp.exp(self.log_reward(state, env_params))
 
 
 class Gfnx(Worker):
@@ -61,6 +91,13 @@ class Gfnx(Worker):
 
             def encode(observation: jax.Array) -> jax.Array:
                 return jax.nn.one_hot(observation + 1, 3).reshape(-1)
+        elif isinstance(task, DagTask):
+            env = gfnx.DAGEnvironment(ScoreTable(task.scores), task.nodes)
+            env_params = env.init(jax.random.PRNGKey(0))
+            features = task.nodes**2
+
+            def encode(observation: jax.Array) -> jax.Array:
+                return observation.reshape(-1).astype(jnp.float32)
         else:
             length, values = task.words * task.bits, 2**task.bits
             reward = gfnx.BitseqRewardModule(length, task.bits, len(task.modes), task.exponent)
@@ -175,6 +212,11 @@ class Gfnx(Worker):
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         state = self.env.get_init_state(len(terminals))
+        if isinstance(self.env, gfnx.DAGEnvironment):
+            nodes = jnp.arange(self.env.num_variables)
+            edges = jnp.array(terminals)[:, None] >> nodes[:, None] & 1
+            state = state.replace(adjacency_matrix=edges.astype(bool))
+            return [float(x) for x in self.env.reward_module.log_reward(state, self.env_params)]
         field = "state" if isinstance(self.env, gfnx.HypergridEnvironment) else "tokens"
         state = state.replace(**{field: jnp.array(terminals)})
         return [float(x) for x in self.env.reward_module.log_reward(state, self.env_params)]

@@ -10,15 +10,17 @@ import jax.numpy as jnp
 from bits import AnyOrderBits
 from jax import lax
 from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, GridTask
+from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, DagTask, GridTask
 
 from fast.environments import AbstractEnvironment, GridEnvironment
+from fast.environments.structure import StructureEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training import trainer as training
 from fast.training.compose import configure
-from reference.problems import Grid
+from reference.problems import Grid, StructureLearning
+from reference.problems.networks import Network
 
 
 def make_trainer(
@@ -62,9 +64,15 @@ class Pdai(Worker):
     def versions(self) -> dict[str, str]:
         return {name: importlib.metadata.version(name) for name in ("pdai", "jax", "jaxlib")}
 
-    def build(self, task: GridTask | BitTask, batch: int) -> int:
+    def build(self, task: GridTask | BitTask | DagTask, batch: int) -> int:
         self.environment: AbstractEnvironment[Any]
-        if isinstance(task, GridTask):
+        # The posterior's log R is that of the scores without a constant.
+        self.offset = 0.0
+        if isinstance(task, DagTask):
+            problem = StructureLearning.from_scores(task.scores)
+            self.environment = StructureEnvironment.from_problem(problem)
+            self.offset = problem.offset
+        elif isinstance(task, GridTask):
             self.environment = GridEnvironment.from_problem(Grid(task.side, task.dimension))
         else:
             self.environment = AnyOrderBits.from_modes(
@@ -96,12 +104,15 @@ class Pdai(Worker):
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         environment = self.environment
-        if isinstance(environment, GridEnvironment):
-            state: Any = jax.vmap(lambda _: environment.initial())(jnp.arange(len(terminals)))
+        if isinstance(environment, StructureEnvironment):
+            graphs = [environment.encode(Network(tuple(masks), True)) for masks in terminals]
+            state: Any = jax.tree.map(lambda *leaves: jnp.stack(leaves), *graphs)
+        elif isinstance(environment, GridEnvironment):
+            state = jax.vmap(lambda _: environment.initial())(jnp.arange(len(terminals)))
             state = state._replace(coordinates=jnp.array(terminals), stopped=state.stopped | True)
         else:
             state = environment.encode(terminals)
-        return [float(x) for x in jax.vmap(environment.log_reward)(state)]
+        return [float(x) + self.offset for x in jax.vmap(environment.log_reward)(state)]
 
     def matmul(self) -> float:
         weights = jax.random.normal(jax.random.key(0), (256, 256)) / 16
