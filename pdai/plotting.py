@@ -63,6 +63,7 @@ LOOKS: dict[str, Look] = {
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
     # A Markovian network that is fitted to it.
     "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
+    "GNN": Look("#56B4E9", marker="h"),
     "GRU": KINDS["gru"],
     "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
     "LSTM": KINDS["lstm"],
