@@ -4,9 +4,10 @@ Imports nothing but NumPy, the project's plain-Python half and the tasks of `../
 environment of either library can run it.
 """
 
+import itertools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent / "peers")]
 from protocol import Worker  # noqa: E402
 from tasks import BitTask, GridTask, IsingTask, Task  # noqa: E402
 
-from reference.certificates.statement import Certificate, small  # noqa: E402
+import pdai  # noqa: E402
+from reference.certificates.statement import Certificate, Regime, small  # noqa: E402
 from reference.problems import BitSequences, Cell, Grid  # noqa: E402
 
 BITS = BitSequences.random(32, 4, exponent=3)
@@ -71,10 +73,51 @@ CASES = {
     "Ising 6 x 6, any order": Case(TORUS, 1_500, log_z=log_z_of_torus(TORUS)),
 }
 BATCH = 64
+# Of hypergrids, whose rows are known by state: from exact samples of the target, and exactly.
+REGIMES: tuple[Regime, ...] = ("S", "E")
+
+Certified = Callable[[Any, Case], Certificate]
+Rows = Callable[[Any, Any], Any]
 
 
-def report(worker: Worker, certified: Callable[[Any, Case], Certificate]) -> None:
-    """Trains on each task, or on those named on the command line, and prints rows of Markdown."""
+def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], list[float]]:
+    """A library's sampler of a hypergrid as a function of this project's states.
+
+    Args:
+        problem: the hypergrid.
+        logits: from all cells, shape (n, dimension), to those of `p_F` in the order of both
+            libraries: an increment of each coordinate, then the exit.
+    """
+    cells = list(itertools.product(range(problem.side), repeat=problem.dimension))
+    rows = dict(zip(cells, np.asarray(logits(np.array(cells)), float).tolist(), strict=True))
+
+    def row(state: Cell) -> list[float]:
+        *up, stop = rows[state.coordinates]
+        inside = zip(up, state.coordinates, strict=True)
+        return [stop, *(logit for logit, x in inside if x + 1 < problem.side)]
+
+    return row
+
+
+def certificates(
+    worker: Worker, case: Case, certified: Certified, rows: Rows
+) -> Iterator[Certificate]:
+    """In regime Z by the library's own steps, and of hypergrids in S and E by its rows."""
+    yield certified(worker, case)
+    if isinstance(case.problem, Grid):
+        function = of_grid(case.problem, lambda cells: rows(worker, cells))
+        for regime in REGIMES:
+            yield pdai.certify(function, case.problem, gives="logits", regime=regime)
+
+
+def report(worker: Worker, certified: Certified, rows: Rows) -> None:
+    """Trains on each task, or on those named on the command line, and prints rows of Markdown.
+
+    Args:
+        worker: of the library.
+        certified: what a user writes.
+        rows: from the worker and cells of a hypergrid to logits.
+    """
     version = " ".join(next(iter(worker.versions().items())))
     for name in sys.argv[1:] or CASES:
         case = CASES[name]
@@ -82,10 +125,13 @@ def report(worker: Worker, certified: Callable[[Any, Case], Certificate]) -> Non
         started = time.process_time()
         worker.train(case.steps)
         trained = time.process_time()
-        found = certified(worker, case)
-        low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
-        print(
-            f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
-            f"| [{low}, {high}] | {found.samples:,} | {time.process_time() - trained:.1f} |",
-            flush=True,
-        )
+        begun = trained
+        for found in certificates(worker, case, certified, rows):
+            ended = time.process_time()
+            low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
+            print(
+                f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
+                f"| {found.regime} | [{low}, {high}] | {found.samples:,} | {ended - begun:.1f} |",
+                flush=True,
+            )
+            begun = ended
