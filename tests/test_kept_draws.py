@@ -36,9 +36,17 @@ def where(x: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("regime", "features"), [("Z", None), ("S", None), ("N", None), ("Z", where)]
+    ("regime", "features", "block"),
+    [
+        ("Z", None, 0),
+        ("Z", None, 2),
+        ("Z", where, 1),
+        ("S", None, 0),
+        ("S", None, 1),
+        ("S", None, 2),
+        ("N", None, 1),
+    ],
 )
-@pytest.mark.parametrize("block", [0, 1, 2])
 def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     regime: str, features: Any, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
