@@ -1,5 +1,6 @@
 """Plots of runs: no legend covers a point, and no place is left empty."""
 
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
 
 from fast.measure.expectations import Expectation
 from pdai import plotting
@@ -30,9 +32,32 @@ def test_the_legend_of_a_law_covers_no_point(states: int, concentration: float) 
     axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
     plotting._draw_law(axis, learned[None], target, ("Markovian", "#0072B2"))
     assert covered(axis) == 0
+    assert max(axis.get_yticks()) <= 1
     # Control: without the room above the highest point.
     axis.set_ylim(top=max(target.max(), learned.max()))
     assert covered(axis) > 0
+
+
+def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
+    """Of a law within two decades, whose every part of a decade would have a label."""
+    law = np.geomspace(4e-6, 5e-5, 100)
+    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
+    plotting._draw_law(axis, law[None], law, ("Markovian", "#0072B2"))
+    assert overlaps(axis.xaxis) == 0
+    # 5e-6, 1e-5, 2e-5 and 5e-5: each has its label.
+    assert all(label.get_text() for label in axis.xaxis.get_majorticklabels()[1:-1])
+    # Control: the usual labels.
+    axis.xaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2, 2)))
+    assert overlaps(axis.xaxis) > 0
+
+
+def overlaps(scale: Any) -> int:
+    """How many labels of a horizontal scale begin before the one to their left has ended."""
+    scale.figure.canvas.draw()
+    labels = [*scale.get_majorticklabels(), *scale.get_minorticklabels()]
+    boxes = [label.get_window_extent() for label in labels if label.get_text()]
+    ends = sorted((box.x0, box.x1) for box in boxes)
+    return sum(right[0] < left[1] for left, right in pairwise(ends))
 
 
 def test_expectations_fill_their_row() -> None:
