@@ -1,9 +1,10 @@
 """The command line of `pdai`, read. Imports JAX only in the commands that compute."""
 
+import sys
 from collections.abc import Sequence
-from dataclasses import make_dataclass
+from dataclasses import fields, is_dataclass, make_dataclass
 from importlib import import_module
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import tyro
 
@@ -74,6 +75,42 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
             raise InputError(no_such(kind, word, there))
 
 
+def fixed_choices(kind: Any) -> dict[str, tuple[str, ...]]:
+    """The options of a command whose values are fixed, by name: `Literal` fields at any depth."""
+    found: dict[str, tuple[str, ...]] = {}
+    if not is_dataclass(kind):
+        for part in get_args(kind):
+            found |= fixed_choices(part)
+        return found
+    for field in fields(kind):
+        # Modules with postponed annotations have their types by name.
+        there = vars(sys.modules[kind.__module__])
+        wanted = there.get(field.type) if isinstance(field.type, str) else field.type
+        # An option may also be left out, as `Literal[...] | None`.
+        parts = (wanted, *get_args(wanted))
+        literal = next((part for part in parts if get_origin(part) is Literal), None)
+        found |= fixed_choices(wanted) if literal is None else {field.name: get_args(literal)}
+    return found
+
+
+def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
+    """Refuses a value that is none of an option's fixed ones, in a line that names the nearest.
+
+    Raises:
+        InputError: if it is none.
+    """
+    choices = fixed_choices(kind)
+    for number, word in enumerate(arguments):
+        flag, equals, value = word.partition("=")
+        there = choices.get(flag.removeprefix("--").replace("-", "_"))
+        if not flag.startswith("--") or there is None:
+            continue
+        if not equals:
+            value = next(iter(arguments[number + 1 :]), "--")
+        if not value.startswith("-") and value not in there:
+            raise InputError(no_such(f"choice of {flag}", value, there))
+
+
 def parse(arguments: Sequence[str]) -> Any:
     """The command that arguments give, ready to run.
 
@@ -82,8 +119,10 @@ def parse(arguments: Sequence[str]) -> Any:
         SystemExit: if they cannot be parsed, or help is asked for.
     """
     refuse_unknown_names(arguments)
+    every = commands(arguments)
+    refuse_unknown_choices(arguments, every)
     return tyro.cli(
-        commands(arguments),
+        every,
         args=arguments,
         prog="pdai",
         description="Path-dependent discrete samplers: train them, and know how right they are",

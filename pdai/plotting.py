@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogFormatterSciNotation,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
@@ -194,6 +201,8 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_curve(axes[-1], records, "loss", style)
     axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
     axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
+    # A loss that was recorded once would have a scale around that one step.
+    axes[-1].sharex(axes[-2])
     for axis in axes[-2:]:
         decimal(axis.yaxis)
         axis.title.set_fontsize(10)
@@ -240,8 +249,18 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
+        for scale in (axis.xaxis, axis.yaxis):
+            # Labels at every part of a decade would lie on each other.
+            within = both[1] < 100 * low
+            scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if within else (1.0,)))
+            every = (np.inf, np.inf)
+            scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
+            scale.set_minor_formatter(NullFormatter())
+        # Room for the legend above the highest point.
+        axis.set_ylim(top=both[1] * (both[1] / low) ** 0.18)
+        axis.set_yticks([y for y in axis.get_yticks() if axis.get_ylim()[0] <= y <= 1])
         if min(target.min(), learned.min()) < low:
-            axis.set_xlabel(f"target probability; below {low:.1g} is drawn as that")
+            axis.set_xlabel(f"target probability\nin both, less than {low:.1g} is drawn as that")
     # A point of ten thousand is too small to see in a legend; one of ten is not.
     scale = 1 if len(target) <= MOST_BARS else 4
     axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, markerscale=scale)

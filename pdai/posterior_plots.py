@@ -45,9 +45,12 @@ class Posterior(NamedTuple):
             _draw_edges(axes[0], self.report.expectations)
             _draw_graphs(axes[1], self.folder, self.report)
             return
-        _draw_expectations(axes[0, 0], self.report.expectations, colour)
-        for axis in axes[0, 1:]:
-            axis.set_axis_off()
+        row = axes[0, 0].get_subplotspec().rowspan
+        whole = axes[0, 0].get_gridspec()[row.start, :]
+        figure = axes[0, 0].figure
+        for axis in axes[0]:
+            axis.remove()
+        _draw_expectations(figure.add_subplot(whole), self.report.expectations, colour)
 
 
 def posterior_of(folder: Path) -> Posterior | None:
@@ -75,7 +78,8 @@ def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -
             axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=7, label=name)
     axis.set_xticks(place, [found.name for found in shown], rotation=90, fontsize=7)
     few = "" if len(shown) == len(every) else f", the first {len(shown)} of {len(every)}"
-    axis.set_title(f"expectations{few}", fontsize=10)
+    axis.set_title(f"expectations of features, with two standard errors{few}", fontsize=10)
+    axis.set(xlabel="feature", ylabel="mean")
     axis.legend(frameon=False, fontsize=9)
     axis.grid(alpha=0.3)
 

@@ -11,6 +11,8 @@ import pytest
 from pdai.cli import main
 from pdai.greeting import GREETING
 from pdai.parsing import COMMANDS, load_command, parse
+from reference.errors import InputError
+from tests.command_lines import understand
 
 GREETED = re.findall(r"^  (pdai .*?)  ", GREETING, re.MULTILINE)
 TRIED = {
@@ -45,13 +47,7 @@ def test_each_command_has_examples() -> None:
 
 @pytest.mark.parametrize("line", [*GREETED, *(line for lines in TRIED.values() for line in lines)])
 def test_examples_are_understood(line: str) -> None:
-    arguments = shlex.split(line)[1:]
-    if arguments[-1] == "--help":
-        with pytest.raises(SystemExit) as stop:
-            parse(arguments)
-        assert stop.value.code == 0
-    else:
-        parse(arguments)
+    understand(shlex.split(line)[1:])
 
 
 def test_control_an_example_with_a_misprint_is_seen() -> None:
@@ -65,3 +61,20 @@ def test_help_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
             parse([command, "--help"])
         shown = capsys.readouterr().out
         assert all(line in shown for line in TRIED[command]), shown
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("train grid --encoding=natrual", "natural"),
+        ("train grid --penalty hubr", "huber"),
+        ("sample runs/x --format cvs", "csv"),
+    ],
+)
+def test_a_fixed_choice_that_there_is_not_names_the_nearest(line: str, meant: str) -> None:
+    with pytest.raises(InputError, match=rf"did you mean {meant}\?"):
+        parse(line.split())
+
+
+def test_control_a_fixed_choice_that_there_is_is_taken() -> None:
+    parse(["sample", "runs/x", "--format", "csv"])

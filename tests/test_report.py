@@ -145,6 +145,18 @@ def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -
     assert len(figure.legends) == 1
 
 
+def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
+    experiment = with_columns("Markovian", "GRU+", draw="rows")
+    runs = [run for run in runs_of(experiment, 1) if run.model == "Markovian"]
+    (alone,) = figure_of(experiment, runs).axes
+    assert "left is better" in alone.get_xlabel()
+    # One seed has no mean to draw.
+    assert "means" not in figure_of(experiment, runs).get_suptitle()
+    # Control: with the other model there is.
+    assert len(figure_of(experiment, runs_of(experiment)).axes) == 2
+    assert "means as bars" in figure_of(experiment, runs_of(experiment)).get_suptitle()
+
+
 def test_what_is_computed_is_a_band_in_its_row() -> None:
     bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
     experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)

@@ -37,7 +37,7 @@ def points(experiment: Experiment, runs: Sequence[Run]) -> Figure:
     present = [m for m in experiment.models if any(run.model == m for run in runs)]
     height = 1.6 + len(rows) * (0.24 + 0.11 * len(present))
     base = experiment.compared[0]
-    is_compared = experiment.draw == "rows" and base in present
+    is_compared = experiment.draw == "rows" and _has_ratios(runs, base)
     figure = Figure(figsize=(10.5 if is_compared else 7.5, height), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, 1 + is_compared, sharey=True))
     offsets = spread(len(present), 0.66)
@@ -61,9 +61,16 @@ def points(experiment: Experiment, runs: Sequence[Run]) -> Figure:
         axis.grid(axis="x", alpha=0.3)
         for between in np.arange(0.5, len(rows) - 1):
             axis.axhline(between, color="0.85", lw=0.8)
-    figure.suptitle(f"{experiment.label}: {seeds(experiment, runs)}, means as bars", fontsize=10)
+    bars = ", means as bars" if len({run.seed for run in runs}) > 1 else ""
+    figure.suptitle(f"{experiment.label}: {seeds(experiment, runs)}{bars}", fontsize=10)
     legend(figure, experiment, runs, _others(experiment, runs, rows))
     return figure
+
+
+def _has_ratios(runs: Sequence[Run], base: str) -> bool:
+    """Whether a model stands in one row with that which others are compared to."""
+    rows = {run.row for run in runs if run.model == base}
+    return any(run.row in rows and run.model != base for run in runs)
 
 
 def _better(experiment: Experiment) -> str:

@@ -1,0 +1,73 @@
+"""Plots of runs: no legend covers a point, and no place is left empty."""
+
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
+
+from fast.measure.expectations import Expectation
+from pdai import plotting
+from pdai.posterior_plots import Posterior
+from reference.metrics import Estimate
+
+
+def covered(axis: Any) -> int:
+    """How many points of an axis are below its legend."""
+    axis.figure.canvas.draw()
+    box = axis.get_legend().get_window_extent()
+    points = [axis.transData.transform(line.get_xydata()) for line in axis.lines]
+    return int(sum(box.contains(*place) for line in points for place in line))
+
+
+# As bars, nearly flat; as points, each law with hardly any probability in half of the states.
+@pytest.mark.parametrize(("states", "concentration"), [(40, 1000.0), (500, 0.05)])
+def test_the_legend_of_a_law_covers_no_point(states: int, concentration: float) -> None:
+    rng = np.random.default_rng(0)
+    target, learned = (rng.dirichlet(np.full(states, concentration)) for _ in range(2))
+    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
+    plotting._draw_law(axis, learned[None], target, ("Markovian", "#0072B2"))
+    assert covered(axis) == 0
+    assert max(axis.get_yticks()) <= 1
+    # Control: without the room above the highest point.
+    axis.set_ylim(top=max(target.max(), learned.max()))
+    assert covered(axis) > 0
+
+
+def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
+    """Of a law within two decades, whose every part of a decade would have a label."""
+    law = np.geomspace(4e-6, 5e-5, 100)
+    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
+    plotting._draw_law(axis, law[None], law, ("Markovian", "#0072B2"))
+    assert overlaps(axis.xaxis) == 0
+    # 5e-6, 1e-5, 2e-5 and 5e-5: each has its label.
+    assert all(label.get_text() for label in axis.xaxis.get_majorticklabels()[1:-1])
+    # Control: the usual labels.
+    axis.xaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2, 2)))
+    assert overlaps(axis.xaxis) > 0
+
+
+def overlaps(scale: Any) -> int:
+    """How many labels of a horizontal scale begin before the one to their left has ended."""
+    scale.figure.canvas.draw()
+    labels = [*scale.get_majorticklabels(), *scale.get_minorticklabels()]
+    boxes = [label.get_window_extent() for label in labels if label.get_text()]
+    ends = sorted((box.x0, box.x1) for box in boxes)
+    return sum(right[0] < left[1] for left, right in pairwise(ends))
+
+
+def test_expectations_fill_their_row() -> None:
+    found = Expectation("a", Estimate(0.5, 0.1), weighted=0.4)
+    figure = Figure(figsize=(12.6, 7.6))
+    axes = figure.subplots(2, 3)
+    report: Any = SimpleNamespace(expectations=(found,))
+    Posterior(Path(), report, has_networks=False).draw(axes[1:], "#0072B2")
+    *above, below = figure.axes
+    assert len(above) == 3
+    assert below.get_position().width > 2.5 * above[0].get_position().width
+    assert below.get_xlabel() == "feature"
+    assert below.get_ylabel() == "mean"
