@@ -1,10 +1,10 @@
 """Which test calls which function of the project, and how long it takes: found by running it."""
 
 import json
-import sys
 from collections.abc import Generator
+from cProfile import Profile
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import NamedTuple
 
 import pytest
@@ -39,22 +39,20 @@ class Recorder:
     def __init__(self, root: Path, package: str, file: Path):
         self.root, self.file = root, file
         self.inside = f"{root / package}/"
-        self.seen: set[CodeType] = set()
+        self.profile = Profile(builtins=False)
         self.seconds = 0.0
         self.has_passed = False
-
-    def _trace(self, frame: FrameType, event: str, argument: object) -> None:
-        self.seen.add(frame.f_code)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Watches the test and its fixtures."""
-        self.seen, self.seconds, self.has_passed = set(), 0.0, False
-        sys.settrace(self._trace)
+        self.seconds, self.has_passed = 0.0, False
+        self.profile = Profile(builtins=False)
+        self.profile.enable()
         try:
             return (yield)
         finally:
-            sys.settrace(None)
+            self.profile.disable()
             if self.has_passed:
                 self._write(item.nodeid)
 
@@ -64,10 +62,11 @@ class Recorder:
         self.has_passed |= report.when == "call" and report.passed
 
     def _write(self, test: str) -> None:
+        codes = (entry.code for entry in self.profile.getstats())
         calls = sorted(
             f"{Path(code.co_filename).relative_to(self.root)}:{code.co_firstlineno}"
-            for code in self.seen
-            if code.co_filename.startswith(self.inside)
+            for code in codes
+            if isinstance(code, CodeType) and code.co_filename.startswith(self.inside)
         )
         with self.file.open("a") as file:
             file.write(json.dumps([test, round(self.seconds, 2), calls]) + "\n")

@@ -93,8 +93,14 @@ def _expressions(
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """What is below a node, without types, texts and what is raised."""
+    """What is below a node, without types, texts, what is raised, and the values of settings.
+
+    A setting is an annotated name that has a constant, such as an option with its default: it is
+    a choice, and a test of it would say the same number again.
+    """
     match node:
+        case ast.AnnAssign(value=ast.Constant()):
+            return
         case ast.Raise() | ast.JoinedStr() | ast.Assert():
             return
         case ast.Call() if called(node) in WORDING:

@@ -66,7 +66,9 @@ class Trial(NamedTuple):
     said: str
 
 
-def attempt(mutant: Mutant, callers: Sequence[Caller], copy: Path) -> Trial:
+def attempt(
+    mutant: Mutant, callers: Sequence[Caller], copy: Path, budgets: Sequence[float] = (QUICK, LONG)
+) -> Trial:
     """Runs tests on a copy of the project with the mutant in it, up to the first that fails."""
     found = tests_of(mutant, callers)
     if not found:
@@ -74,7 +76,7 @@ def attempt(mutant: Mutant, callers: Sequence[Caller], copy: Path) -> Trial:
     mutant.apply(copy)
     try:
         tried: list[Caller] = []
-        for seconds in (QUICK, LONG):
+        for seconds in budgets:
             chosen = [caller for caller in within(found, seconds) if caller not in tried]
             tried += chosen
             if not chosen:
