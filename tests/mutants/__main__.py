@@ -32,10 +32,10 @@ TESTS = (
         "initial_scale", "matrix", "report", "example_losses", "training", "distribute", "runs",
     )),
 )  # fmt: skip
-# They test what somebody else has written, and compute no result.
+# What tests what somebody else has written (`pdai check`), and is used for nothing else.
 CHECKS = {
-    *("check_dynamics", "check_environment", "check_loss", "counterexamples", "environment_rules"),
-    *("instances", "liars"),
+    *("along", "check_dynamics", "check_environment", "check_loss", "counterexamples"),
+    *("environment_rules", "expected_loss", "instances", "landscape", "liars", "tabular_policy"),
 }
 # Of one file of tests, in seconds.
 LIMIT = 900.0

@@ -107,6 +107,10 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
             return
         case ast.AnnAssign(value=value):
             yield from (value,) if value else ()
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return
+        case ast.ClassDef():
+            yield from node.body
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield from (*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body)
         case ast.arg():
