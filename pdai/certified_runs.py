@@ -11,7 +11,8 @@ from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
-from pdai.subjects import Subject, write_file
+from pdai.proof_files import write_file
+from pdai.subjects import Subject
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
@@ -51,9 +52,10 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         if enumeration is None:
             raise TooLargeError(f"the run {str(folder)!r} has more states than --max-states")
         made = ExactSampler(*exact_policy(policy, enumeration, max_states))
-        write_file(file, made, enumeration.rewards, config.task.short_name)
+        said = write_file(file, made, enumeration.rewards, problem, config.task.short_name)
         labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
-        return exact_law(made.forward, labels, enumeration.rewards)
+        law = exact_law(made.forward, labels, enumeration.rewards)
+        return law._replace(notes=[*law.notes, *said])
 
     def sampler() -> RowSampler:
         return RowSampler(policy, setup.environment, problem, config.run.precision, seed)

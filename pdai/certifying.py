@@ -207,14 +207,17 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
 def _sampled(subject: Subject, asked: Asked) -> Certificate:
     """Regimes Z, S and N, from trajectories."""
     known = knowledge_of(subject, asked.regime, asked.log_z, asked.target, asked.budget.samples)
-    sampler, notes = _sampler(subject, asked, known.regime)
-    means = None if asked.features is None else FeatureMeans(asked.features)
+    sampler, notes = _sampler(subject, asked)
+    means = None
+    if asked.features is not None:
+        # Of ends that are kept, their features are all there is, as pairs.
+        means = FeatureMeans(asked.features if asked.keep is None else dict)
     seen = Seen(watch=None if means is None else means.add)
     found = known.bound(sampler, asked.level, asked.budget, seen)
     lines = list(found.lines)
-    if means is not None:
+    if means is not None and asked.features is not None:
         problem = subject.problem
-        exact = problem.feature_means(means.features) if isinstance(problem, KnowsMeans) else None
+        exact = problem.feature_means(asked.features) if isinstance(problem, KnowsMeans) else None
         lines += means.lines(asked.level, found.interval, exact)
     return Certificate(
         known.regime,
@@ -227,7 +230,7 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
     )
 
 
-def _sampler(subject: Subject, asked: Asked, regime: Regime) -> tuple[Sampler, list[str]]:
+def _sampler(subject: Subject, asked: Asked) -> tuple[Sampler, list[str]]:
     """What is drawn from, with the `p_B` and the kept draws that are asked for; and notes."""
     assert subject.sampler is not None
     sampler, notes = subject.sampler(), []
@@ -239,11 +242,6 @@ def _sampler(subject: Subject, asked: Asked, regime: Regime) -> tuple[Sampler, l
             f"p_B was learned in {asked.tighten:,} steps of 256 trajectories; fresh ones are used "
             "after them"
         )
-    if asked.keep is None:
-        return sampler, notes
-    if regime == "N":
-        raise InputError(
-            "--keep is of regimes Z and S: in regime N, which draws bound Z and which TV depends "
-            "on --samples, so that later ones cannot be added"
-        )
-    return KeptDraws(sampler, asked.keep, subject.seed), notes
+    if asked.keep is not None:
+        sampler = KeptDraws(sampler, asked.keep, subject.seed, asked.features)
+    return sampler, notes

@@ -91,5 +91,7 @@ def parse(arguments: Sequence[str]) -> Any:
             tyro.conf.OmitSubcommandPrefixes,
             tyro.conf.OmitArgPrefixes,
             tyro.conf.DisallowNone,
+            # What an option is stands below it; to look for comments reads each class once more.
+            tyro.conf.HelptextFromCommentsOff,
         ),
     )

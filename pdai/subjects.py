@@ -7,10 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from pdai.proof_files import write_file
 from reference.balance import log_float
-from reference.certificates import lifted_states, write_certificate
 from reference.certificates.betting import Interval
-from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
+from reference.certificates.exact import ExactLaw, exact_law, exact_sampler
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
 from reference.certificates.recorded import Recorded, read_record
@@ -176,9 +176,9 @@ def _of_function(
         dag = subject.dag()
         made = exact_sampler(rows, dag, max_states)
         rewards = enumerate_rewards(problem, dag)
-        write_file(file, made, rewards, name_of(type(problem)))
+        said = write_file(file, made, rewards, problem, name_of(type(problem)))
         law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
-        return law._replace(notes=[*law.notes, *_gaps(rows)])
+        return law._replace(notes=[*law.notes, *_gaps(rows), *said])
 
     def backward() -> BackwardRows:
         parents = parents_of(problem)
@@ -228,24 +228,3 @@ def _of_file(path: Path, problem: Any, seed: int, max_states: int) -> Subject:
         recorded = Recorded(record, problem)
         subject.sampler = lambda: recorded
     return subject
-
-
-def write_file(
-    path: str | Path | None,
-    made: ExactSampler,
-    rewards: Sequence[Fraction],
-    problem: str,
-) -> None:
-    """Writes the certificate file of an exact sampler, if a path is given.
-
-    It claims TV as a fraction, or, if that has too many digits, a bound of 12 decimals.
-    """
-    if path is None:
-        return
-    states = lifted_states(made.lifted)
-    try:
-        write_certificate(path, made.forward, rewards, states=states, problem=problem)
-    except InputError:
-        write_certificate(
-            path, made.forward, rewards, states=states, problem=problem, relation="<=", scale=10**40
-        )

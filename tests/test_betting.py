@@ -103,6 +103,20 @@ def test_bounds_lie_on_their_side_of_constants_and_hold_them() -> None:
     assert 4.5e6 < wide.bound(1e-6) <= 5e6
 
 
+def test_smaller_values_never_bound_a_mean_by_more() -> None:
+    """So that values at a floor of Z, whatever it depends on, may stand for those at Z."""
+    rng = np.random.default_rng(5)
+    for count in (1, 30, 3_000):
+        values = rng.random(count) ** 0.2
+        bounds = []
+        for factor in (1.0, 1 - 2.0**-52, 0.99, 0.5):
+            mean = LowerMean()
+            mean.add(values * factor)
+            bounds.append(mean.bound(1e-3))
+        assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > bounds[2] > bounds[3] > 0
+
+
 def test_what_rounding_may_have_added_is_taken_off() -> None:
     exact, rounded = LowerMean(), LowerMean(roundings=10**11)
     for bound in (exact, rounded):

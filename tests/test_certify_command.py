@@ -67,7 +67,8 @@ def test_a_certificate_is_written_and_sampled(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["certify", "certified_module:policy", "--problem", "certified_module:Posterior"]
-    main([*arguments, "--certificate", "grid.cert"])
+    main([*arguments, "--proof", "grid.cert"])
+    assert "grid.cert: accepted by" in capsys.readouterr().out
     capsys.readouterr()
     main(["sample", "--certificate", "grid.cert", "--count", "20"])
     assert len(capsys.readouterr().out.splitlines()) == 20

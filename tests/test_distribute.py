@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +34,7 @@ from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.state import FrozenSamplers
 from fast.training.trainer import make_trainer
-from pdai import engine
+from pdai import certify, engine
 from pdai.distributed import experiment
 from pdai.distributed.certificates import all_trajectories
 from pdai.distributed.comparison import Comparison
@@ -43,6 +44,7 @@ from pdai.distributed.runs import RunsFailedError, run_all
 from pdai.engine import Task, bring_to_end
 from pdai.executors import LocalProcesses, dask_executor
 from reference import InputError, TooLargeError
+from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 
 ROOT = Path(__file__).parent.parent
 
@@ -121,6 +123,48 @@ def test_every_run_is_an_ordinary_one_that_depends_on_no_other_folder(
     report = Report.from_json(json.loads((folder / "aggregate" / "report.json").read_text()))
     assert complete(config.changed(frozen=config.factors.frozen)) == report
     assert payload(alone) == payload(folder / "aggregate")
+
+
+def rewards_in(path: Path) -> dict[str, Fraction]:
+    """`R(x)` by the label of a terminal state, as a certificate has them."""
+    with open_certificate(path) as (header, rows):
+        return {
+            row.label: Fraction(row.reward, header.reward_denominator)
+            for row in rows
+            if isinstance(row, Terminal)
+        }
+
+
+def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rewards(
+    finished: tuple[Plan, Comparison], tmp_path: Path
+) -> None:
+    """It is one like any other: nothing that checks it has to know of clients."""
+    plan, found = finished
+    files = {name: tmp_path / name for name in ("client-0", "client-1", "aggregate")}
+    made = {name: certify(plan.folder() / name, certificate=files[name]) for name in files}
+    aggregate = files["aggregate"]
+    exact = made["aggregate"].tv
+    estimate = found.reports["aggregate"].learned[0].tv
+    assert exact is not None
+    assert estimate is not None
+    assert float(exact) == pytest.approx(estimate.mean, abs=1e-6)
+    assert any(f"{aggregate}: accepted by" in note for note in made["aggregate"].notes)
+    assert check_certificate(aggregate).accepted
+    product, one, other = (
+        rewards_in(files[name]) for name in ("aggregate", "client-0", "client-1")
+    )
+    assert product == {label: one[label] * other[label] for label in product}
+    assert len(set(product.values())) > 1
+    # Controls: a client's is one of its factor, and not of the product; a better TV is refused.
+    problem = load_config(plan.folder() / "aggregate").restricted()
+    assert confirm_problem(aggregate, problem).accepted
+    assert confirm_problem(files["client-0"], problem).status == "refused"
+    text = aggregate.read_text()
+    better = exact * Fraction(99, 100)
+    claimed = f"TV = {exact.numerator} {exact.denominator}\n"
+    assert text.count(claimed) == 1
+    aggregate.write_text(text.replace(claimed, f"TV = {better.numerator} {better.denominator}\n"))
+    assert check_certificate(aggregate).status == "refused"
 
 
 def test_a_finished_experiment_is_read_and_not_done_again(

@@ -31,12 +31,26 @@ class CutError(Exception):
     """Stands for a kill."""
 
 
-@pytest.mark.parametrize("regime", ["Z", "S"])
-@pytest.mark.parametrize("block", [0, 1, 2])
+def where(x: Any) -> dict[str, float]:
+    return {"first": x.coordinates[0] / 2, "origin": float(x.coordinates == (0, 0))}
+
+
+@pytest.mark.parametrize(
+    ("regime", "features", "block"),
+    [
+        ("Z", None, 0),
+        ("Z", None, 2),
+        ("Z", where, 1),
+        ("S", None, 0),
+        ("S", None, 1),
+        ("S", None, 2),
+        ("N", None, 1),
+    ],
+)
 def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
-    regime: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    regime: str, features: Any, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = certified(tmp_path / "whole", regime=regime)
+    whole = certified(tmp_path / "whole", regime=regime, features=features)
     from reference.certificates import kept
 
     write, written = kept.replace_file, []
@@ -50,20 +64,24 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     with monkeypatch.context() as patched:
         patched.setattr(kept, "replace_file", cut)
         with pytest.raises(CutError):
-            certified(tmp_path / "cut", regime=regime)
+            certified(tmp_path / "cut", regime=regime, features=features)
     assert len(list((tmp_path / "cut").iterdir())) == block
-    assert certified(tmp_path / "cut", regime=regime) == whole
+    assert certified(tmp_path / "cut", regime=regime, features=features) == whole
     # And once more, from what is kept alone.
-    assert certified(tmp_path / "cut", regime=regime) == whole
+    assert certified(tmp_path / "cut", regime=regime, features=features) == whole
 
 
-def test_more_samples_are_added_to_those_that_are_kept(tmp_path: Path) -> None:
-    few = certified(tmp_path, samples=4_096)
-    more = certified(tmp_path, samples=SAMPLES)
+@pytest.mark.parametrize(("regime", "blocks"), [("Z", 3), ("N", 4)])
+def test_more_samples_are_added_to_those_that_are_kept(
+    regime: str, blocks: int, tmp_path: Path
+) -> None:
+    few = certified(tmp_path, regime=regime, samples=4_096)
+    more = certified(tmp_path, regime=regime, samples=SAMPLES)
     assert (few["samples"], more["samples"]) == (4_096, SAMPLES)
-    assert more == certified(tmp_path / "at once")
+    assert few["interval"][0] < more["interval"][0]
+    assert more == certified(tmp_path / "at once", regime=regime)
     assert sorted(path.name for path in tmp_path.glob("*.npz")) == [
-        f"forward-{i:05}.npz" for i in range(3)
+        f"forward-{i:05}.npz" for i in range(blocks)
     ]
     first, second = (np.load(tmp_path / f"forward-0000{i}.npz")["log_p_f"] for i in (0, 1))
     assert not np.array_equal(first, second)
@@ -84,6 +102,20 @@ def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) ->
         )
 
 
+def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path: Path) -> None:
+    kept = certified(tmp_path / "with", features=where, samples=4_096)
+    plain = certified(None, features=where, samples=4_096)
+    assert [line["name"] for line in kept["lines"]] == [line["name"] for line in plain["lines"]]
+    assert any(line["name"] == "origin: sampler" for line in kept["lines"])
+    with pytest.raises(InputError, match="or features"):
+        certified(tmp_path / "with", features=lambda x: {**where(x), "origin": 0.5})
+    # Without features, what is kept with them will do; not the other way round.
+    assert certified(tmp_path / "with", samples=4_096)["interval"] == kept["interval"]
+    certified(tmp_path / "without", samples=4_096)
+    with pytest.raises(InputError, match="holds no draws of this kind"):
+        certified(tmp_path / "without", features=where, samples=4_096)
+
+
 def test_damaged_draws_are_refused(tmp_path: Path) -> None:
     certified(tmp_path)
     path = tmp_path / "forward-00001.npz"
@@ -97,11 +129,6 @@ def test_damaged_draws_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--keep is of regimes Z and S"):
-        certified(tmp_path, regime="N")
-    with pytest.raises(InputError, match="leave out --features, or --keep"):
-        certified(tmp_path, features=lambda x: {"x": 0.5})
-
     class Unseeded:
         """Draws with random numbers of its own."""
 

@@ -5,12 +5,14 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pdai
+from examples.many_regressors import Regression
 from reference import InputError
 from reference.certificates.partition import bound_partition
-from reference.problems import Grid, Ising
+from reference.problems import Grid, Ising, VariableSelection
 from reference.problems.ising import Spins
 
 
@@ -83,6 +85,38 @@ def test_control_a_bound_that_is_none_is_refused() -> None:
     problem.log_mass_bound = lambda state: math.nan
     with pytest.raises(InputError, match="must be a number of nats"):
         bound_partition(problem)
+
+
+def test_the_exact_z_of_a_variable_selection_lies_inside() -> None:
+    """The sum over all sets by `VariableSelection`, whose rewards are rounded to 24 bits."""
+    rng = np.random.default_rng(3)
+    data = rng.normal(size=(60, 7))
+    outcome = data[:, 0] - data[:, 1] / 2 + rng.normal(size=60)
+    problem, summed = Regression(data, outcome), VariableSelection.regression(data, outcome)
+    log_z = summed.log_z().value + summed.offset
+    for most in (10, 1_000):
+        low, high = bound_partition(problem, most=most, gap=0.0).log_z
+        assert low - 1e-6 <= log_z <= high + 1e-6
+    assert high - low < 1e-5
+    for known in range(8):
+        for start in product((False, True), repeat=known):
+            ends = product((False, True), repeat=7 - known)
+            logs = [problem.log_reward((*start, *end)) for end in ends]
+            assert np.logaddexp.reduce(logs) <= problem.log_mass_bound(start)
+            # Control: of the best completion alone it is no bound.
+            assert known == 7 or np.logaddexp.reduce(logs) > max(logs) + 1e-6
+    found = pdai.certify(
+        lambda s: [problem.log_mass_bound(x) for x in problem.children(s)],
+        problem,
+        gives="logits",
+        regime="Z",
+        samples=4_096,
+    )
+    exact = pdai.certify(
+        lambda s: [problem.log_mass_bound(x) for x in problem.children(s)], problem, gives="logits"
+    )
+    assert exact.tv is not None
+    assert 0 < found.interval.low <= exact.tv <= found.interval.high < 1
 
 
 def test_a_graph_that_is_no_tree_is_bounded_too() -> None:

@@ -10,7 +10,15 @@ import pytest
 from reference.certificates.betting import Interval
 from reference.certificates.features import FeatureMeans
 from reference.certificates.importance import Walks
-from reference.certificates.regimes import PILOT, Budget, Found, Seen, with_log_z, with_target
+from reference.certificates.regimes import (
+    PILOT,
+    Budget,
+    Found,
+    Seen,
+    with_log_z,
+    with_neither,
+    with_target,
+)
 
 BUDGET = Budget(0.0, 50_000, 60.0)
 
@@ -73,6 +81,24 @@ def test_zeros_of_the_sampler_count_as_distance_though_they_are_never_drawn() ->
     fork = Fork(1.0 - 2.0**-60, (1.0, 3.0))
     found = with_log_z(fork, Interval(math.log(4), math.log(4)), 1e-6, BUDGET, Seen())
     assert 0.74 < found.interval.low <= 0.75 <= found.interval.high < 0.76
+
+
+def test_without_z_the_same_samples_bound_z_and_then_the_distance() -> None:
+    """TV is 1/4 at `Z = 2`: about half of all mean weights lie above Z, the floor never does."""
+    above = 0
+    for seed in range(20):
+        fork = Fork(0.75, (1.0, 1.0))
+        fork.rng = np.random.default_rng(seed)
+        seen = Seen()
+        found = with_neither(fork, 1e-6, BUDGET._replace(samples=20_000), seen)
+        floor = found.lines[0].value
+        assert isinstance(floor, float)
+        assert math.log(1.9) < floor < math.log(2)
+        assert 0.2 < found.interval.low < 0.25
+        assert found.interval.high == 1
+        assert found.samples == seen.count == 20_000
+        above += bool(np.exp(seen.all).mean() > 2)
+    assert 3 < above < 17
 
 
 def test_expectations_are_widened_by_the_distance() -> None:

@@ -159,11 +159,11 @@ WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def exposed(policy: Any, regime: Any, **options: Any) -> str | None:
+def exposed(policy: Any, regime: Any, samples: int = SAMPLES, **options: Any) -> str | None:
     """How a sampler is exposed, in words; None if it is not."""
     try:
         found = pdai.certify(
-            policy, PROBLEM, regime=regime, samples=SAMPLES, width=CLOSE / 4, **options
+            policy, PROBLEM, regime=regime, samples=samples, width=CLOSE / 4, **options
         )
     except InputError as error:
         return f"refused: {error}"

@@ -1,6 +1,7 @@
 """The policy of a configuration."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -79,21 +80,26 @@ def build_policy(
 
 
 def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
-    """The width whose parameter count is nearest to the budget, by bisection."""
+    """The width whose parameter count is nearest to the budget."""
     asked = config.dynamics.parameters
 
+    @cache
     def count(width: int) -> int:
         shapes: AnyPolicy = eqx.filter_eval_shape(build, width)
         leaves = jax.tree.leaves(shapes)
         return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
 
     budget = asked or max(USUAL, count(LEAST_WIDTH))
-    low, high = 1, 2
-    while count(high) < budget and high < MOST_WIDTH:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < budget else (low, middle)
+    # To count is slow. Two layers of one width share width^2 weights, so that nearly every
+    # network's count is a quadratic, which says where to look.
+    one, two, three = count(1), count(2), count(3)
+    slope, bend = two - one, three - 2 * two + one
+    high = _first(lambda w: one + (w - 1) * (2 * slope + (w - 2) * bend) // 2 >= budget, 1, 2)
+    low = high - 1
+    while low > 1 and count(low) >= budget:
+        low, high = low // 2, low
+    high = _first(lambda width: count(width) >= budget, low, high)
+    low = high - 1
     width = min((low, high), key=lambda w: abs(count(w) - budget))
     found = count(width)
     if abs(found - budget) > 0.05 * budget:
@@ -103,3 +109,19 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
             "--latent-size"
         )
     return width
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first width above `low` from which on it holds, or MOST_WIDTH: doubling, then bisection.
+
+    Args:
+        holds: once it does, it does for all that are wider; not at `low`, unless that is 1.
+        low: a width.
+        high: the first to try.
+    """
+    while not holds(high) and high < MOST_WIDTH:
+        low, high = high, min(2 * high, MOST_WIDTH)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -63,8 +63,8 @@ class Certify:
     """MODULE:NAME of a function from a terminal state to numbers in [0, 1] by name."""
     max_states: int = 100_000
     """Enumerate at most this many states or histories."""
-    certificate: Path | None = None
-    """Write the certificate file of regime E here."""
+    certificate: Annotated[Path | None, tyro.conf.arg(aliases=["--proof"])] = None
+    """Write the certificate file of regime E here, and check it with pdai-check if it is there."""
     table: Path | None = None
     """Write every terminal state with its exact probabilities here, as CSV; regime E."""
     keep: Path | None = None

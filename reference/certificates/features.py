@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from reference.certificates.betting import Interval, MeanInterval
-from reference.certificates.importance import Walks
+from reference.certificates.importance import Floats, Walks
 from reference.certificates.statement import Line
 from reference.errors import InputError
 
@@ -59,19 +59,10 @@ class FeatureMeans:
         Raises:
             InputError: if a value lies outside [0, 1], or names differ between states.
         """
-        rows = [_values(self.features, x) for x in walks.terminals]
-        for row, x in zip(rows, walks.terminals, strict=True):
-            if row.keys() != rows[0].keys() or (self.means and row.keys() != self.means.keys()):
-                raise InputError(
-                    f"the features of {x!r} have the names {list(row)}, unlike those of other "
-                    "states: give all of them at every state"
-                )
-        columns = {
-            name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())
-        }
-        for name, column in columns.items():
+        names, values = table(self.features, walks.terminals, tuple(self.means))
+        for name, column in zip(names, values.T, strict=True):
             self.means.setdefault(name, MeanInterval()).add(column)
-        self._values.append(np.stack(list(columns.values()), 1))
+        self._values.append(values)
         self._weights.append(walks.log_weight)
 
     def lines(
@@ -102,6 +93,31 @@ class FeatureMeans:
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]
         return found
+
+
+def table(
+    features: Features, terminals: Sequence[Any], names: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], Floats]:
+    """The names of features, and their values at terminal states, shape (states, names).
+
+    Args:
+        features: from a terminal state to numbers in [0, 1] by name.
+        terminals: where.
+        names: those that they had elsewhere; () if nowhere yet.
+
+    Raises:
+        InputError: if a value lies outside [0, 1], or names differ between states.
+    """
+    rows = [_values(features, x) for x in terminals]
+    names = names or tuple(rows[0] if rows else ())
+    for row, x in zip(rows, terminals, strict=True):
+        if row.keys() != set(names):
+            raise InputError(
+                f"the features of {x!r} have the names {list(row)}, unlike those of other "
+                "states: give all of them at every state"
+            )
+    values = [[row[name] for name in names] for row in rows]
+    return names, np.array(values, float).reshape(len(rows), len(names))
 
 
 def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:

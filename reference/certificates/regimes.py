@@ -193,8 +193,10 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
     """Regime N: only what can say "wrong".
 
     A mode that the sampler never visits changes none of its samples, so that no upper bound below 1
-    is possible. But `Z` is bounded from below by the mean weight of a first half of the samples,
-    and `E_{p_F}[(1 - R p_B / (z p_F))_+]` grows with `z`: at that bound, it bounds TV from below.
+    is possible. But the mean weight bounds `Z` from below, by some `z`, and no trajectory's
+    `(1 - R p_B / (z p_F))_+` is larger than it is at `Z`. So bets that their mean is large win no
+    more than those on the variable whose mean is TV, whatever `z` depends on: the same samples
+    serve both, and either may be looked at again after more of them.
 
     Args:
         sampler: what is certified.
@@ -202,32 +204,27 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
         budget: when to stop.
         seen: where what is drawn goes.
     """
-    start = time.monotonic()
     log_scale = log_mean(sampler.draw(PILOT).log_weight)
-    weight, mean = LowerMean(), MeanInterval()
+    weight, mean = LowerMean(), LowerMean()
     if not math.isfinite(log_scale):
         raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
-    half = budget._replace(
-        samples=max(budget.samples // 2, 1), seconds=budget.seconds / 2, width=0.0
-    )
+    drawn: list[Walks] = []
 
-    def first(size: int) -> int:
+    def more(size: int) -> int:
         walks = _drawn(sampler, size, seen)
         weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
+        drawn.append(walks)
         return weight.count
 
-    until(half, level, [mean], first)
-    bound = weight.bound(level / 2)
-    floor = log_scale + math.log(bound) - 2.0**-50 * abs(log_scale) if bound > 0 else -math.inf
-
-    def second(size: int) -> int:
-        walks = _drawn(sampler, size, seen)
-        log_ratio = walks.log_weight - floor if bound > 0 else np.full_like(walks.error, np.inf)
-        mean.add(*shortfall(log_ratio, walks.error + abs(log_scale) * 2.0**-50))
-        return mean.count
-
-    until(half._replace(seconds=budget.seconds - (time.monotonic() - start)), level, [mean], second)
-    low = mean.interval(level).low
+    # No interval is narrow enough: it has no upper end.
+    until(budget._replace(width=0.0), level, [MeanInterval()], more)
+    bound, floor, low = weight.bound(level / 2), -math.inf, 0.0
+    if bound > 0:
+        log_bound = math.log(bound)
+        floor = log_scale + log_bound - 2.0**-50 * (abs(log_scale) + abs(log_bound))
+        for walks in drawn:
+            mean.add(shortfall(walks.log_weight - floor, _rounding(walks, floor)).low)
+        low = mean.bound(level / 2)
     lines = [
         Line("log Z from below, nats", floor, "bound"),
         *weight_lines(seen.all, None),

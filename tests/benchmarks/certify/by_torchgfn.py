@@ -1,5 +1,8 @@
 """torchgfn's samplers, trained and certified: run by the Python of its environment."""
 
+from typing import Any
+
+import torch
 from cases import Case, report
 from worker_torchgfn import Torchgfn
 
@@ -14,5 +17,11 @@ def certified(worker: Torchgfn, case: Case) -> Certificate:
     return pdai.certify(made, case.problem, log_z=case.log_z)
 
 
+def logits(worker: Torchgfn, cells: Any) -> Any:
+    """Rows of `p_F` on a hypergrid."""
+    with torch.no_grad():
+        return worker.gflownet.pf(worker.env.states_from_tensor(torch.as_tensor(cells))).double()
+
+
 if __name__ == "__main__":
-    report(Torchgfn(), certified)
+    report(Torchgfn(), certified, logits)

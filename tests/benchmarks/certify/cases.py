@@ -4,9 +4,10 @@ Imports nothing but NumPy, the project's plain-Python half and the tasks of `../
 environment of either library can run it.
 """
 
+import itertools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent / "peers")]
 from protocol import Worker  # noqa: E402
 from tasks import BitTask, GridTask, IsingTask, Task  # noqa: E402
 
-from reference.certificates.statement import Certificate, small  # noqa: E402
+import pdai  # noqa: E402
+from reference.certificates.statement import Certificate, Regime, small  # noqa: E402
 from reference.problems import BitSequences, Cell, Grid  # noqa: E402
 
 BITS = BitSequences.random(32, 4, exponent=3)
@@ -33,6 +35,7 @@ class Case(NamedTuple):
         problem: of this project, whose exact rewards count; None for the library's own.
         label: from a terminal state of the library to one of the problem.
         log_z: in nats, where there is no problem to tell it.
+        regimes: beside Z, of hypergrids whose cells are few enough to ask for all rows.
     """
 
     task: Task
@@ -40,6 +43,7 @@ class Case(NamedTuple):
     problem: Any = None
     label: Any = None
     log_z: float | None = None
+    regimes: tuple[Regime, ...] = ()
 
 
 def cell(x: tuple[int, ...]) -> Cell:
@@ -63,8 +67,9 @@ def log_z_of_torus(task: IsingTask) -> float:
 
 TORUS = IsingTask(6, 0.1)
 CASES = {
-    "hypergrid 8^2": Case(GridTask(2, 8), 1_000, Grid(8, 2), cell),
-    "hypergrid 8^4": Case(GridTask(4, 8), 1_500, Grid(8, 4), cell),
+    "hypergrid 8^2": Case(GridTask(2, 8), 1_000, Grid(8, 2), cell, regimes=("S", "E")),
+    "hypergrid 8^4": Case(GridTask(4, 8), 1_500, Grid(8, 4), cell, regimes=("S", "E")),
+    "hypergrid 32^4": Case(GridTask(4, 32), 200, Grid(32, 4), cell),
     "bits 32/4, any order": Case(
         BitTask(8, 4, tuple(tuple(map(int, mode)) for mode in BITS.modes), 3.0), 600, BITS, string
     ),
@@ -72,9 +77,48 @@ CASES = {
 }
 BATCH = 64
 
+Certified = Callable[[Any, Case], Certificate]
+Rows = Callable[[Any, Any], Any]
 
-def report(worker: Worker, certified: Callable[[Any, Case], Certificate]) -> None:
-    """Trains on each task, or on those named on the command line, and prints rows of Markdown."""
+
+def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], list[float]]:
+    """A library's sampler of a hypergrid as a function of this project's states.
+
+    Args:
+        problem: the hypergrid.
+        logits: from all cells, shape (n, dimension), to those of `p_F` in the order of both
+            libraries: an increment of each coordinate, then the exit.
+    """
+    cells = list(itertools.product(range(problem.side), repeat=problem.dimension))
+    rows = dict(zip(cells, np.asarray(logits(np.array(cells)), float).tolist(), strict=True))
+
+    def row(state: Cell) -> list[float]:
+        *up, stop = rows[state.coordinates]
+        inside = zip(up, state.coordinates, strict=True)
+        return [stop, *(logit for logit, x in inside if x + 1 < problem.side)]
+
+    return row
+
+
+def certificates(
+    worker: Worker, case: Case, certified: Certified, rows: Rows
+) -> Iterator[Certificate]:
+    """In regime Z by the library's own steps, and of hypergrids in S and E by its rows."""
+    yield certified(worker, case)
+    if case.regimes:
+        function = of_grid(case.problem, lambda cells: rows(worker, cells))
+        for regime in case.regimes:
+            yield pdai.certify(function, case.problem, gives="logits", regime=regime)
+
+
+def report(worker: Worker, certified: Certified, rows: Rows) -> None:
+    """Trains on each task, or on those named on the command line, and prints rows of Markdown.
+
+    Args:
+        worker: of the library.
+        certified: what a user writes.
+        rows: from the worker and cells of a hypergrid to logits.
+    """
     version = " ".join(next(iter(worker.versions().items())))
     for name in sys.argv[1:] or CASES:
         case = CASES[name]
@@ -82,10 +126,13 @@ def report(worker: Worker, certified: Callable[[Any, Case], Certificate]) -> Non
         started = time.process_time()
         worker.train(case.steps)
         trained = time.process_time()
-        found = certified(worker, case)
-        low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
-        print(
-            f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
-            f"| [{low}, {high}] | {found.samples:,} | {time.process_time() - trained:.1f} |",
-            flush=True,
-        )
+        begun = trained
+        for found in certificates(worker, case, certified, rows):
+            ended = time.process_time()
+            low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
+            print(
+                f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
+                f"| {found.regime} | [{low}, {high}] | {found.samples:,} | {ended - begun:.1f} |",
+                flush=True,
+            )
+            begun = ended

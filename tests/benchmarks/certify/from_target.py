@@ -5,7 +5,8 @@
 Half of each batch is drawn backwards from them, so that no mode has to be found first; ends of the
 sampler's own trajectories replace the oldest. The options are those of `pdai train`, by name, and
 `start`, an earlier run whose sampler training begins with. The task must be too large to enumerate,
-and have an exact answer. What the run is, a certificate says.
+and have an exact answer; with `replay none` there are no samples, and it may be any. What the run
+is, a certificate says.
 """
 
 import ast
@@ -29,19 +30,22 @@ SAMPLES = 200_000
 
 
 def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -> None:
-    """Writes a run folder at step 0, with a full buffer."""
-    given = {"replay": "uniform", "replay_capacity": SAMPLES, "out": folder, **options}
-    config = configure(task, **given)
+    """Writes a run folder at step 0, with a full buffer if the run has one."""
+    if options.setdefault("replay", "uniform") != "none":
+        options = {"replay_capacity": SAMPLES, **options}
+    config = configure(task, out=folder, **options)
     with arithmetic(config):
         setup = set_up(config)
-        assert setup.closed_form is not None
         parameters = count_parameters(setup.policies(setup.initial)[0])
         create_run(config, parameters, tables_digest(setup.environment))
-        states = encode_all(setup.environment, setup.closed_form.sample(SAMPLES, 1))
-        logs = jax.jit(jax.vmap(setup.environment.log_reward))(states)
-        added = setup.initial.step + SAMPLES
-        states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
-        state = setup.initial._replace(buffer=Buffer(states, logs, added))
+        state = setup.initial
+        if options["replay"] != "none":
+            assert setup.closed_form is not None
+            states = encode_all(setup.environment, setup.closed_form.sample(SAMPLES, 1))
+            logs = jax.jit(jax.vmap(setup.environment.log_reward))(states)
+            added = setup.initial.step + SAMPLES
+            states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
+            state = state._replace(buffer=Buffer(states, logs, added))
         if start is not None:
             state = state._replace(sampler=load_run(Path(start))[1].sampler)
         save_checkpoint(folder, state, 0.0)

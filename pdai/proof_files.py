@@ -1,0 +1,64 @@
+"""Certificate files of exact samplers, checked as soon as they are written."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from reference.certificates import (
+    BUILD_COMMAND,
+    check_certificate,
+    confirm_problem,
+    find_checker,
+    lifted_states,
+    run_checker,
+    write_certificate,
+)
+from reference.certificates.exact import ExactSampler
+from reference.errors import InputError
+
+
+def write_file(
+    path: str | Path | None,
+    made: ExactSampler,
+    rewards: Sequence[Fraction],
+    problem: Any,
+    name: str,
+) -> list[str]:
+    """Writes the certificate file of an exact sampler, if a path is given, and checks it.
+
+    It claims TV as a fraction, or, if that has too many digits, a bound of 12 decimals.
+
+    Args:
+        path: of the file; None for none.
+        made: the sampler.
+        rewards: `R(x)`, one per terminal state.
+        problem: whose states and rewards they are.
+        name: of the problem, for readers of the file.
+
+    Returns:
+        What the checks said, in sentences.
+
+    Raises:
+        InputError: if the file is not accepted.
+    """
+    if path is None:
+        return []
+    states = lifted_states(made.lifted)
+    try:
+        write_certificate(path, made.forward, rewards, states=states, problem=name)
+    except InputError:
+        write_certificate(
+            path, made.forward, rewards, states=states, problem=name, relation="<=", scale=10**40
+        )
+    program = find_checker()
+    claim = check_certificate(path) if program is None else run_checker(path, program)
+    target = confirm_problem(path, problem, len(made.lifted.base.labels))
+    for what, verdict in (("claim", claim), ("graph or rewards", target)):
+        if not verdict.accepted:
+            raise InputError(
+                f"the {what} of {str(path)!r}, as it was written, is {verdict}: do not hand the "
+                "file on; is another process writing to it, or pdai-check of another version?"
+            )
+    said = f"{path}: {claim}; its graph and rewards are those of the problem, compared in Python"
+    return [said] if claim.verified else [said, f"the verified program: `{BUILD_COMMAND}`"]
