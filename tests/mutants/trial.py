@@ -18,15 +18,21 @@ QUICK, LONG = 25.0, 150.0
 def tests_of(mutant: Mutant, callers: Iterable[Caller]) -> list[Caller]:
     """The tests that call what is changed, of each test function the quickest first.
 
-    What no test calls, such as a constant or a function that JAX had compiled before, is left to
-    those of the function around it, and then to those of the file.
+    What tests with the same parameters share is computed for the first of them, which alone is
+    known to call it: the others in its file are taken too. What no test calls, such as a constant
+    or a function that JAX had compiled before, is left to those of the function around it, and
+    then to those of the file.
     """
-    callers = list(callers)
-    for place in mutant.within:
-        if found := [caller for caller in callers if place in caller.calls]:
-            return _in_turns(found)
-    inside = f"{mutant.file}:"
-    return _in_turns([c for c in callers if any(call.startswith(inside) for call in c.calls)])
+    callers, inside = list(callers), f"{mutant.file}:"
+    groups = [[c for c in callers if place in c.calls] for place in mutant.within]
+    groups.append([c for c in callers if any(call.startswith(inside) for call in c.calls)])
+    found = {_shares(caller) for caller in next((group for group in groups if group), [])}
+    return _in_turns([caller for caller in callers if _shares(caller) in found])
+
+
+def _shares(caller: Caller) -> tuple[str, str]:
+    """The file and the parameters of a test."""
+    return caller.test.partition("::")[0], caller.test.partition("[")[2]
 
 
 def _in_turns(callers: Sequence[Caller]) -> list[Caller]:
