@@ -187,9 +187,12 @@ def _weights(name: str, values: object) -> Floats:
     found = _array(name, values)
     if found.ndim != 1 or found.dtype.kind not in "fiu" or not (found >= 0).all():
         raise InputError(f"fcs_estimate: {name} must be a row of numbers >= 0")
+    # A wider float may be finite, and too large for this one.
+    with np.errstate(over="ignore"):
+        found = found.astype(np.float64)
     if not np.isfinite(found).all():
         raise InputError(f"fcs_estimate: {name} has an entry that is not finite")
-    return found.astype(np.float64)
+    return found
 
 
 def _divergence(a: T, b: T) -> float:

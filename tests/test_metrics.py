@@ -70,6 +70,12 @@ def test_the_standard_error_of_two_batches_by_hand() -> None:
     assert found.standard_error == pytest.approx(0.25)
 
 
+def test_weights_beyond_the_largest_float_are_refused_without_a_warning() -> None:
+    wide = np.array([np.longdouble("1e4000"), 1])
+    with pytest.raises(InputError, match="not finite"):
+        fcs_estimate(wide, np.ones(2), np.array([[0, 1], [1, 0]]))
+
+
 @pytest.mark.parametrize(
     ("batches", "message"),
     [

@@ -25,6 +25,7 @@ from reference.problems.random_networks import random_network
 
 DATA = np.random.default_rng(0).normal(size=(20, 3))
 SCORES = np.zeros((3, 8))
+WIDE, WIDER = cast(Any, np.longdouble("1e4000")), SCORES.astype(np.longdouble)
 HYPER = HyperGPrior()
 FEW, NONE = DATA[:5], cast(Any, 7)
 
@@ -74,6 +75,8 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: StructureLearning.from_scores("scores"), "must be numbers"),
     (lambda: StructureLearning.from_scores(NO_NUMBER), "'1' with parents 0b100 is nan"),
     (lambda: StructureLearning.from_scores(changed(2, 3, -math.inf, SCORES)), "0b11 is -inf"),
+    # Where a wider float is none, it is infinite at once.
+    (lambda: StructureLearning.from_scores(changed(2, 3, WIDE, WIDER)), "is inf"),
     (lambda: StructureLearning.from_scores(SCORES, max_parents=-1), "max_parents is -1"),
     (lambda: StructureLearning.from_scores(SCORES, names=["a", "a", "b"]), "3 different strings"),
     (lambda: StructureLearning.gaussian(DATA, alpha_mu=0.0), "alpha_mu is 0.0"),

@@ -45,7 +45,9 @@ def rounded_scores(
         TooLargeError: if the integers do not fit into memory.
     """
     try:
-        table = np.array(scores, np.float64)
+        # A wider float that is too large for this one is refused below, as infinite.
+        with np.errstate(over="ignore"):
+            table = np.array(scores, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
     n = len(table) if table.ndim == 2 else 0

@@ -1,0 +1,1 @@
+"""Small changes of `fast`, drawn at random; do the tests notice? See `__main__`."""
