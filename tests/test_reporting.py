@@ -5,18 +5,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from rich.console import Console
 
-from fast.environments import LinesEnvironment, TabularEnvironment
+from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironment
+from fast.environments.grid import GridState
 from fast.measure.enumeration import decode_all, enumerate_environment
 from fast.measure.report import Figures, Report
 from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
 from pdai.tables import report_table
 from reference.metrics import Estimate
-from reference.problems import Lines
+from reference.problems import Grid, Lines
 
 
 def test_a_certificate_counts_the_masses_of_p_b() -> None:
@@ -55,6 +57,9 @@ def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
     older = {name: value for name, value in report.to_json().items() if name != "drawn"}
     assert Report.from_json(older) == replace(report, drawn=10_000)
     assert Report.from_json(report.to_json()) == report
+    # What is said of the arithmetic of each figure.
+    assert report.kinds["log_z"] == "estimate"
+    assert replace(report, log_z_is_learned=True).kinds["log_z"] == "learned"
 
 
 @pytest.mark.parametrize("scale", [Fraction(10) ** 400, Fraction(1, 10**400)])
@@ -88,3 +93,43 @@ def test_states_made_of_floats_are_told_apart() -> None:
     environment: Any = Environment()
     states = np.array([0.25, 0.5, 0.0, -0.0], np.float32)
     assert decode_all(environment, states) == [0.25, 0.5, 0.0, 0.0]
+
+
+def _halved(state: GridState, unit: float = 0.5) -> Any:
+    return state._replace(coordinates=state.coordinates * jnp.float32(unit))
+
+
+def _whole(state: Any) -> GridState:
+    return GridState((2 * jnp.abs(state.coordinates)).astype(jnp.int32), state.stopped)
+
+
+class _InHalves(GridEnvironment):
+    """A grid whose coordinates are halves, as floats, and whose first zeros are negative."""
+
+    def initial(self) -> Any:
+        return _halved(super().initial(), -0.5)
+
+    def encode(self, label: Any) -> Any:
+        return _halved(super().encode(label))
+
+    def step(self, state: Any, action: Any) -> Any:
+        return _halved(super().step(_whole(state), action))
+
+    def observe(self, state: Any) -> Any:
+        return super().observe(_whole(state))
+
+    def mask(self, state: Any) -> Any:
+        return super().mask(_whole(state))
+
+    def parent_mask(self, state: Any) -> Any:
+        return super().parent_mask(_whole(state))
+
+    def log_reward(self, state: Any) -> Any:
+        return super().log_reward(_whole(state))
+
+
+def test_a_problem_whose_states_are_made_of_floats_is_enumerated() -> None:
+    problem = Grid(4, 2)
+    found = enumerate_environment(problem, _InHalves.from_problem(problem))
+    whole = enumerate_environment(problem, GridEnvironment.from_problem(problem))
+    assert np.array_equal(found.child, whole.child)

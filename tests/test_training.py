@@ -22,6 +22,7 @@ from fast.measure.enumeration import enumerate_environment
 from fast.measure.laws import exact_law
 from fast.measure.terminals import target_law
 from fast.policies.build import make_policy
+from fast.policies.options import BACKWARD
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic
 from fast.sampling.forward import sample_trajectories
@@ -367,6 +368,12 @@ def test_a_learned_backward_policy_has_the_budget_that_a_linear_one_leaves(dynam
     assert abs(count_parameters(policy) - 5_000) <= 0.05 * 5_000
     alone = config.changed(p_b="uniform")
     assert count_parameters(make_policy(alone, environment, key=jax.random.key(0))) < 1_000
+
+
+@pytest.mark.parametrize("name", BACKWARD)
+def test_a_backward_policy_reads_as_many_outputs_as_its_options_say(name: str) -> None:
+    options = BACKWARD[name]()
+    assert options.outputs(3) == options.build(5, 3, [4], key=KEY).outputs
 
 
 def loss_of(config: TrainConfig) -> None:

@@ -80,10 +80,7 @@ def main() -> int:
     warm_up(folder / "programs")
     find_callers(copy, folder / "callers.jsonl")
     callers = read_callers(folder / "callers.jsonl")
-    files = [
-        str(p.relative_to(ROOT)) for r in ROOMS for p in sorted((ROOT / "fast" / r).rglob("*.py"))
-    ]
-    mutants = drawn(given.sample, given.seed, [given.only] if given.only else files)
+    mutants = drawn(given.sample, given.seed, [given.only] if given.only else files())
     done = {found.mutant: found for found in trial.read(outcomes)}
     for mutant in mutants:
         if mutant not in done:

@@ -10,7 +10,7 @@ class Equivalent(NamedTuple):
 
     Attributes:
         file: which is changed.
-        text: the line of the change, or a part of it.
+        text: the line of the change, or a part of it in which that begins.
         before: the text that is replaced.
         after: what stands in its place.
         reason: why no result changes.
@@ -30,6 +30,6 @@ def reason_for(mutant: Mutant) -> str | None:
     """Why a mutant changes no result; None if it is not known to."""
     for known in EQUIVALENT:
         change = (known.file, known.before, known.after)
-        if change == (mutant.file, mutant.before, mutant.after) and known.text in mutant.text:
+        if change == (mutant.file, mutant.before, mutant.after) and mutant.is_in(known.text):
             return known.reason
     return None

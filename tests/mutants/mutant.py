@@ -42,9 +42,22 @@ class Mutant(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line with the change in it, which finds it again when other lines move."""
-        source = (ROOT / self.file).read_text().splitlines()
-        return source[self.line - 1].strip()
+        """The line with the change in it."""
+        return self._line.decode().strip()
+
+    def is_in(self, text: str) -> bool:
+        """Whether the change begins in this part of its line, which finds it when lines move."""
+        part = text.encode()
+        place = self.begin - sum(map(len, self._lines[: self.line - 1]))
+        return part in self._line[max(0, place + 1 - len(part)) : place + len(part)]
+
+    @property
+    def _lines(self) -> list[bytes]:
+        return (ROOT / self.file).read_bytes().splitlines(keepends=True)
+
+    @property
+    def _line(self) -> bytes:
+        return self._lines[self.line - 1]
 
     def __str__(self) -> str:
         change = " ".join(f"{self.before}  ->  {self.after}".split())
@@ -95,11 +108,14 @@ def _expressions(
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     """What is below a node, without types, texts, what is raised, and the values of settings.
 
-    A setting is an annotated name that has a constant, such as an option with its default: it is
-    a choice, and a test of it would say the same number again.
+    A setting is a number with a name of its own: an option with its default, an argument with its
+    default, or a NAME in capitals, of one number or several. It is a choice, and a test of it would
+    say the same number again.
     """
     match node:
-        case ast.AnnAssign(value=ast.Constant()):
+        case ast.AnnAssign(value=ast.Constant()) if not _is_flag(node):
+            return
+        case ast.Assign(targets=[target], value=value) if _is_setting(target, value):
             return
         case ast.Raise() | ast.JoinedStr() | ast.Assert():
             return
@@ -112,8 +128,28 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         case ast.ClassDef():
             yield from node.body
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield from (*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body)
+            given = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+            yield from (value for value in given if not _is_number(value))
+            yield from node.body
         case ast.arg():
             return
         case _:
             yield from ast.iter_child_nodes(node)
+
+
+def _is_setting(target: ast.expr, value: ast.expr) -> bool:
+    """Whether a value is made of numbers alone, and has a name in capitals."""
+    names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+    parts = [node for node in ast.walk(value) if isinstance(node, ast.expr)]
+    made = ast.Constant | ast.Tuple | ast.UnaryOp | ast.BinOp
+    return all(map(str.isupper, names)) and all(isinstance(node, made) for node in parts)
+
+
+def _is_number(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def _is_flag(node: ast.AnnAssign) -> bool:
+    """Whether it says of a class, and not of what is chosen, that something is so."""
+    is_truth = isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool)
+    return is_truth and "ClassVar" in ast.unparse(node.annotation)

@@ -47,12 +47,12 @@ def _in_turns(callers: Sequence[Caller]) -> list[Caller]:
 
 
 def within(callers: Sequence[Caller], seconds: float) -> list[Caller]:
-    """The first ones that take so long together, at least one."""
-    chosen, total = list(callers[:1]), 0.0
+    """As many as take so long together, in their order, at least one; long ones are passed over."""
+    chosen, left = list(callers[:1]), seconds
     for caller in callers[1:]:
-        total += caller.seconds
-        if total <= seconds:
+        if caller.seconds <= left:
             chosen.append(caller)
+            left -= caller.seconds
     return chosen
 
 

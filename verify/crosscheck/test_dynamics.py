@@ -19,9 +19,11 @@ from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.latent_matrix import Matrix, Writes
 from fast.dynamics.linear import Linear, LinearMarkov
+from fast.dynamics.links import linked
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.min_gru import MinGRU
+from fast.dynamics.options import SRWMOptions
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
@@ -29,9 +31,11 @@ from fast.dynamics.rotations import haar_bases, rotation_angles
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip
+from fast.environments import make_environment
 from fast.measure.tabular_policy import LiftedTable, MarkovTable
 from reference.errors import InputError
 from reference.expressivity.linear import LinearLines, Parameters
+from reference.problems import Grid
 from verify.crosscheck.compare import ROUNDED, TOLERANCE, Precision, distance, eagerly
 
 Floats = npt.NDArray[np.float64]
@@ -579,6 +583,25 @@ def test_the_rotation_is_proper_and_does_not_nearly_return(kind: str) -> None:
         assert np.linalg.norm(power - np.eye(32), 2) > 0.5
 
 
+def test_angles_are_those_of_the_roots_of_primes() -> None:
+    roots = np.sqrt([2, 3, 5, 7, 11, 13])
+    assert rotation_angles(6) == pytest.approx(2 * np.pi * (roots - np.floor(roots)), abs=1e-14)
+
+
+@pytest.mark.crosscheck("fast.dynamics.links.linked")
+def test_the_normalised_elu_has_its_value_and_slope_on_both_sides_of_zero_and_at_it() -> None:
+    x = np.array([-2.0, -0.5, 0.0, 0.5, 3.0])
+    slope = np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0)
+    value = np.where(x < 0, slope, x + 1)
+    law = value / value.sum()
+    with jax.enable_x64(True):
+        elu = functools.partial(linked, link="elu")
+        found, by_x = jit(lambda x: (elu(x), jax.jacobian(elu)(x)))(jnp.asarray(x))
+    assert np.asarray(found) == pytest.approx(law, abs=1e-15)
+    expected = (np.diag(slope) - law[:, None] * slope) / value.sum()
+    assert np.asarray(by_x) == pytest.approx(expected, abs=1e-15)
+
+
 def test_heads_rotate_by_different_angles_in_different_bases() -> None:
     first, second = (rotation_matrix(4, i, 2, "haar") for i in range(2))
     assert distance(first, second) > 0.1
@@ -659,6 +682,22 @@ def test_scales_multiply_what_is_drawn() -> None:
     assert distance(first, 3 * other) <= 1e-6
     whole, larger = srwm(start="full"), srwm(start="full", latent_scale=3.0)
     assert distance(larger.a, 3 * whole.a) <= 1e-6
+
+
+def test_the_linear_dynamics_begin_with_products_of_a_hundredth() -> None:
+    layer = Linear(10_000, 2, norm=4.0, key=KEY)
+    for weights, deviation in ((layer.a, 0.01), (layer.w, 1.0), (layer.v, 0.01)):
+        assert 4 * np.std(weights) == pytest.approx(deviation, rel=0.05)
+
+
+def test_the_matrix_in_a_block_is_told_the_length_of_vectors_that_were_normalised() -> None:
+    class Told(SRWMOptions):
+        def matrix(self, features: int, norm: Any, *_: Any, **__: Any) -> Any:
+            assert (features, norm) == (6, 6**0.5)
+            return Markov(features)
+
+    made = Told(latent_size=6, block=True).cell(make_environment(Grid(3, 2)), key=KEY)
+    assert isinstance(made, ResidualBlock)
 
 
 def test_normalised_read_outs_have_unit_root_mean_square() -> None:

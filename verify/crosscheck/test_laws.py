@@ -116,7 +116,7 @@ def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> N
         f.max(),
     )
     # Few trajectories in each call, so that many blocks are padded, cut and put back.
-    for blocks in ((2, 5), (64, 4096)):
+    for blocks in ((2, 3, 5), (64, 4096)):
         found = sum_histories(policy, enumeration, float64=True, blocks=blocks)
         for ours, theirs in zip(found, expected, strict=True):
             assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)

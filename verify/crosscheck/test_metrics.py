@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from fast.dynamics.markov import Uniform
+from fast.environments.interface import encode_all
 from fast.measure import backward_law, estimates, laws, terminals
 from fast.measure import paths as of_paths
 from fast.measure import report as evaluation
@@ -378,10 +379,13 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     uniform = law(uniform_policy(exact.policy), True).probabilities
     assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
     assert has_exact_law(exact.policy, enumeration)
-    for module in (terminals, laws):
-        monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count - 1)
+    for most in (0, -1):
+        for module in (terminals, laws):
+            monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count + most)
+        assert has_exact_law(exact.policy, enumeration) == (most == 0)
+        if most == 0:
+            assert law(exact.policy, True).samples == 0
     assert has_exact_law(random_policy(environment, dynamics="markov"), enumeration)
-    assert not has_exact_law(exact.policy, enumeration)
     monkeypatch.setattr(terminals, "CURVE_SAMPLES", backward_law.FEWEST * len(exact.p_t) - 1)
     assert law(exact.policy, False).samples == terminals.CURVE_SAMPLES
     monkeypatch.setattr(terminals, "CURVE_SAMPLES", 4_096)
@@ -406,6 +410,12 @@ def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -
 
     found = law(exact.policy)
     assert 0 < found.error < expected
+    ends = [enumeration.dag.labels[node] for node in enumeration.dag.terminals for _ in range(64)]
+    paths = backward_paths(exact.policy, environment, encode_all(environment, ends), SEED)
+    each = [list(row) for row in np.exp(paths.log_path_ratio).reshape(-1, 64)]
+    missing = abs(1 - sum(map(statistics.fmean, each)))
+    chance = sum(statistics.stdev(row) / 64**0.5 for row in each)
+    assert found.error == pytest.approx((missing + chance) / 2, rel=1e-6)
     # Of 64 trajectories the error is that of chance, and rarely three times what is expected.
     assert np.abs(found.probabilities - p_t).sum() / 2 < 3 * found.error
     assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)

@@ -1,13 +1,20 @@
 """A Markovian network fitted to a path-dependent policy, against the exact Markov projection."""
 
-import jax.numpy as jnp
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
 import numpy as np
+import optax
 import pytest
 
+from fast.balance.steps import evaluate
 from fast.measure.exact_policy import exact_policy
 from fast.measure.laws import exact_law
 from fast.measure.projection import fit_projection
 from fast.policies.policy import Policy
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
 from fast.training.optimiser import OptimiserOptions
 from reference import marginal
 from reference.metrics import total_variation
@@ -43,10 +50,32 @@ def test_it_comes_to_the_terminal_law_of_the_policy() -> None:
     assert distance(1) > 0.2
 
 
-def test_it_leaves_the_policy_as_it_is() -> None:
-    policy = random_policy(INSTANCE.environment, dynamics="srwm")
-    before = exact_law(policy, INSTANCE.enumeration, float64=True).probabilities
-    fitted(policy, 3)
-    after = exact_law(policy, INSTANCE.enumeration, float64=True).probabilities
-    assert np.array_equal(before, after)
-    assert not jnp.allclose(jnp.asarray(before), 1 / len(before))
+@dataclass(frozen=True)
+class Descent(OptimiserOptions):
+    """Plain descent, whose step shows the scale of a gradient."""
+
+    def for_network(self) -> optax.GradientTransformation:
+        """Without Adam, which forgets the scale."""
+        return optax.sgd(self.learning_rate)
+
+
+def test_a_step_is_that_of_the_mean_log_likelihood_and_leaves_the_policy_as_it_is() -> None:
+    environment = INSTANCE.environment
+    policy, plain = (random_policy(environment, seed, dynamics="markov") for seed in (0, 1))
+    rule = Descent(steps=1, learning_rate=1.0)
+    moved = fit_projection(policy, plain, environment, optimiser=rule, batch=8, seed=0)
+
+    @eqx.filter_jit
+    def expected(policy: Policy, plain: Policy) -> Policy:
+        draws = uniforms(jax.random.fold_in(jax.random.key(0), 0), environment, 8)
+        drawn, _ = sample_trajectories(policy, environment, draws)
+
+        def likelihood(plain: Policy) -> jax.Array:
+            return evaluate(plain, environment, drawn).log_p_f.sum() / 8
+
+        return eqx.apply_updates(plain, eqx.filter_grad(likelihood)(plain))
+
+    for ours, theirs in zip(*map(jax.tree.leaves, (moved, expected(policy, plain))), strict=True):
+        assert np.asarray(ours) == pytest.approx(np.asarray(theirs), abs=1e-5)
+    assert eqx.tree_equal(policy, random_policy(environment, dynamics="markov"))
+    assert not eqx.tree_equal(moved, plain)

@@ -76,6 +76,20 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
         assert found.interval.low <= tv <= found.interval.high
 
 
+def test_trajectories_backwards_are_drawn_from_a_learned_policy() -> None:
+    instance, policy, sampler = made("grid", "markov", "learned")
+    blocks = list(complete_histories(policy, instance.enumeration, float64=True))
+    ends, _, log_p_b = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    end = np.bincount(ends).argmax()
+    of_end = log_p_b[ends == end]
+    found = sampler.draw_backward([instance.enumeration.dag.labels[end]] * BATCH).log_p_b
+    mean = np.exp(of_end) @ of_end
+    error = (np.exp(of_end) @ (of_end - mean) ** 2 / BATCH) ** 0.5
+    assert abs(found.mean() - mean) < 5 * error
+    # Control: uniform ones have another mean.
+    assert abs(of_end.mean() - mean) > 50 * error
+
+
 def test_a_backward_policy_that_reads_latents_is_refused() -> None:
     with pytest.raises(InputError, match="its mass is not one"):
         made("grid", "gru", "lifted")
