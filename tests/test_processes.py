@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -120,3 +121,11 @@ def test_what_has_no_meaning_is_refused_before_anything_waits() -> None:
         begin("any", "", 2, 0)
     with pytest.raises(InputError, match="device is gpu, but JAX finds only cpu"):
         begin("gpu", "", 1, 0)
+
+
+def test_what_has_a_meaning_reaches_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = []
+    monkeypatch.setattr(jax.config, "update", lambda *_: None)
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *a, **b: met.append((a, b)))
+    join("node1:8476", 2, 1, seconds=7)
+    assert met == [(("node1:8476", 2, 1), {"initialization_timeout": 7})]

@@ -25,11 +25,14 @@ TESTS = (
     *(f"verify/crosscheck/test_{name}.py" for name in (
         "losses", "exploration", "rollouts", "laws", "gradients", "dynamics", "metrics", "backward",
         "log_z", "combined", "row_sampler", "projection", "unknown_z", "observations", "probes",
-        "features", "kernels", "complete", "structure", "graph_networks",
+        "features", "kernels", "complete", "structure", "graph_networks", "environments",
+        "dag_networks", "stochastic",
     )),
     *(f"tests/test_{name}.py" for name in (
         "exact_optima", "check_dynamics", "check_loss", "tabular", "credit", "log_z_start",
-        "initial_scale", "matrix", "report", "example_losses", "training", "distribute", "runs",
+        "greeting", "initial_scale", "matrix", "reporting", "example_losses", "training", "hints",
+        "regimes", "certificates_network", "kept_draws", "memory", "presets", "certify", "plots",
+        "processes", "posterior_runs", "stochastic_runs", "distribute", "runs",
     )),
 )  # fmt: skip
 # What tests what somebody else has written (`pdai check`), and is used for nothing else.

@@ -23,7 +23,133 @@ class Equivalent(NamedTuple):
     reason: str
 
 
-EQUIVALENT: tuple[Equivalent, ...] = ()
+# Of an array with two axes.
+LAST_OF_TWO = "the last axis of two is axis 1"
+# A gradient of rows that are not due is added as zeros.
+ONCE_MORE = "at most a block more, all of whose weights are zero"
+EITHER_WAY = "two ways to the same numbers, up to rounding, of which one is quicker here"
+ONE_IS_THERE = "JAX takes the last entry for one beyond it, and there is one entry"
+
+EQUIVALENT = (
+    Equivalent("fast/balance/flow_matching.py", "mask.any(-1", "-1", "(1)", LAST_OF_TWO),
+    Equivalent(
+        "fast/balance/losses.py",
+        "decay ** (time[None, :] + 1",
+        "1",
+        "(0)",
+        "a common factor of weights that are divided by their sum",
+    ),
+    Equivalent(
+        "fast/balance/losses.py",
+        "decay ** (time[None, :] + 1",
+        "1",
+        "(2)",
+        "a common factor of weights that are divided by their sum",
+    ),
+    Equivalent(
+        "fast/balance/markovian_rows.py",
+        "carry[0] < self.present",
+        "carry[0] < self.present",
+        "(carry[0] <= self.present)",
+        ONCE_MORE,
+    ),
+    Equivalent(
+        "fast/balance/read_out_rows.py",
+        "carry[0] < later.present",
+        "carry[0] < later.present",
+        "(carry[0] <= later.present)",
+        ONCE_MORE,
+    ),
+    Equivalent(
+        "fast/balance/recurrent_groups.py",
+        "skip_ended and not environment.is_graded",
+        "skip_ended and not environment.is_graded",
+        "(skip_ended or not environment.is_graded)",
+        EITHER_WAY,
+    ),
+    Equivalent(
+        "fast/balance/recurrent_groups.py",
+        "(1, 2, 3",
+        "3",
+        "(4)",
+        "the cuts at which a gradient may stop early end at the same last one",
+    ),
+    Equivalent(
+        "fast/balance/recurrent_groups.py",
+        "2, 3, 4)",
+        "4",
+        "(5)",
+        "the cuts at which a gradient may stop early end beyond the last step",
+    ),
+    Equivalent("fast/balance/steps.py", "index[:, None], -1)", "-1", "(1)", LAST_OF_TWO),
+    Equivalent("fast/balance/steps.py", "-1)[:, 0]", "0", "(1)", ONE_IS_THERE),
+    Equivalent("fast/sampling/forward.py", "-1)[:, 0]", "0", "(1)", ONE_IS_THERE),
+    Equivalent(
+        "fast/dynamics/fast_weights.py",
+        "np.ones((rows.shape[-2],) * 2)",
+        "2",
+        "(1)",
+        "NumPy's tril of a row of ones is that of as many rows",
+    ),
+    Equivalent(
+        "fast/measure/enumeration.py",
+        "node_of.get(key, -1)",
+        "1",
+        "(0)",
+        "a state that is unknown is refused as no child, and so is the first",
+    ),
+    Equivalent(
+        "fast/measure/estimates.py",
+        "leaf.reshape(len(leaf), -1)",
+        "1",
+        "(2)",
+        "NumPy takes any negative size for the one that is left",
+    ),
+    Equivalent(
+        "fast/measure/history_sums.py",
+        'jax.default_backend() == "cpu"',
+        'jax.default_backend() == "cpu"',
+        "(jax.default_backend() != 'cpu')",
+        EITHER_WAY,
+    ),
+    Equivalent(
+        "fast/measure/laws.py",
+        "sum_histories if on_device else _sum_on_host",
+        "sum_histories if on_device else _sum_on_host",
+        "(_sum_on_host if on_device else sum_histories)",
+        EITHER_WAY,
+    ),
+    Equivalent("fast/measure/projection.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
+    Equivalent(
+        "fast/measure/report.py",
+        "@dataclass(frozen=True)",
+        "True",
+        "(False)",
+        "nothing sets a field of a report",
+    ),
+    Equivalent("fast/measure/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
+    Equivalent(
+        "fast/training/networks.py",
+        "skip_ended=config.run.seeds == 1",
+        "1",
+        "(2)",
+        EITHER_WAY,
+    ),
+    Equivalent(
+        "fast/training/step.py",
+        "skip_ended=config.run.seeds == 1",
+        "config.run.seeds == 1",
+        "(config.run.seeds != 1)",
+        EITHER_WAY,
+    ),
+    Equivalent(
+        "fast/training/processes.py",
+        'coordinator.rpartition(":")[::2]',
+        "2",
+        "(1)",
+        "without a colon the host is empty, too",
+    ),
+)
 
 
 def reason_for(mutant: Mutant) -> str | None:

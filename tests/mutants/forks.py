@@ -20,7 +20,9 @@ def copy_project(to: Path) -> None:
     """A copy of all that tests read, compiled Python included."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, to / package, dirs_exist_ok=True)
-    shutil.copy(ROOT / "pyproject.toml", to)
+    shutil.copytree(ROOT / "docs", to / "docs", dirs_exist_ok=True)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, to)
 
 
 def warm_up(programs: Path) -> None:

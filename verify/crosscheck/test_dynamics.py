@@ -690,14 +690,16 @@ def test_the_linear_dynamics_begin_with_products_of_a_hundredth() -> None:
         assert 4 * np.std(weights) == pytest.approx(deviation, rel=0.05)
 
 
-def test_the_matrix_in_a_block_is_told_the_length_of_vectors_that_were_normalised() -> None:
+def test_a_matrix_is_told_the_length_of_vectors_that_were_normalised_and_its_steps() -> None:
     class Told(SRWMOptions):
         def matrix(self, features: int, norm: Any, *_: Any, **__: Any) -> Any:
             assert (features, norm) == (6, 6**0.5)
             return Markov(features)
 
-    made = Told(latent_size=6, block=True).cell(make_environment(Grid(3, 2)), key=KEY)
-    assert isinstance(made, ResidualBlock)
+    environment = make_environment(Grid(3, 2))
+    assert isinstance(Told(latent_size=6, block=True).cell(environment, key=KEY), ResidualBlock)
+    alone: Any = SRWMOptions(latent_size=6, reset=True).matrix(5, 1.0, environment, key=KEY)
+    assert alone.horizon == 1
 
 
 def test_normalised_read_outs_have_unit_root_mean_square() -> None:

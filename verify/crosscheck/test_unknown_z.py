@@ -126,6 +126,10 @@ def test_weights_are_what_exact_numbers_say_of_the_uniform_policy(
     assert weights.log_mean == pytest.approx(true, abs=0.2)
     assert 1 <= weights.effective < weights.drawn == 4_000
     assert Report.from_json(report.to_json()) == report
+    # Of one trajectory there is no error, so that there are two at least.
+    fewest, _, _ = estimated_report([uniform], None, instance.environment, None, SEED, 1)
+    assert fewest.drawn == 2
+    assert fewest.learned[0].log_z.standard_error > 0
 
 
 def test_of_equal_weights_all_trajectories_count() -> None:
