@@ -73,7 +73,8 @@ def test_a_step_is_that_of_the_mean_log_likelihood_and_leaves_the_policy_as_it_i
         def likelihood(plain: Policy) -> jax.Array:
             return evaluate(plain, environment, drawn).log_p_f.sum() / 8
 
-        return eqx.apply_updates(plain, eqx.filter_grad(likelihood)(plain))
+        moved: Policy = eqx.apply_updates(plain, eqx.filter_grad(likelihood)(plain))
+        return moved
 
     for ours, theirs in zip(*map(jax.tree.leaves, (moved, expected(policy, plain))), strict=True):
         assert np.asarray(ours) == pytest.approx(np.asarray(theirs), abs=1e-5)
