@@ -190,6 +190,7 @@ def pointed_dag(
             unreachable state, a terminal with children, a non-terminal without.
     """
     check_type("pointed_dag", "children", children, Mapping)
+    check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}
     # Listed once: what is given may be a set, or an iterator that runs only once.
     lists: dict[S, list[S]] = {}

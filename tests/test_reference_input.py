@@ -49,6 +49,7 @@ from verify.lib.named_dags import FORK
         ({"o": ["x"], "u": ["x"], "x": []}, {}, "has 2: 'o', 'u'; connect"),
         ({"o": ["x"], "x": [], "z": []}, {"initial": "o"}, "not reachable from .*'o': 'z'"),
         ({"o": ["x"], "x": []}, {"initial": "x"}, "'x' is not a state without incoming"),
+        ({"o": ["x"], "x": []}, {"initial": np.zeros((0, 2))}, "initial state is array.*tuple"),
         ({"o": ["x"], "x": ["y"], "y": []}, {"terminals": ["x", "y"]}, "terminal 'x' has .*'y'"),
         ({"o": ["x", "d"], "x": [], "d": []}, {"terminals": ["x"]}, "'d' is not terminal but"),
         ({"o": ["x"], "x": []}, {"terminals": ["x", "z"]}, "terminal 'z' is not a state"),
