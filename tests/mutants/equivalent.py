@@ -120,13 +120,6 @@ EQUIVALENT = (
         EITHER_WAY,
     ),
     Equivalent("fast/measure/projection.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
-    Equivalent(
-        "fast/measure/report.py",
-        "@dataclass(frozen=True)",
-        "True",
-        "(False)",
-        "nothing sets a field of a report",
-    ),
     Equivalent("fast/measure/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/training/networks.py",

@@ -48,8 +48,9 @@ def _in_turns(callers: Sequence[Caller]) -> list[Caller]:
 
 def within(callers: Sequence[Caller], seconds: float) -> list[Caller]:
     """As many as take so long together, in their order, at least one; long ones are passed over."""
-    chosen, left = list(callers[:1]), seconds
-    for caller in callers[1:]:
+    first, *others = callers
+    chosen, left = [first], seconds - first.seconds
+    for caller in others:
         if caller.seconds <= left:
             chosen.append(caller)
             left -= caller.seconds
