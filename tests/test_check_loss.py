@@ -45,6 +45,7 @@ def check(loss: Loss, **options: Any) -> LossReport:
     return check_loss(loss, **({"instances": FEW, "starts": 6} | options))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_our_losses_learn_the_right_law(name: str) -> None:
     report = check(LOSSES[name]())
@@ -55,6 +56,7 @@ def test_our_losses_learn_the_right_law(name: str) -> None:
     assert report.rows()["learns the right law"] == "yes, here"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "loss",
     [

@@ -41,6 +41,7 @@ def losses(folder: Path) -> Any:
     return np.array([record["loss"] for record in records if "loss" in record])
 
 
+@pytest.mark.long
 def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
     environment = {
         **os.environ,

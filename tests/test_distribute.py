@@ -180,6 +180,7 @@ def test_a_finished_experiment_is_read_and_not_done_again(
     assert before == {name: payload(config.folder()) for name, config in plan.runs().items()}
 
 
+@pytest.mark.long
 def test_threads_train_side_by_side_and_leave_stderr_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_plan_is_there_before_its_folder_is(
     assert plan_from_json(data, tmp_path / "stream") == plan
 
 
+@pytest.mark.long
 def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
     config = TINY.changed(dynamics="markov", utility_seed=3, seeds=2, out=tmp_path / "stream")
     plan = Streamed(config, 2)
@@ -311,6 +313,7 @@ def check_killed(
     return said
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("programs_kept")
 def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
     finished: tuple[Plan, Comparison], tmp_path: Path
@@ -323,6 +326,7 @@ def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
     assert sum("its worker died" in line for line in said) == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("programs_kept")
 def test_dask_starts_a_killed_workers_client_again(
     finished: tuple[Plan, Comparison], tmp_path: Path
@@ -590,6 +594,7 @@ def pdai(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("programs_kept")
 def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: Path) -> None:
     options = ["--items", "5", "--size", "2", "--dynamics", "markov", "--steps", "400"]

@@ -224,6 +224,7 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     assert load_config(folder).optimiser.steps == TINY.optimiser.steps
 
 
+@pytest.mark.long
 def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
     experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
     (whole,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
@@ -242,6 +243,7 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     assert "has batch = 17, but 16 is asked for" in failure
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("threads")
 def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path) -> None:
     models = {"wild": {**MODELS["Markovian"], "learning_rate": 1e30}, **MODELS}

@@ -227,6 +227,7 @@ class Writer:
         Writer.written.append(("closed", 0.0, 0))
 
 
+@pytest.mark.long
 def test_the_board_of_the_guide_writes_loss_log_z_and_tv(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

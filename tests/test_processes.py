@@ -85,6 +85,7 @@ def losses(folder: Path) -> Any:
     return np.array([record["loss"] for record in records if "loss" in record])
 
 
+@pytest.mark.long
 def test_two_processes_have_the_numbers_of_one(tmp_path: Path) -> None:
     ((code, text),) = ended(start(tmp_path, 2, *options(out="one")))
     assert code == 0, text
@@ -102,6 +103,7 @@ def test_two_processes_have_the_numbers_of_one(tmp_path: Path) -> None:
     assert two[::-1] != pytest.approx(one, rel=1e-2)
 
 
+@pytest.mark.long
 def test_processes_with_other_options_are_all_refused(tmp_path: Path) -> None:
     for code, text in together(tmp_path, options(out="run"), options(out="run", seed=7)):
         assert code == 2, text

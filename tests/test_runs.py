@@ -322,7 +322,13 @@ def test_a_second_run_overwrites_nothing(finished: Path) -> None:
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGKILL, id="kill -9"),
+        pytest.param(signal.SIGINT, id="Ctrl-C", marks=pytest.mark.long),
+    ],
+)
 def test_a_killed_run_resumes_to_bit_identical_parameters(
     finished: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -662,6 +668,7 @@ def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path:
     assert json.loads(header)["step"] == 0
 
 
+@pytest.mark.long
 def test_a_problem_too_large_to_enumerate_is_measured_by_trajectories(tmp_path: Path) -> None:
     options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
     small = ["--items", "7", "--size", "3", "--max-states", "20", "--dynamics", "gru"]
@@ -680,6 +687,7 @@ def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None
     assert "edges, all followed, undone and redone" in output
 
 
+@pytest.mark.long
 def test_a_path_dependent_run_too_large_to_sum_is_estimated_beside_its_error(
     tmp_path: Path,
 ) -> None:

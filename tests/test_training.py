@@ -457,6 +457,7 @@ assert not all(map(np.array_equal, found, other))
 """
 
 
+@pytest.mark.long
 def test_what_a_run_begins_with_is_the_same_however_hard_the_compiler_tries() -> None:
     usual = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "XLA_FLAGS": ""}
     command = [sys.executable, "-c", BEGINNINGS]

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.test_layering import REFUSING
 from tests.users.my_sampler import main
 
@@ -56,6 +58,7 @@ def trained_without(*packages: str, out: Path, more: str = "") -> str:
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stderr
 
 
+@pytest.mark.long
 def test_training_needs_none_of_the_front_s_packages(tmp_path: Path) -> None:
     assert trained_without(*FRONT, out=tmp_path / "run") == ""
 

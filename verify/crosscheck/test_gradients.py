@@ -240,6 +240,7 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
         assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.evaluation.evaluate_with_pullback")
 @pytest.mark.parametrize("name", CACHED)
 def test_cached_activations_give_the_gradient_without_evaluating_again(name: str) -> None:
@@ -286,6 +287,7 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
     assert used == (name not in unused)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.balance.markovian_rows.markovian_rows",
     "fast.balance.read_out_rows.read_out_rows",

@@ -94,6 +94,7 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
         sampler.draw(4)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.measure.tighten.tightened", "fast.measure.tighten.log_likelihood")
 def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
