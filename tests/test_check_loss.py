@@ -33,6 +33,8 @@ from fast.measure.instances import (
 from fast.training.step import Batch, loss_and_gradient
 from reference import History, InputError
 
+pytestmark = pytest.mark.long
+
 # Few, as most of the time is that of the compiler; `check_loss` tries ten.
 FEW = (
     make_instance("two lengths", UNEQUAL),
@@ -45,7 +47,6 @@ def check(loss: Loss, **options: Any) -> LossReport:
     return check_loss(loss, **({"instances": FEW, "starts": 6} | options))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_our_losses_learn_the_right_law(name: str) -> None:
     report = check(LOSSES[name]())
@@ -56,7 +57,6 @@ def test_our_losses_learn_the_right_law(name: str) -> None:
     assert report.rows()["learns the right law"] == "yes, here"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "loss",
     [

@@ -82,6 +82,7 @@ def payload(folder: Path) -> bytes:
     return (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
 
 
+@pytest.mark.long
 def test_the_aggregate_learns_the_product_within_what_n6_allows(
     finished: tuple[Plan, Comparison],
 ) -> None:
@@ -105,6 +106,7 @@ def test_the_aggregate_learns_the_product_within_what_n6_allows(
     assert data["reports"]["aggregate"]["learned"][0]["tv"]["mean"] == aggregate.tv.mean
 
 
+@pytest.mark.long
 def test_every_run_is_an_ordinary_one_that_depends_on_no_other_folder(
     finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
@@ -135,6 +137,7 @@ def rewards_in(path: Path) -> dict[str, Fraction]:
         }
 
 
+@pytest.mark.long
 def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rewards(
     finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
@@ -167,6 +170,7 @@ def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rew
     assert check_certificate(aggregate).status == "refused"
 
 
+@pytest.mark.long
 def test_a_finished_experiment_is_read_and_not_done_again(
     finished: tuple[Plan, Comparison],
 ) -> None:
@@ -247,6 +251,7 @@ def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
     assert max(before["tv"]) < untrained.mean - 0.2
 
 
+@pytest.mark.long
 def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:
     config = TINY.changed(dynamics="markov", seeds=2)
     environment = make_environment(config.problem())
@@ -357,6 +362,7 @@ def test_a_dask_scheduler_that_is_not_there_is_said_to_be_missing(
         pass
 
 
+@pytest.mark.long
 def test_runs_that_fail_are_named_and_the_others_are_kept(
     finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
@@ -426,6 +432,7 @@ def test_how_far_tasks_are_is_said_meanwhile(
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_given_runs_must_be_finished_whole_and_the_same(
     finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:

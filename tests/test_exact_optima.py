@@ -39,7 +39,7 @@ CASES = [
     pytest.param(
         loss,
         {"dynamics": dynamics, **p_b},
-        marks=pytest.mark.long if dynamics == "gru" else (),
+        marks=() if (loss, dynamics) == ("tb", "markov") else pytest.mark.long,
     )
     for loss in LOSSES
     for dynamics in ("markov", "gru")

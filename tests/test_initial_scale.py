@@ -125,6 +125,7 @@ LOW, HIGH = 0.4, 2.0
 NEAR, NEAR_INTEGERS = 0.01, 0.03
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_what_the_head_reads_of_an_srwm_is_of_order_one_on_any_task(task: str) -> None:
     found = untrained(task, SRWM)

@@ -118,6 +118,7 @@ def test_a_few_steps_run_and_stay_finite(name: str, options: dict[str, Any]) -> 
     assert state.step.tolist() == [6] * options.get("seeds", 1)
 
 
+@pytest.mark.long
 def test_seeds_trained_side_by_side_are_those_trained_alone() -> None:
     _, both = steps("grid", 6, run=True, dynamics="markov", seeds=2, seed=3)
     for number in range(2):

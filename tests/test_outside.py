@@ -155,6 +155,7 @@ class Constant(RatioLoss):
         return 0 * ratios.mean()
 
 
+@pytest.mark.long
 def test_control_a_blind_loss_learns_nothing(tmp_path: Path) -> None:
     run = pdai.train(Necklaces, loss=Constant(), out=tmp_path / "run", **QUICK)
     assert run.report.learned[0].tv.mean > 0.5 * run.report.uniform.tv.mean
@@ -206,6 +207,7 @@ def test_the_budget_of_tables_grows_with_the_states() -> None:
         make_policy(config.changed(parameters=40_000), many, key=jax.random.key(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [MinGRU, Attention])
 def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
     assert pdai.check(make).rows()

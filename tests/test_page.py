@@ -23,6 +23,8 @@ from pdai.progress import QUIET
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"batch": 8, "steps": 200, "evaluations": 2}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "one": ("lines", {"length": 3, "dynamics": "markov", "parameters": 0, "seeds": 2}),
@@ -207,7 +209,6 @@ def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: 
         pdai.report(folder, tmp_path / "r.html")
 
 
-@pytest.mark.long
 def test_a_random_latent_has_no_certificate_and_the_page_says_why(tmp_path: Path) -> None:
     options = {**SMALL, "steps": 1, "evaluations": 1, "law_samples": 256}
     config = configure("lines", length=2, dynamics="gaussian", parameters=0, **options)

@@ -55,6 +55,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
     return of
 
 
+@pytest.mark.long
 def test_csv_and_json_hold_what_python_draws(
     run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     assert (whole / "config.json").read_bytes() == (tmp_path / "cut" / "config.json").read_bytes()
 
 
+@pytest.mark.long
 def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
     folder, _ = train(gaussian(**SMALL, out=tmp_path / "run"), display=SILENT)
     run = pdai.load(folder)

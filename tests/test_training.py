@@ -54,6 +54,7 @@ def bits(state: TrainState) -> list[bytes]:
     return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("dynamics", ["gru", "srwm", "markov"])
 def test_all_families_stay_within_five_percent_of_the_budget(name: str, dynamics: Any) -> None:
@@ -68,6 +69,7 @@ def test_a_budget_that_no_width_meets_is_refused() -> None:
         make_policy(config, environment_of(config), key=jax.random.key(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "config",
     [

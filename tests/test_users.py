@@ -19,6 +19,7 @@ def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_a_users_module_passes_mypy_strict() -> None:
     found = mypy(str(MODULE))
     assert found.returncode == 0, found.stdout + found.stderr
@@ -34,6 +35,7 @@ def test_control_a_wrong_type_is_seen(tmp_path: Path) -> None:
     assert '"Law" has no attribute "lerned"' in found.stdout
 
 
+@pytest.mark.long
 def test_a_users_module_trains(tmp_path: Path) -> None:
     assert main(tmp_path / "run") < 0.5
 

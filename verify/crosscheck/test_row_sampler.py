@@ -42,6 +42,7 @@ def made(name: str, dynamics: str, p_b: str) -> tuple[Any, Any, RowSampler]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "dynamics", "p_b"), CASES)
 def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     name: str, dynamics: str, p_b: str

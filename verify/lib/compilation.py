@@ -39,7 +39,7 @@ def keep_programs(config: Any) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
-def forget_programs(above: float = 1.0) -> None:
+def forget_programs(above: float = 0.75) -> None:
     """Has JAX drop what it has compiled, and the process give the memory back.
 
     A worker would come to 4 GiB otherwise, and to too many memory maps: a program takes 18 of them,
