@@ -23,6 +23,8 @@ from pdai.progress import QUIET
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"batch": 8, "steps": 200, "evaluations": 2}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "one": ("lines", {"length": 3, "dynamics": "markov", "parameters": 0, "seeds": 2}),
