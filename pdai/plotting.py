@@ -18,6 +18,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from fast.balance.options import units_of
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json
@@ -200,7 +201,8 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_curve(axes[-2], records, "tv", style)
         _draw_curve(axes[-1], records, "loss", style)
     axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
-    axes[-1].set(title="loss", xlabel="step", ylabel="nats²", yscale="log")
+    unit = units_of([read_json(folder / "config.json") for folder in folders])
+    axes[-1].set(title="loss", xlabel="step", ylabel=unit or "loss", yscale="log")
     # A loss that was recorded once would have a scale around that one step.
     axes[-1].sharex(axes[-2])
     for axis in axes[-2:]:

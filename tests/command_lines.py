@@ -1,9 +1,16 @@
-"""Command lines that a text shows."""
+"""Command lines: those that a text shows, and what one answers."""
 
+import contextlib
+import io
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 import pytest
 
+from pdai.cli import main
 from pdai.parsing import parse
 
 
@@ -15,3 +22,37 @@ def understand(arguments: Sequence[str]) -> None:
         assert stop.value.code == 0
     else:
         parse(arguments)
+
+
+class Answer(NamedTuple):
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
+
+
+def answer(*arguments: str, cwd: Path, expect: int = 0) -> Answer:
+    """What `pdai` prints in that folder, in this process: it has JAX already; its code is checked.
+
+    A start of its own takes more than a second, and most of what is asked is done sooner.
+    """
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, {"COLUMNS": "200", "NO_COLOR": "1"}),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = _exit_code(arguments)
+    found = Answer(out.getvalue(), err.getvalue())
+    assert code == expect, found.stdout + found.stderr
+    assert "Traceback" not in found.stderr
+    return found
+
+
+def _exit_code(arguments: Sequence[str]) -> object:
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return end.code
+    return 0

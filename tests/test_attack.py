@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from reference import BackwardPolicy, ForwardPolicy
 from tests.attack import calls, commands
 from tests.attack.folders import COMMANDS, DAMAGES, Folders
@@ -40,6 +42,7 @@ def test_control_failures_are_seen() -> None:
     assert not calls.is_meant("kl_divergence", {"p": [3.0, 4.0], "q": [5.0, 6.0]})
 
 
+@pytest.mark.long
 def test_a_damaged_run_folder_is_refused_or_answers_rightly(tmp_path: Path) -> None:
     folders, rng = Folders(tmp_path), random.Random(0)
     found = [folders.attack(rng) for _ in range(40)]

@@ -39,6 +39,7 @@ def largest_capital(values: Any, mean: float) -> Any:
     return most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_the_mean_is_hardly_ever_excluded_at_the_worst_moment_to_stop(name: str) -> None:
     draw, mean = LAWS[name]

@@ -146,6 +146,7 @@ def test_program_on_random_histories_and_bounds(checker: Path, tmp_path: Path) -
             assert both(checker, path, head + line + rest.partition("\n")[2]) == "refused"
 
 
+@pytest.mark.long
 @needs_ocaml
 @pytest.mark.parametrize("name", MUTANTS)
 def test_control_mutants_of_the_program_are_caught(name: str, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def made(kind: Any) -> Any:
     return kind(FEATURES, 4, key=KEY)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("network", "message"),
     [

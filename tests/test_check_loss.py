@@ -33,6 +33,8 @@ from fast.measure.instances import (
 from fast.training.step import Batch, loss_and_gradient
 from reference import History, InputError
 
+pytestmark = pytest.mark.long
+
 # Few, as most of the time is that of the compiler; `check_loss` tries ten.
 FEW = (
     make_instance("two lengths", UNEQUAL),

@@ -49,6 +49,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_the_smallest_run_finds_a_row_of_each_kind_and_nothing_wrong(table: Path) -> None:
     found = json.loads(table.with_suffix(".json").read_text())
     kinds = {row["kind"] for row in found["rows"]}

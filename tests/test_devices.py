@@ -15,24 +15,22 @@ from fast.training.compose import configure
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
-# A client, an aggregate of it and another, on one device and on two; the other seed is the control.
+# A client, on one device and on two, and an aggregate of it and another.
 RUNS = """
 from pathlib import Path
 from fast.runs.job import complete
 from fast.training.compose import configure
 
 config = configure(
-    "sets", items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=100, evaluations=1,
+    "sets", items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=200, evaluations=2,
     precision="float64", dynamics="gru",
 )
 for name, change in {
     "a": dict(parts=2, factors=(0,)),
+    "a-two": dict(parts=2, factors=(0,), devices=2),
     "b": dict(parts=2, factors=(1,), dynamics="markov", devices=2),
     "one": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance"),
     "two": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2),
-    "other": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2, seed=1),
-    "plain": dict(loss="tb"),
-    "plain-two": dict(loss="tb", devices=2),
 }.items():
     complete(config.changed(out=Path(name), **change))
 """
@@ -43,6 +41,7 @@ def losses(folder: Path) -> Any:
     return np.array([record["loss"] for record in records if "loss" in record])
 
 
+@pytest.mark.long
 def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
     environment = {
         **os.environ,
@@ -55,10 +54,12 @@ def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    for one, two in (("one", "two"), ("plain", "plain-two")):
-        # After a hundred steps of float64: rounding, which Adam's division makes larger.
-        assert losses(tmp_path / two) == pytest.approx(losses(tmp_path / one), rel=1e-8)
-    assert losses(tmp_path / "other") != pytest.approx(losses(tmp_path / "two"), rel=1e-2)
+    for one, two in (("one", "two"), ("a", "a-two")):
+        found = losses(tmp_path / two)
+        # After two hundred steps of float64: rounding, which Adam's division makes larger.
+        assert found == pytest.approx(losses(tmp_path / one), rel=1e-8)
+        # Control: of other steps they are others.
+        assert found[::-1] != pytest.approx(losses(tmp_path / one), rel=1e-2)
 
 
 def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:

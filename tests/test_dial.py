@@ -38,6 +38,7 @@ def test_the_rows_of_the_experiment_are_the_settings_of_the_dial() -> None:
         assert cell.config.task == DIAL[cell.row].config.task  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
     found = [floors(small(coarse), 2, 20) for coarse in (1, 2, 4)]
     assert found[0] == Floors(Interval(0, 0), Interval(0, 0))
@@ -47,6 +48,7 @@ def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
     assert found[1].markovian.upper < found[2].markovian.lower
 
 
+@pytest.mark.long
 def test_of_strings_memory_brings_back_all_letters_but_no_letter() -> None:
     config = BITS.changed(length=8)
     last, none = (
@@ -59,6 +61,7 @@ def test_of_strings_memory_brings_back_all_letters_but_no_letter() -> None:
     assert none.with_memory.upper == pytest.approx(none.markovian.upper, abs=1e-4)
 
 
+@pytest.mark.long
 def test_the_stored_floors_are_those_that_are_computed() -> None:
     kept = stored()
     assert set(kept) == set(DIAL)

@@ -33,6 +33,8 @@ from fast.measure.instances import (
 from fast.measure.tabular_policy import balanced_sampler, perturbed
 from reference import History
 
+pytestmark = pytest.mark.long
+
 
 class WithPotential(TabularEnvironment):
     """Tables with a potential beside them."""

@@ -4,8 +4,7 @@ import dataclasses
 import math
 import os
 import re
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from fast.runs.records import read_json, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.parts import option_names
-from pdai.experiments import EXPERIMENTS, chosen, correlation, srwm_best, tuning
+from pdai.experiments import EXPERIMENTS, chosen, correlation, running, srwm_best, tuning
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.report import RESULTS, report, section
 from pdai.experiments.results import Run, difference, load, save, summary, wanted
@@ -27,6 +26,7 @@ from pdai.experiments.running import reproduce
 from pdai.experiments.tables import compared, costs, header, rows
 from pdai.experiments.trainings import description
 from reference import InputError
+from tests.command_lines import answer
 from tests.made_up_runs import MODELS, TINY, run, tiny
 from verify.lib.ledger import CLAIMS
 
@@ -34,7 +34,6 @@ from verify.lib.ledger import CLAIMS
 OF_A_MODEL = {"dynamics", "p_b"}.union(
     *(option_names(kind) - {"parameters"} for kind in DYNAMICS.values())
 )  # fmt: skip
-ROOT = Path(__file__).parent.parent
 
 
 def test_every_empirical_claim_names_an_experiment() -> None:
@@ -175,6 +174,13 @@ def test_what_was_met_at_any_time_counts_once() -> None:
     assert run("SRWM", 0, 0.0, probes=apart).value("memory") == pytest.approx(0.2)
 
 
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process, which has JAX already; that of a run that was cut off has its own."""
+    monkeypatch.setattr(running, "LocalProcesses", lambda jobs, **_: ThreadPoolExecutor(jobs))
+
+
+@pytest.mark.usefixtures("threads")
 def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     told: list[str] = []
     runs, failures = reproduce(tiny(), tmp_path, 1, told.append)
@@ -218,6 +224,7 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     assert load_config(folder).optimiser.steps == TINY.optimiser.steps
 
 
+@pytest.mark.long
 def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
     experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
     (whole,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
@@ -236,6 +243,8 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     assert "has batch = 17, but 16 is asked for" in failure
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("threads")
 def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path) -> None:
     models = {"wild": {**MODELS["Markovian"], "learning_rate": 1e30}, **MODELS}
     experiment = dataclasses.replace(tiny(), cells=cells("N = 3", TINY, models))
@@ -301,10 +310,7 @@ def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> N
 def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["reproduce", "tab:sets", "--jobs", "0", "--out", str(out)]
-    command = [sys.executable, "-m", "pdai", *options]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 2
-    assert "jobs is 0" in done.stderr
+    assert "jobs is 0" in answer(*options, cwd=tmp_path, expect=2).stderr
     assert not out.exists()
 
 

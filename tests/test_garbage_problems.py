@@ -72,6 +72,7 @@ def attempt(call: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "arity", "constructors"), CLASSES)
 @hard
 @given(data=st.data())

@@ -125,6 +125,7 @@ LOW, HIGH = 0.4, 2.0
 NEAR, NEAR_INTEGERS = 0.01, 0.03
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_what_the_head_reads_of_an_srwm_is_of_order_one_on_any_task(task: str) -> None:
     found = untrained(task, SRWM)
@@ -132,6 +133,7 @@ def test_what_the_head_reads_of_an_srwm_is_of_order_one_on_any_task(task: str) -
     assert found.tv < NEAR
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMS)
 def test_so_it_is_in_its_other_forms(name: str) -> None:
     found = untrained("32 letters", FORMS[name])
@@ -152,6 +154,7 @@ def test_every_network_that_reads_features_is_looked_at() -> None:
     assert reading == {"srwm", "self-referential", *OTHERS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OTHERS)
 def test_so_is_what_other_heads_read_and_they_choose_nearly_uniformly(name: str) -> None:
     letters, integers = (

@@ -35,6 +35,7 @@ def where(x: Any) -> dict[str, float]:
     return {"first": x.coordinates[0] / 2, "origin": float(x.coordinates == (0, 0))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("regime", "features", "block"),
     [

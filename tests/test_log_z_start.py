@@ -51,6 +51,7 @@ def after(loss: Any, steps: int, log_z: float | None = None) -> Any:
     return setup.trainer.advance(started, steps)
 
 
+@pytest.mark.long
 def test_training_goes_on_from_the_batch_where_log_z_is_far() -> None:
     state, info = after(TrajectoryBalance(), 2, FAR)
     first, _ = np.asarray(info.log_z)[0]

@@ -54,6 +54,7 @@ def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
     return jax.eval_shape(lambda: trainer.advance(trainer.init(), count))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_problem_goes_with_every_dynamics(name: str) -> None:
     for dynamics, kind in DYNAMICS.items():
@@ -65,6 +66,7 @@ def test_every_problem_goes_with_every_dynamics(name: str) -> None:
         assert info.loss.shape == (1, 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any) -> None:
     refused, traced = 0, 0
@@ -92,6 +94,7 @@ def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any
     assert traced >= (2 if loss == "fm" else 9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -115,6 +118,7 @@ def test_a_few_steps_run_and_stay_finite(name: str, options: dict[str, Any]) -> 
     assert state.step.tolist() == [6] * options.get("seeds", 1)
 
 
+@pytest.mark.long
 def test_seeds_trained_side_by_side_are_those_trained_alone() -> None:
     _, both = steps("grid", 6, run=True, dynamics="markov", seeds=2, seed=3)
     for number in range(2):

@@ -74,6 +74,7 @@ def test_what_ran_out_is_said_even_if_a_smaller_batch_breaks_a_rule() -> None:
     assert "must be larger" not in message
 
 
+@pytest.mark.long
 def test_training_that_runs_out_of_memory_names_a_batch_and_the_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_of_ones_own_learns_the_law_exactly_measured(name: str, tmp_path: Path) -> None:
     run = pdai.train(Necklaces, out=tmp_path / "run", **QUICK, **PARTS[name])
@@ -84,6 +85,7 @@ def test_the_fields_of_a_loss_are_its_options(tmp_path: Path) -> None:
         configure("lines", loss="tb", order=0.5)
 
 
+@pytest.mark.long
 def test_an_environment_trains_with_a_problem_and_without(tmp_path: Path) -> None:
     known = pdai.train(SubsetsProblem, environment=Subsets, out=tmp_path / "known", **QUICK)
     assert known.report.tv_kind == "exact"
@@ -96,6 +98,7 @@ def test_an_environment_trains_with_a_problem_and_without(tmp_path: Path) -> Non
         run.law()
 
 
+@pytest.mark.long
 def test_probabilities_of_trajectories_and_terminals_agree(tmp_path: Path) -> None:
     run = pdai.train(Necklaces, out=tmp_path / "run", dynamics="gru", **QUICK)
     only = [["", "r", "rr", "rrr", "rrrr"]]
@@ -114,6 +117,7 @@ def test_probabilities_of_trajectories_and_terminals_agree(tmp_path: Path) -> No
         run.log_prob()
 
 
+@pytest.mark.long
 def test_a_run_trains_on_from_its_parameters(tmp_path: Path) -> None:
     first = pdai.train(Necklaces, out=tmp_path / "run", **QUICK)
     more = first.train(100, display=SILENT)
@@ -124,6 +128,7 @@ def test_a_run_trains_on_from_its_parameters(tmp_path: Path) -> None:
     assert start["tv"][0] == pytest.approx(first.report.learned[0].tv.mean, abs=1e-5)
 
 
+@pytest.mark.long
 def test_a_run_of_ones_own_goes_on_bit_for_bit_and_not_with_another_source(tmp_path: Path) -> None:
     whole = pdai.train(Necklaces, loss=Renyi, out=tmp_path / "whole", **QUICK)
     part = pdai.train(Necklaces, loss=Renyi, out=tmp_path / "part", **QUICK)
@@ -150,6 +155,7 @@ class Constant(RatioLoss):
         return 0 * ratios.mean()
 
 
+@pytest.mark.long
 def test_control_a_blind_loss_learns_nothing(tmp_path: Path) -> None:
     run = pdai.train(Necklaces, loss=Constant(), out=tmp_path / "run", **QUICK)
     assert run.report.learned[0].tv.mean > 0.5 * run.report.uniform.tv.mean
@@ -201,6 +207,7 @@ def test_the_budget_of_tables_grows_with_the_states() -> None:
         make_policy(config.changed(parameters=40_000), many, key=jax.random.key(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [MinGRU, Attention])
 def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
     assert pdai.check(make).rows()

@@ -23,12 +23,23 @@ from pdai.progress import QUIET
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"batch": 8, "steps": 200, "evaluations": 2}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "one": ("lines", {"length": 3, "dynamics": "markov", "parameters": 0, "seeds": 2}),
     "two": ("lines", {"length": 3, "dynamics": "rnn", "parameters": 0, "latent_size": 4}),
-    "grid": ("grid", {"side": 2, "dynamics": "markov", "parameters": 0}),
+    "grid": (
+        "grid",
+        {"side": 2, "dynamics": "markov", "parameters": 0, "loss": "log_variance"},
+    ),
 }
+# How many lines the name of a loss takes in the overview.
+LINES = """
+const cell = [...document.querySelectorAll('td')].find(td => td.textContent === 'log_variance');
+const range = document.createRange();
+range.selectNodeContents(cell);
+return new Set([...range.getClientRects()].map(box => box.top)).size"""
 EVIL = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&amp;"
 
 
@@ -270,6 +281,10 @@ def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path
             shade = json.loads(browser.run(background).replace("rgb(", "[").replace(")", "]"))
             assert (sum(shade) > 600) == (scheme == "light")
         assert pictures[0] != pictures[1]
+        assert browser.run(LINES) == 1
+        # Control: broken anywhere, in a narrow column.
+        broken = "cell.style.overflowWrap = 'anywhere'; cell.style.maxWidth = '1rem';"
+        assert browser.run(LINES.replace("const range", f"{broken}\nconst range", 1)) > 1
         # To the first chart, and along its marks.
         browser.press("\ue004")
         assert browser.run("return document.activeElement.textContent") == "Skip to the figures"

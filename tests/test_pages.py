@@ -58,6 +58,7 @@ def test_the_example_of_an_own_problem_runs() -> None:
     assert printed.getvalue() == "31 47 31/540\n"
 
 
+@pytest.mark.long
 def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, front = python_blocks(PAGES["docs/own_problem.md"])
     found = _run(problem, "my_module", front, tmp_path, monkeypatch)
@@ -65,6 +66,7 @@ def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert found["more"].folder == Path("runs/necklaces-gru-0-2")
 
 
+@pytest.mark.long
 def test_the_start_and_the_records_of_its_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

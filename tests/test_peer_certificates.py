@@ -45,3 +45,14 @@ def test_every_case_knows_log_z_and_names_its_terminals(cases: Any) -> None:
     assert cases.cell((3, 0)) == Cell((3, 0), stopped=True)
     assert cases.string((0, 15, 2, 8, 1, 0, 0, 7)) == "00001111001010000001000000000111"
     assert cases.BITS.distance(cases.string((0,) * 8)) <= 8
+
+
+def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
+    case = cases.CASES["SIX6, left to right"]
+    task, six6 = case.task, case.problem
+    assert (task.letters**task.length, six6.length) == (len(task.log_rewards), task.length)
+    for digits in ((0,) * 8, (0, 1, 2, 3, 3, 2, 1, 0), (3,) * 7 + (1,)):
+        place = sum(x * 4**power for power, x in enumerate(reversed(digits)))
+        assert task.log_rewards[place] == math.log(six6.reward(cases.letters(digits)))
+    # Control: read from the right, it would be another table.
+    assert task.log_rewards[1] != task.log_rewards[4**7]

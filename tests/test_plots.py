@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatterSciNotation
 
+from fast.balance.losses import PENALTIES
+from fast.balance.options import UNITS, units_of
 from fast.measure.expectations import Expectation
 from pdai import plotting
+from pdai.experiments.drawing import legend
 from pdai.posterior_plots import Posterior
 from reference.metrics import Estimate
+from tests import made_up_runs
 
 
 def covered(axis: Any) -> int:
@@ -49,6 +54,35 @@ def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
     # Control: the usual labels.
     axis.xaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2, 2)))
     assert overlaps(axis.xaxis) > 0
+
+
+def test_the_axis_of_losses_follows_the_penalties() -> None:
+    square = {"loss": "log_variance"}
+    assert units_of([square, {"loss": "tb"}, {"loss": "db", "penalty": "square"}]) == "nats²"
+    huber = {"loss": "fm", "penalty": "huber", "seeds": 3}
+    assert units_of([huber]) == "nats², linear beyond 1 nat"
+    assert units_of([square, huber]) == "nats² or nats², linear beyond 1 nat"
+    # One of the user's own does not say.
+    assert units_of([{"loss": "my_module:MyLoss"}]) == ""
+    assert set(UNITS) == set(PENALTIES)
+
+
+def test_the_rows_of_a_legend_are_as_full_as_each_other() -> None:
+    """Six names where five fit are three and three, not one below the first of five."""
+    experiment = made_up_runs.tiny()
+    runs = [made_up_runs.run(model, 0, 0.1) for model in made_up_runs.MODELS]
+    figure = Figure(figsize=(10, 3))
+    legend(figure, experiment, runs, {name: Line2D([], []) for name in "abcd"})
+    assert [len(column.get_children()) for column in columns_of(figure)] == [2, 2, 2]
+    # Control: as many columns as fit.
+    figure.legend([Line2D([], [])] * 6, list("abcdef"), ncols=5)
+    assert [len(column.get_children()) for column in columns_of(figure)] == [2, 1, 1, 1, 1]
+
+
+def columns_of(figure: Figure) -> list[Any]:
+    """The columns of the last legend."""
+    _, handles = figure.legends[-1]._legend_box.get_children()  # type: ignore[attr-defined]
+    return list(handles.get_children())
 
 
 def overlaps(scale: Any) -> int:

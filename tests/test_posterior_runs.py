@@ -55,6 +55,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
     return of
 
 
+@pytest.mark.long
 def test_csv_and_json_hold_what_python_draws(
     run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
 ) -> None:
@@ -227,6 +228,7 @@ class Writer:
         Writer.written.append(("closed", 0.0, 0))
 
 
+@pytest.mark.long
 def test_the_board_of_the_guide_writes_loss_log_z_and_tv(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_g_prior_is_the_marginal_likelihood_of_the_regression() -> None:
     assert problem.offset == pytest.approx(max(logs) - logs[0], rel=CLOSE)
 
 
+@pytest.mark.long
 def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
     a, rows = 3.5, 20
     data = np.random.default_rng(7).normal(size=(rows, 3))

@@ -72,6 +72,7 @@ def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any)
     assert again["learned"] != walked(other)["probes"][0]["learned"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [10, 1_000])
 def test_the_probe_tells_marginals_time_and_where_nothing_is_enumerated_a_certificate(
     most: int, tmp_path: Path

@@ -31,6 +31,7 @@ def test_the_readme_is_short() -> None:
     assert len(first.split()) <= 20
 
 
+@pytest.mark.long
 def test_the_example_trains_and_certifies_as_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +145,7 @@ def test_the_second_line_to_copy_is_what_ci_runs() -> None:
     blocks = [block.strip() for block in README.split("```\n") if block.startswith(".venv/bin/")]
     assert blocks == [".venv/bin/pytest -n 2"]
     ci = (ROOT / ".ci" / "run").read_text()
-    assert "\npytest -n 2\n" in ci
+    assert "\npytest -n 2\npytest -n 2 -m long\n" in ci
 
 
 def test_control_another_number_is_seen() -> None:

@@ -36,6 +36,7 @@ from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.tables import audit_table
 from reference import InputError
+from tests.command_lines import answer
 
 ROOT = Path(__file__).parent.parent
 
@@ -87,7 +88,7 @@ def test_a_run_leaves_its_folder_complete(finished: Path) -> None:
 
 def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
     run = finished / "runs" / "lines-gru-0"
-    output = pdai("audit", str(run), cwd=finished).stdout
+    output = answer("audit", str(run), cwd=finished).stdout
     assert "exact rationals" in output
     found = re.search(r"TV\(p_T, target\)\D+([0-9.]+) \(exact\)", output)
     assert found is not None
@@ -128,10 +129,10 @@ def test_a_run_is_certified_and_corrected_by_rejection(
 
 def test_samples_are_states_with_their_rewards(finished: Path) -> None:
     run = str(finished / "runs" / "lines-gru-0")
-    lines = pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines()
+    lines = answer("sample", run, "--count", "50", cwd=finished).stdout.splitlines()
     assert len(lines) == 50
     assert all(re.fullmatch(r"q[0-6]\t-?\d+\.\d{6}", line) for line in lines)
-    assert pdai("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
+    assert answer("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
     for seed in (-1, 2**31, 2**64):
         with pytest.raises(InputError, match=f"seed is {seed} .* must be at least 0 and below"):
             draw_samples(Path(run), 1, seed)
@@ -305,23 +306,29 @@ def test_a_working_directory_that_was_removed_is_told(tmp_path: Path) -> None:
 
 def test_plots_are_redrawn_from_saved_runs(finished: Path) -> None:
     run = str(finished / "runs" / "lines-gru-0")
-    pdai("plot", run, run, "--out", "both.pdf", cwd=finished)
+    answer("plot", run, run, "--out", "both.pdf", cwd=finished)
     assert (finished / "both.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_a_second_run_overwrites_nothing(finished: Path) -> None:
     run = finished / "runs" / "lines-gru-0"
     before = {path: path.read_bytes() for path in run.iterdir()}
-    result = pdai("train", *SMALL, cwd=finished, expect=2)
+    result = answer("train", *SMALL, cwd=finished, expect=2)
     assert "nothing is overwritten" in result.stderr
     assert (
         "is finished (400 steps)"
-        in pdai("train", "--resume", str(run), cwd=finished, expect=2).stderr
+        in answer("train", "--resume", str(run), cwd=finished, expect=2).stderr
     )
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGKILL, id="kill -9"),
+        pytest.param(signal.SIGINT, id="Ctrl-C", marks=pytest.mark.long),
+    ],
+)
 def test_a_killed_run_resumes_to_bit_identical_parameters(
     finished: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -344,7 +351,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
     assert not (run / "report.json").exists()
     header = json.loads((run / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
     assert 100 <= header["step"] < 400
-    pdai("train", "--resume", str(run), cwd=tmp_path)
+    answer("train", "--resume", str(run), cwd=tmp_path)
 
     def parameters(folder: Path) -> bytes:
         return (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
@@ -403,11 +410,11 @@ def test_damaged_and_foreign_run_folders_are_refused(finished: Path, tmp_path: P
     for folder, message in cases:
         with pytest.raises(InputError, match=message):
             audit(Path(folder))
-    result = pdai("audit", cases[0][0], cwd=tmp_path, expect=2)
+    result = answer("audit", cases[0][0], cwd=tmp_path, expect=2)
     assert result.stderr.startswith("pdai: ")
     assert (
         "no readable law.npz"
-        in pdai("plot", broken("law.npz", None), cwd=tmp_path, expect=2).stderr
+        in answer("plot", broken("law.npz", None), cwd=tmp_path, expect=2).stderr
     )
 
 
@@ -632,7 +639,7 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
 def test_bad_commands_exit_with_two_and_one_clear_message(
     arguments: list[str], messages: list[str], tmp_path: Path
 ) -> None:
-    result = pdai(*arguments, cwd=tmp_path, expect=2)
+    result = answer(*arguments, cwd=tmp_path, expect=2)
     for message in messages:
         assert message in result.stdout + result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -640,17 +647,19 @@ def test_bad_commands_exit_with_two_and_one_clear_message(
 
 @pytest.mark.parametrize("of", [[], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]])
 def test_help_is_there(of: list[str], tmp_path: Path) -> None:
-    assert "usage: pdai" in pdai(*of, "--help", cwd=tmp_path).stdout
+    assert "usage: pdai" in answer(*of, "--help", cwd=tmp_path).stdout
 
 
 def test_help_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
-    shown = " ".join(pdai("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split())
+    shown = " ".join(
+        answer("train", "pho4", "--help", cwd=tmp_path).stdout.replace("│", " ").split()
+    )
     assert "Steps between checkpoints, rounded up to hundreds" in shown
     assert re.search(r"archive with `score`.* `alphabet`.* and `length`", shown)
 
 
 def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:
-    result = pdai("train", *SMALL, "--learning-rate", "1e38", cwd=tmp_path, expect=2)
+    result = answer("train", *SMALL, "--learning-rate", "1e38", cwd=tmp_path, expect=2)
     assert re.search(
         r"the loss of seed 0 became (nan|inf) at step \d+; the last\s+good checkpoint",
         result.stderr,
@@ -659,36 +668,36 @@ def test_a_diverging_run_says_where_and_keeps_its_last_good_checkpoint(tmp_path:
     assert json.loads(header)["step"] == 0
 
 
+@pytest.mark.long
 def test_a_problem_too_large_to_enumerate_is_measured_by_trajectories(tmp_path: Path) -> None:
     options = ["--steps", "1", "--evaluations", "1", "--batch", "8", "--parameters", "8000"]
     small = ["--items", "7", "--size", "3", "--max-states", "20", "--dynamics", "gru"]
-    result = pdai("train", "sets", *small, *options, cwd=tmp_path)
+    result = answer("train", "sets", *small, *options, cwd=tmp_path)
     assert "TV to the target (of trajectories)" in result.stdout
     assert "true log Z" in result.stdout
-    refused = pdai("audit", "runs/sets-gru-0", cwd=tmp_path, expect=2)
+    refused = answer("audit", "runs/sets-gru-0", cwd=tmp_path, expect=2)
     assert "more states than --max-states" in refused.stderr
-    lines = pdai("sample", "runs/sets-gru-0", "--count", "3", cwd=tmp_path).stdout.splitlines()
+    lines = answer("sample", "runs/sets-gru-0", "--count", "3", cwd=tmp_path).stdout.splitlines()
     assert len(lines) == 3
 
 
 def test_an_environment_is_checked_from_the_command_line(tmp_path: Path) -> None:
     names = ["fast.environments:GridEnvironment", "--problem", "reference.problems:Grid.minimal"]
-    output = pdai("check", *names, cwd=tmp_path).stdout
+    output = answer("check", *names, cwd=tmp_path).stdout
     assert "edges, all followed, undone and redone" in output
 
 
+@pytest.mark.long
 def test_a_path_dependent_run_too_large_to_sum_is_estimated_beside_its_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    # So many samples are worth optimised code.
-    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "0")
     options = ["--dynamics", "gru", "--steps", "1", "--evaluations", "1", "--batch", "8"]
-    options += ["--parameters", "8000", "--law-samples", "32768"]
-    result = pdai("train", "grid", *options, cwd=tmp_path)
+    options += ["--parameters", "8000", "--law-samples", "8192"]
+    result = answer("train", "grid", *options, cwd=tmp_path)
     assert "TV to the target (estimated)" in result.stdout
     assert "backward trajectories for each terminal" in result.stdout
     assert "is off by about" in result.stdout
-    refused = pdai("audit", "runs/grid-gru-0", cwd=tmp_path, expect=2)
+    refused = answer("audit", "runs/grid-gru-0", cwd=tmp_path, expect=2)
     assert "too many to sum" in refused.stderr
 
 

@@ -45,6 +45,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pdai", "train", *arguments]
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Path) -> None:
     whole, report = train(gaussian(**SMALL, out=tmp_path / "whole"), display=SILENT)
     assert (report.tv_kind, report.method) == ("sampled", "4,096 samples")
@@ -73,6 +74,7 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     assert (whole / "config.json").read_bytes() == (tmp_path / "cut" / "config.json").read_bytes()
 
 
+@pytest.mark.long
 def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
     folder, _ = train(gaussian(**SMALL, out=tmp_path / "run"), display=SILENT)
     run = pdai.load(folder)
@@ -93,6 +95,7 @@ def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
                         out=tmp_path / "other"))  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "config",
     [

@@ -149,6 +149,7 @@ def test_the_digest_tells_tables_apart_and_is_the_same_in_every_process() -> Non
         assert told.stdout.strip() == digest(_Coin())
 
 
+@pytest.mark.long
 def test_a_run_is_not_read_against_other_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def bits(state: TrainState) -> list[bytes]:
     return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("dynamics", ["gru", "srwm", "markov"])
 def test_all_families_stay_within_five_percent_of_the_budget(name: str, dynamics: Any) -> None:
@@ -69,6 +70,7 @@ def test_a_budget_that_no_width_meets_is_refused() -> None:
         make_policy(config, environment_of(config), key=jax.random.key(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "config",
     [
@@ -464,6 +466,7 @@ assert not all(map(np.array_equal, found, other))
 """
 
 
+@pytest.mark.long
 def test_what_a_run_begins_with_is_the_same_however_hard_the_compiler_tries() -> None:
     usual = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "XLA_FLAGS": ""}
     command = [sys.executable, "-c", BEGINNINGS]

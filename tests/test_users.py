@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.test_layering import REFUSING
 from tests.users.my_sampler import main
 
@@ -17,6 +19,7 @@ def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_a_users_module_passes_mypy_strict() -> None:
     found = mypy(str(MODULE))
     assert found.returncode == 0, found.stdout + found.stderr
@@ -32,6 +35,7 @@ def test_control_a_wrong_type_is_seen(tmp_path: Path) -> None:
     assert '"Law" has no attribute "lerned"' in found.stdout
 
 
+@pytest.mark.long
 def test_a_users_module_trains(tmp_path: Path) -> None:
     assert main(tmp_path / "run") < 0.5
 
@@ -56,6 +60,7 @@ def trained_without(*packages: str, out: Path, more: str = "") -> str:
     return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stderr
 
 
+@pytest.mark.long
 def test_training_needs_none_of_the_front_s_packages(tmp_path: Path) -> None:
     assert trained_without(*FRONT, out=tmp_path / "run") == ""
 

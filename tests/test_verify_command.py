@@ -37,6 +37,7 @@ def test_an_unknown_claim_is_named_with_those_that_exist() -> None:
     assert "prop:markovian" in done.stderr
 
 
+@pytest.mark.long
 def test_an_empirical_claim_has_no_test_and_is_no_surprise() -> None:
     done = verify("--claim", "fig:apx:m", "--json")
     assert done.returncode == 0, done.stderr
@@ -45,6 +46,7 @@ def test_an_empirical_claim_has_no_test_and_is_no_surprise() -> None:
     assert record["outcome"]
 
 
+@pytest.mark.long
 def test_an_open_claim_says_why() -> None:
     done = verify("--claim", "cyclic", "--json")
     assert done.returncode == 0, done.stderr
@@ -70,6 +72,7 @@ def test_notes_that_would_lose_claims_or_have_no_folder_are_refused_before_any_c
             check_claims(None, exhaustive=False, as_json=False, notes=path)
 
 
+@pytest.mark.long
 def test_the_table_is_begun_where_there_is_none_and_the_notes_beside_it_get_heads(
     tmp_path: Path,
 ) -> None:

@@ -173,6 +173,7 @@ def exposed(policy: Any, regime: Any, samples: int = SAMPLES, **options: Any) ->
     return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("regime", ["E", "Z", "S"])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_sampler_is_exposed(name: str, regime: str) -> None:

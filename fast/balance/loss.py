@@ -46,6 +46,11 @@ class Loss:
     reads_cache: ClassVar[bool] = True
     source: ClassVar[str] = ""
 
+    @property
+    def unit(self) -> str:
+        """The unit of its values, for the axis of a plot; empty if it does not say."""
+        return ""
+
     def learned_log_z(
         self, sampler: Sampler, environment: AbstractEnvironment[Any]
     ) -> Float[Array, ""] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fast.balance.loss import Loss, PolicyLoss, RatioLoss, TrajectoryLoss
@@ -17,10 +18,26 @@ if TYPE_CHECKING:
     from fast.sampling.trajectories import Trajectories
 
 PenaltyName = Literal["square", "huber", "log-cosh"]
+UNITS: dict[PenaltyName, str] = {
+    "square": "nats²",
+    "huber": "nats², linear beyond 1 nat",
+    "log-cosh": "nats², linear far from 0",
+}
+
+
+class _Penalised:
+    """A loss that is an average of penalties of residuals."""
+
+    penalty: PenaltyName
+
+    @property
+    def unit(self) -> str:
+        """That of the penalty."""
+        return UNITS[self.penalty]
 
 
 @dataclass(frozen=True)
-class TrajectoryBalance(TrajectoryLoss):
+class TrajectoryBalance(_Penalised, TrajectoryLoss):
     """Trajectory balance (col:tb): one residual per trajectory, and log Z as a parameter."""
 
     learns_log_z: ClassVar[bool] = True
@@ -49,6 +66,11 @@ class LogVariance(RatioLoss):
 
     source: ClassVar[str] = "Richter et al., VarGrad, 2020; Zhang et al., 2023"
 
+    @property
+    def unit(self) -> str:
+        """That of a square."""
+        return UNITS["square"]
+
     def of_ratios(self, ratios: Float[Array, " batch"], key: PRNGKeyArray) -> Float[Array, ""]:
         """`log_variance`."""
         from fast.balance.losses import log_variance
@@ -57,7 +79,7 @@ class LogVariance(RatioLoss):
 
 
 @dataclass(frozen=True)
-class DetailedBalance(TrajectoryLoss):
+class DetailedBalance(_Penalised, TrajectoryLoss):
     """Detailed balance (eq:conditionsa): one residual per step, between flows of states."""
 
     needs_flow: ClassVar[bool] = True
@@ -77,7 +99,7 @@ class DetailedBalance(TrajectoryLoss):
 
 
 @dataclass(frozen=True)
-class SubtrajectoryBalance(TrajectoryLoss):
+class SubtrajectoryBalance(_Penalised, TrajectoryLoss):
     """Subtrajectory balance (prop:lifted_balance): all pairs of states along a trajectory."""
 
     needs_flow: ClassVar[bool] = True
@@ -100,7 +122,7 @@ class SubtrajectoryBalance(TrajectoryLoss):
 
 
 @dataclass(frozen=True)
-class FlowMatching(PolicyLoss):
+class FlowMatching(_Penalised, PolicyLoss):
     """Flow matching (eq:conditionsa): what flows into a state, over all its parents, flows out."""
 
     needs_flow: ClassVar[bool] = True
@@ -134,3 +156,16 @@ LOSSES: dict[str, type[Loss]] = {
     "subtb": SubtrajectoryBalance,
     "fm": FlowMatching,
 }
+
+
+def units_of(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The units of the losses of runs, for the axis that they share, from their options.
+
+    A loss of one's own has none here, as its module is not imported to draw a picture.
+    """
+    found: dict[str, None] = {}
+    for options in runs:
+        kind = LOSSES.get(str(options.get("loss")), Loss)
+        given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
+        found[kind(**given).unit] = None
+    return " or ".join(filter(None, found))

@@ -1,6 +1,7 @@
 """What the figures of experiments share: looks, scales that do not end at zero, legends."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,13 @@ def legend(figure: Figure, experiment: Experiment, runs: Sequence[Run], others: 
         if any(run.model == model for run in runs)
     }
     handles |= others
-    # Five names fill ten inches.
-    columns = min(5, max(2, int(figure.get_figwidth() / 2)))
+    # Five names fill ten inches; rows are as full as each other, as a single name would stand below
+    # the first.
+    most = min(5, max(2, int(figure.get_figwidth() / 2)))
+    columns = ceil(len(handles) / ceil(len(handles) / most))
     figure.legend(
         list(handles.values()), list(handles), frameon=False, fontsize=8,
-        ncols=min(len(handles), columns), loc="outside lower center",
+        ncols=columns, loc="outside lower center",
     )  # fmt: skip
 
 

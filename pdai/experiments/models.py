@@ -1,8 +1,9 @@
 """The models that the tables compare, each as what it changes of a configuration.
 
 Of each kind of network it is the form that was best in study:srwm_best, which tried equally many of
-each, on a seed and instances that are not reported: on sets, on sequences, and on the grid. What is
-built in any order has the forms of sets, what is built from left to right those of sequences.
+each, on a seed and instances that are not reported: on sets, on sequences, on the grid and on a
+walk. What is built in any order has the forms of sets, what is built from left to right those of
+sequences.
 """
 
 from typing import Any
@@ -30,6 +31,7 @@ def _models(markovian: str, srwm: str, gru: str) -> dict[str, Options]:
 SETS = _models("Markovian, 4 layers", "SRWM, block", "GRU, skip")
 SEQUENCES = _models("Markovian, 2 layers", "SRWM, skip", "GRU, 16, skip")
 GRIDS = _models("Markovian, 2 layers", "SRWM, skip", "GRU")
+WALKS = _models("Markovian, 2 layers", "SRWM, block", "GRU")
 
 
 def with_reset(models: dict[str, Options]) -> dict[str, Options]:

@@ -26,11 +26,9 @@ def overview(stored: Stored) -> str:
     for kind, of_kind in found.items():
         lines = [line for experiment, runs in of_kind for line in _lines(experiment, runs)]
         parts.append(f"### {kind.value}\n\n{markdown(HEAD, lines)}")
-    others = [
-        [_link(experiment), experiment.title] for experiment, _ in stored if not experiment.claim
-    ]
+    others = [_link(experiment) for experiment, _ in stored if not experiment.claim]
     if others:
-        parts.append(f"### No claim of the paper\n\n{markdown(['', 'what'], others)}")
+        parts.append(f"### No claim of the paper\n\n{', '.join(others)}.")
     return "\n\n".join(parts)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fast.balance.options import units_of
 from pdai.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.page.entries import Entry
 
@@ -39,7 +40,8 @@ def loss_chart(entries: Sequence[Entry]) -> Chart | None:
     losses = dict.fromkeys(str(entry.options.get("loss")) for entry in entries)
     other = " Losses of different kinds do not compare." if len(losses) > 1 else ""
     about = f"The loss by step: {', '.join(losses)}.{other}"
-    return _chart("Loss while training", about, "loss, nats²", series, [])
+    label = ", ".join(filter(None, ("loss", units_of([entry.options for entry in entries]))))
+    return _chart("Loss while training", about, label, series, [])
 
 
 def _chart(

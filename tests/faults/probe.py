@@ -56,6 +56,7 @@ def _ending(error: BaseException, when: str) -> str:
 
 if __name__ == "__main__":
     recorder = Recorder()
-    pytest.main(["-q", "--no-header", "-p", "no:cacheprovider", *sys.argv[2:]], [recorder])
+    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", ""]
+    pytest.main([*options, *sys.argv[2:]], [recorder])
     with open(sys.argv[1], "w") as results:
         json.dump(recorder.endings, results)

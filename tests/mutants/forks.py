@@ -94,5 +94,5 @@ def _run(folder: Path, arguments: Sequence[str], plugins: Sequence[object], keep
     sys.path[:] = [str(folder), *(path for path in sys.path if path not in ("", str(ROOT)))]
     for name in [name for name in sys.modules if name.partition(".")[0] in PACKAGES]:
         del sys.modules[name]
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", *arguments]
-    return int(pytest.main(options, list(plugins)))
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", "-m", ""]
+    return int(pytest.main([*options, *arguments], list(plugins)))

@@ -206,6 +206,7 @@ def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
     return float(np.mean(weights * (np.array(ratios) - np.mean(ratios)) ** 2))
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.training.state.FrozenSamplers.evaluate", "fast.training.step.loss_and_gradient"
 )

@@ -76,6 +76,7 @@ def test_environment_of_six6_has_the_states_edges_parents_and_rewards_of_the_pro
     assert (enumeration.edge >= 0).sum() == len(enumeration.dag.edges)
 
 
+@pytest.mark.long
 def test_random_terminals_are_uniform_on_the_terminals(instance: Instance) -> None:
     environment, dag = instance.environment, instance.enumeration.dag
     keys = jax.random.split(jax.random.key(0), 40 * len(dag.terminals))

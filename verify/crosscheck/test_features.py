@@ -19,6 +19,7 @@ def squares(name: str) -> Any:
     return (seen**2).sum(-1)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.environments.features.feature_count", "fast.environments.features.feature_norm"
 )

@@ -119,6 +119,7 @@ def _flat(tree: Any) -> np.ndarray[Any, Any]:
     return np.concatenate([np.asarray(leaf, np.float64).ravel() for leaf in jax.tree.leaves(tree)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["tb", "log_variance"])
 @pytest.mark.parametrize("dynamics", ["markov", "srwm"])
 def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> None:
@@ -153,6 +154,7 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         assert np.abs(found.mean(0) * 7 / 8 - directions @ exact)[0] > 2 * error[0]
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.markovian_rows.markovian_rows")
 @pytest.mark.parametrize("p_b", ["uniform", "learned"])
 @pytest.mark.parametrize("loss", ["tb", "subtb"])
@@ -240,6 +242,7 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
         assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.evaluation.evaluate_with_pullback")
 @pytest.mark.parametrize("name", CACHED)
 def test_cached_activations_give_the_gradient_without_evaluating_again(name: str) -> None:
@@ -286,6 +289,7 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
     assert used == (name not in unused)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.balance.markovian_rows.markovian_rows",
     "fast.balance.read_out_rows.read_out_rows",
@@ -387,6 +391,7 @@ def moved(small: Small, step: float) -> Sampler:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.training.step.loss_and_gradient")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
@@ -466,6 +471,7 @@ def test_a_loss_of_ones_own_is_given_the_context_that_it_asks_for(small: Small) 
 terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.training.step.draw_batch", "fast.training.step.loss_and_gradient_on_devices"
 )

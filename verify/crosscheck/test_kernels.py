@@ -311,6 +311,7 @@ def arguments(part: str, w: World) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("part", "dynamics"),
     [(part, "markov") for part in KERNELS] + [(part, "linear") for part in BOTH_WAYS],

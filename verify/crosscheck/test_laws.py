@@ -98,6 +98,7 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     assert ours == pytest.approx(theirs, abs=2e-4)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.measure.history_sums.sum_histories")
 @pytest.mark.parametrize("p_b", BACKWARD)
 @pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])

@@ -135,6 +135,7 @@ def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> N
     assert make_environment(problem).horizon == 3
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("pdai.experiments.probes.projection")
 def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> None:
     setup = lines(3, dynamics="gru", steps=300, learning_rate=1e-2)
@@ -155,6 +156,7 @@ def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> 
     assert abs(elsewhere["tv"]["mean"] - off) > 0.03
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("pdai.experiments.probes.edges")
 def test_the_error_of_edge_marginals_is_that_of_the_exact_law() -> None:
     config = configure("structure", nodes=3, rows=20, parameters=4_000, steps=300)

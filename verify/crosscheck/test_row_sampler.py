@@ -42,6 +42,7 @@ def made(name: str, dynamics: str, p_b: str) -> tuple[Any, Any, RowSampler]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "dynamics", "p_b"), CASES)
 def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     name: str, dynamics: str, p_b: str
@@ -108,6 +109,7 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
         sampler.draw(4)
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.measure.tighten.tightened", "fast.measure.tighten.log_likelihood")
 def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""

@@ -450,6 +450,7 @@ def slope(
 BATCH, BATCHES = 256, 128
 
 
+@pytest.mark.long
 @pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
 def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
     instance = lines(1, 1)
@@ -531,6 +532,7 @@ def test_the_law_tends_to_the_deterministic_one_as_the_scale_goes_to_zero() -> N
     assert gaps[2] < 0.002
 
 
+@pytest.mark.long
 def test_training_brings_the_quadrature_of_the_law_to_the_target() -> None:
     config = configure("lines", length=3, dynamics="gaussian", latent_size=1, parameters=700,
                        steps=600, learning_rate=5e-3, batch=64)  # fmt: skip

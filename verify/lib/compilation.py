@@ -1,15 +1,13 @@
 """How tests compile: quickly, as what they compare is arithmetic and not speed."""
 
+import ctypes
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-# A compiled program takes 18 of a process's memory maps, of which Linux allows 65,530; what asks
-# for one more ends the process. A file of tests compiles some hundred programs.
-MOST_MAPS = 10_000
 
 
 def compile_quickly() -> None:
@@ -41,9 +39,22 @@ def keep_programs(config: Any) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
-def forget_programs() -> None:
-    """Has JAX drop what it has compiled, before a process has too many memory maps."""
-    maps = Path("/proc/self/maps")
-    if "jax" in sys.modules and maps.is_file() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+def forget_programs(above: float = 0.75) -> None:
+    """Has JAX drop what it has compiled, and the process give the memory back.
+
+    A worker would come to 4 GiB otherwise, and to too many memory maps: a program takes 18 of them,
+    of which Linux allows 65,530. Without `malloc_trim`, of glibc, nearly all of what is dropped
+    stays with the process.
+
+    Args:
+        above: in GiB; a process that holds less keeps its programs, as one that is not on Linux.
+    """
+    held = Path("/proc/self/statm")
+    if "jax" not in sys.modules or not held.is_file():
+        return
+    pages = int(held.read_text().split()[1])
+    if pages * os.sysconf("SC_PAGE_SIZE") > above * 2**30:
         sys.modules["jax"].clear_caches()
         gc.collect()
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

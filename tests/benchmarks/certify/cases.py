@@ -5,6 +5,7 @@ environment of either library can run it.
 """
 
 import itertools
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,13 +18,14 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent / "peers")]
 
 from protocol import Worker  # noqa: E402
-from tasks import BitTask, GridTask, IsingTask, Task  # noqa: E402
+from tasks import BitTask, GridTask, IsingTask, TableTask, Task  # noqa: E402
 
 import pdai  # noqa: E402
 from reference.certificates.statement import Certificate, Regime, small  # noqa: E402
-from reference.problems import BitSequences, Cell, Grid  # noqa: E402
+from reference.problems import BitSequences, Cell, Grid, TableSequences  # noqa: E402
 
 BITS = BitSequences.random(32, 4, exponent=3)
+SIX6 = TableSequences.six6("append")
 
 
 class Case(NamedTuple):
@@ -56,6 +58,18 @@ def string(x: tuple[int, ...]) -> str:
     return "".join(format(int(word), "04b") for word in x)
 
 
+def letters(x: tuple[int, ...]) -> str:
+    """A string of nucleotides."""
+    return "".join(SIX6.alphabet[int(letter)] for letter in x)
+
+
+def six6_task() -> TableTask:
+    """The exact rewards of all strings, in the order of the table."""
+    strings = map("".join, itertools.product(SIX6.alphabet, repeat=SIX6.length))
+    logs = tuple(math.log(SIX6.reward(string)) for string in strings)
+    return TableTask(len(SIX6.alphabet), SIX6.length, logs)
+
+
 def log_z_of_torus(task: IsingTask) -> float:
     """`log Z` of the Ising model: the trace of a power of the transfer matrix of its rows."""
     bits = np.arange(2**task.side)[:, None] >> np.arange(task.side) & 1
@@ -73,6 +87,7 @@ CASES = {
     "bits 32/4, any order": Case(
         BitTask(8, 4, tuple(tuple(map(int, mode)) for mode in BITS.modes), 3.0), 600, BITS, string
     ),
+    "SIX6, left to right": Case(six6_task(), 2_000, SIX6, letters),
     "Ising 6 x 6, any order": Case(TORUS, 1_500, log_z=log_z_of_torus(TORUS)),
 }
 BATCH = 64

@@ -53,6 +53,14 @@ class IsingTask(NamedTuple):
         return rows
 
 
+class TableTask(NamedTuple):
+    """Strings of `length` letters, from left to right; string i has the digits of i as letters."""
+
+    letters: int
+    length: int
+    log_rewards: tuple[float, ...]
+
+
 class DagTask(NamedTuple):
     """Directed acyclic graphs, edge by edge, with a stop: `log R(G) = sum of score(v, Pa_v)`.
 
@@ -71,7 +79,7 @@ class DagTask(NamedTuple):
         ]
 
 
-Task = GridTask | BitTask | IsingTask | DagTask
+Task = GridTask | BitTask | IsingTask | TableTask | DagTask
 
 
 def _modes(count: int, length: int) -> tuple[tuple[int, ...], ...]:

@@ -30,6 +30,7 @@ from tasks import (
     DagTask,
     GridTask,
     IsingTask,
+    TableTask,
     Task,
 )
 
@@ -66,6 +67,25 @@ class ScoreTable(BaseRewardModule):  # type: ignore[misc]
         return jnp.exp(self.log_reward(state, env_params))
 
 
+class StringTable(BaseRewardModule):  # type: ignore[misc]
+    """`log R` of strings of a fixed length by looking it up."""
+
+    def __init__(self, task: TableTask):
+        self.log_rewards = jnp.array(task.log_rewards)
+        self.places = task.letters ** jnp.arange(task.length)[::-1]
+
+    def init(self, rng_key: Any, dummy_state: Any) -> None:
+        """Nothing is drawn."""
+
+    def log_reward(self, state: Any, env_params: Any) -> jax.Array:
+        """Of strings that are not finished, any number: it is not used."""
+        return self.log_rewards[jnp.sum(state.tokens * self.places, -1)]
+
+    def reward(self, state: Any, env_params: Any) -> jax.Array:
+        """Its exponential."""
+        return jnp.exp(self.log_reward(state, env_params))
+
+
 class Gfnx(Worker):
     """gfnx as its scripts drive it."""
 
@@ -91,6 +111,17 @@ class Gfnx(Worker):
 
             def encode(observation: jax.Array) -> jax.Array:
                 return jax.nn.one_hot(observation + 1, 3).reshape(-1)
+        elif isinstance(task, TableTask):
+            # Its reward is another table, in a file that is not installed with it.
+            env = gfnx.TFBind8Environment(StringTable(task))
+            assert (env.nchar, env.max_length) == (task.letters, task.length)
+            env_params = env.init(jax.random.PRNGKey(0))
+            tokens = env.ntoken
+            features = task.length * tokens
+
+            def encode(observation: jax.Array) -> jax.Array:
+                # Without the token that begins every string.
+                return jax.nn.one_hot(observation[1:], tokens).reshape(-1)
         elif isinstance(task, DagTask):
             env = gfnx.DAGEnvironment(ScoreTable(task.scores), task.nodes)
             env_params = env.init(jax.random.PRNGKey(0))

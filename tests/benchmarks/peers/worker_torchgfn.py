@@ -7,13 +7,22 @@ from typing import Any
 import torch
 from gfn.estimators import DiscretePolicyEstimator
 from gfn.gflownet import TBGFlowNet
-from gfn.gym import DiscreteEBM, HyperGrid, NonAutoregressiveBitSequence
+from gfn.gym import BitSequence, DiscreteEBM, HyperGrid, NonAutoregressiveBitSequence
 from gfn.gym.discrete_ebm import IsingModel
 from gfn.preprocessors import KHotPreprocessor, Preprocessor
 from gfn.samplers import Sampler
 from gfn.utils.modules import MLP, DiscreteUniform
 from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, GridTask, IsingTask, Task
+from tasks import (
+    FROZEN,
+    HIDDEN,
+    LEARNING_RATE,
+    LOG_Z_LEARNING_RATE,
+    GridTask,
+    IsingTask,
+    TableTask,
+    Task,
+)
 
 
 class OneHotWords(Preprocessor):
@@ -27,6 +36,24 @@ class OneHotWords(Preprocessor):
         """The features of a batch of states."""
         one_hot = torch.nn.functional.one_hot(states.tensor + 1, self.values + 1)
         return one_hot.flatten(-2).float()
+
+
+class StringTable(BitSequence):
+    """Words from left to right, with `log R` looked up in place of its distance to modes."""
+
+    def __init__(self, task: TableTask):
+        bits = task.letters.bit_length() - 1
+        super().__init__(word_size=bits, seq_size=bits * task.length, n_modes=1)
+        self.log_rewards = torch.tensor(task.log_rewards)
+        self.places = task.letters ** torch.arange(task.length).flip(0)
+
+    def log_reward(self, states: Any) -> torch.Tensor:
+        """Of finished strings."""
+        return self.log_rewards[(states.tensor * self.places).sum(-1)]
+
+    def reward(self, states: Any) -> torch.Tensor:
+        """Its exponential."""
+        return self.log_reward(states).exp()
 
 
 class Torchgfn(Worker):
@@ -49,6 +76,9 @@ class Torchgfn(Worker):
         elif isinstance(task, IsingTask):
             self.env = DiscreteEBM(task.side**2, IsingModel(torch.tensor(task.matrix)))
             preprocessor = OneHotWords(task.side**2, 2)
+        elif isinstance(task, TableTask):
+            self.env = StringTable(task)
+            preprocessor = OneHotWords(task.length, task.letters)
         else:
             self.env = NonAutoregressiveBitSequence(
                 word_size=task.bits,
