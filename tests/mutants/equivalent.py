@@ -85,6 +85,35 @@ EQUIVALENT = (
     Equivalent("fast/balance/steps.py", "-1)[:, 0]", "0", "(1)", ONE_IS_THERE),
     Equivalent("fast/sampling/forward.py", "-1)[:, 0]", "0", "(1)", ONE_IS_THERE),
     Equivalent(
+        "fast/sampling/forward.py",
+        "activations[:1]",
+        "1",
+        "(0)",
+        "what is not kept is computed again",
+    ),
+    Equivalent(
+        "fast/sampling/forward.py",
+        "cache: bool = False",
+        "False",
+        "(True)",
+        "who does not ask for what is kept does not read it",
+    ),
+    Equivalent("fast/sampling/actions.py", "draw * p.sum(-1)", "-1", "(1)", LAST_OF_TWO),
+    Equivalent(
+        "fast/policies/build.py",
+        ">= budget, 1, 2)",
+        "2",
+        "(3)",
+        "where the search for a width begins; what it finds is counted",
+    ),
+    Equivalent(
+        "fast/policies/build.py",
+        "count(2)",
+        "2",
+        "(3)",
+        "where the search for a width begins; what it finds is counted",
+    ),
+    Equivalent(
         "fast/dynamics/fast_weights.py",
         "np.ones((rows.shape[-2],) * 2)",
         "2",
@@ -120,6 +149,7 @@ EQUIVALENT = (
         EITHER_WAY,
     ),
     Equivalent("fast/measure/projection.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
+    Equivalent("fast/measure/histories.py", "back[:, None], -1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent("fast/measure/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/training/networks.py",
