@@ -54,6 +54,13 @@ EQUIVALENT = (
         ONCE_MORE,
     ),
     Equivalent(
+        "fast/balance/markovian_rows.py",
+        "min(whole, max(",
+        "min(whole, max(SMALLEST, whole // 8))",
+        "(max(whole, max(SMALLEST, whole // 8)))",
+        "how many rows a block has",
+    ),
+    Equivalent(
         "fast/balance/read_out_rows.py",
         "carry[0] < later.present",
         "carry[0] < later.present",
@@ -101,6 +108,13 @@ EQUIVALENT = (
     Equivalent("fast/sampling/actions.py", "draw * p.sum(-1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/policies/build.py",
+        "if has_width else 1)",
+        "1",
+        "(2)",
+        "what has no width does not read it",
+    ),
+    Equivalent(
+        "fast/policies/build.py",
         ">= budget, 1, 2)",
         "2",
         "(3)",
@@ -126,6 +140,13 @@ EQUIVALENT = (
         "1",
         "(0)",
         "a state that is unknown is refused as no child, and so is the first",
+    ),
+    Equivalent(
+        "fast/measure/enumeration.py",
+        "back = np.zeros(",
+        "np.zeros(len(dag.edges), np.int64)",
+        "(np.ones(len(dag.edges), np.int64))",
+        "every edge has an action, so that each entry is written",
     ),
     Equivalent(
         "fast/measure/estimates.py",
