@@ -33,7 +33,12 @@ EXPERIMENT = Experiment(
     ),
     metric="tv",
     cells=tuple(cell for thousands in LATENTS for cell in _row(thousands)),
-    finding="Not run yet.",
+    finding=(
+        "Undecided at every size: in their best forms the GRU is ahead of the Markovian network by "
+        "0.0003 to 0.0005 and the SRWM by 0.0002 to 0.0003, which is less than what counts; as "
+        "printed it is level. Four times the parameters bring no network closer by more than "
+        "0.0002."
+    ),
     draw="log lines",
     axis="parameters",
 )
