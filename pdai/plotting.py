@@ -18,10 +18,10 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from fast.balance.options import units_of
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json
+from pdai.loss_units import units_of
 from pdai.posterior_plots import posterior_of
 from reference.drawing import save_figure
 from reference.errors import InputError

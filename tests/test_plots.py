@@ -12,10 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatterSciNotation
 
 from fast.balance.losses import PENALTIES
-from fast.balance.options import UNITS, units_of
+from fast.balance.options import UNITS
 from fast.measure.expectations import Expectation
 from pdai import plotting
 from pdai.experiments.drawing import legend
+from pdai.loss_units import units_of
 from pdai.posterior_plots import Posterior
 from reference.metrics import Estimate
 from tests import made_up_runs

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fast.balance.loss import Loss, PolicyLoss, RatioLoss, TrajectoryLoss
@@ -156,16 +155,3 @@ LOSSES: dict[str, type[Loss]] = {
     "subtb": SubtrajectoryBalance,
     "fm": FlowMatching,
 }
-
-
-def units_of(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The units of the losses of runs, for the axis that they share, from their options.
-
-    A loss of one's own has none here, as its module is not imported to draw a picture.
-    """
-    found: dict[str, None] = {}
-    for options in runs:
-        kind = LOSSES.get(str(options.get("loss")), Loss)
-        given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
-        found[kind(**given).unit] = None
-    return " or ".join(filter(None, found))

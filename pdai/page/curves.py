@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fast.balance.options import units_of
+from pdai.loss_units import units_of
 from pdai.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.page.entries import Entry
 
