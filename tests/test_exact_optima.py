@@ -48,6 +48,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("loss", "options"), CASES, ids=str)
 def test_it_ends_at_the_target(loss: str, options: dict[str, Any]) -> None:
     assert distance(loss, options) < NEAR

@@ -180,6 +180,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LocalProcesses", lambda jobs, **_: ThreadPoolExecutor(jobs))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("threads")
 def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     told: list[str] = []

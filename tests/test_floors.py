@@ -126,6 +126,7 @@ def test_the_distance_of_two_equal_bits_to_independent_ones() -> None:
     assert minors.least_distance(law, 1) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("last", [0, 1, 2])
 def test_minors_bound_strings_from_below(last: int) -> None:
     tied = tied_policies(STRINGS, ending(last))
