@@ -87,6 +87,8 @@ LOOKS: dict[str, Look] = {
     "Gaussian": Look("#CC79A7", marker="o"),
     "on the product": _GRU_PLUS,
     "combined": OTHER,
+    "structure MCMC": OTHER,
+    "order MCMC": Look("#999933", marker="P"),
     "p_B reads the latent": Look("#AA3377", marker="D"),
     "uniform p_B": Look("#222222"),
     "learned p_B of the state": Look("#888888", "--", "s", is_filled=False),
@@ -180,9 +182,9 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
     panels = len(runs) + 2
     posterior = posterior_of(folders[0]) if len(runs) == 1 else None
-    rows = 1 if posterior is None else 1 + posterior.rows
-    figure = ShownFigure(figsize=(4.2 * panels, 3.8 * rows), layout="constrained")
-    grid = figure.subplots(rows, panels, squeeze=False)
+    heights = (3.8,) if posterior is None else (3.8, *posterior.heights)
+    figure = ShownFigure(figsize=(4.2 * panels, sum(heights)), layout="constrained")
+    grid = figure.subplots(len(heights), panels, squeeze=False, height_ratios=heights)
     axes = grid[0]
     if posterior is not None:
         posterior.draw(grid[1:], runs[0][1][1])
@@ -246,7 +248,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         low = least_shown(learned, target)
         both = np.array([low, max(learned.max(), target.max())])
         shown = np.maximum(target, low), np.maximum(learned, low)
-        axis.plot(*shown, ".", ms=2, alpha=0.25, color=color, rasterized=True, label=name)
+        axis.plot(*shown, ".", ms=3.5, alpha=0.4, color=color, rasterized=True, label=name)
         axis.plot(both, both, color=TARGET, lw=1, label="equal")
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
@@ -264,7 +266,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         if min(target.min(), learned.min()) < low:
             axis.set_xlabel(f"target probability\nin both, less than {low:.1g} is drawn as that")
     # A point of ten thousand is too small to see in a legend; one of ten is not.
-    scale = 1 if len(target) <= MOST_BARS else 4
+    scale = 1 if len(target) <= MOST_BARS else 2.5
     axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, markerscale=scale)
     axis.grid(alpha=0.3)
 

@@ -19,6 +19,8 @@ Floats = npt.NDArray[np.float64]
 
 # Panels of a row, and features of a panel, before names cannot be read.
 PANELS, MOST_FEATURES = 3, 32
+# Columns of a file may be called anything: a dollar begins no formula.
+_NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 
 
 class Posterior(NamedTuple):
@@ -35,9 +37,11 @@ class Posterior(NamedTuple):
     has_networks: bool
 
     @property
-    def rows(self) -> int:
-        """How many rows of panels it takes."""
-        return 2 if self.has_networks else 1
+    def heights(self) -> tuple[float, ...]:
+        """Of the rows of panels that it takes, in inches."""
+        if self.has_networks:
+            return (3.8, 3.8)
+        return (1.2 + 0.22 * min(len(self.report.expectations), MOST_FEATURES),)
 
     def draw(self, axes: Any, colour: str) -> None:
         """Draws the rows of panels."""
@@ -70,18 +74,24 @@ def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -
     place = np.arange(len(shown))
     means = [found.sampler.mean for found in shown]
     errors = [2 * found.sampler.standard_error for found in shown]
-    axis.errorbar(place, means, errors, fmt="o", ms=4, color=colour, label="sampler")
-    for name, marker in (("target", "_"), ("weighted", "x")):
+    # A line for each, so that long names are read as they are written.
+    axis.errorbar(means, place, xerr=errors, fmt="o", ms=4, color=colour, label="sampler")
+    for name, marker in (("target", "|"), ("weighted", "x")):
         values = [getattr(found, name) for found in shown]
-        known = [(i, value) for i, value in enumerate(values) if value is not None]
+        known = [(value, i) for i, value in enumerate(values) if value is not None]
         if known:
-            axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=7, label=name)
-    axis.set_xticks(place, [found.name for found in shown], rotation=90, fontsize=7)
+            axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=9, label=name)
+    axis.set_yticks(place, [_short(found.name) for found in shown], **_NAMES)
+    axis.set_ylim(len(shown) - 0.5, -0.5)
     few = "" if len(shown) == len(every) else f", the first {len(shown)} of {len(every)}"
     axis.set_title(f"expectations of features, with two standard errors{few}", fontsize=10)
-    axis.set(xlabel="feature", ylabel="mean")
-    axis.legend(frameon=False, fontsize=9)
+    axis.set(xlabel="mean")
+    axis.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     axis.grid(alpha=0.3)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else f"{name[:27]}…"
 
 
 def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
@@ -97,8 +107,8 @@ def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
     )
     for axis, (title, values, colours, low, high) in zip(axes, panels, strict=True):
         image = axis.imshow(values, cmap=colours, vmin=low, vmax=high)
-        axis.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-        axis.set_yticks(range(len(names)), names, fontsize=8)
+        axis.set_xticks(range(len(names)), map(_short, names), rotation=90, **_NAMES)
+        axis.set_yticks(range(len(names)), map(_short, names), **_NAMES)
         axis.set(xlabel="to", ylabel="from")
         axis.set_title(title, fontsize=10)
         axis.figure.colorbar(image, ax=axis, shrink=0.8)
@@ -174,6 +184,6 @@ def _draw_graph(axis: Any, edges: list[tuple[int, int]], names: list[str]) -> No
             name[:10],
             ha="center",
             va="center",
-            fontsize=8,
+            **_NAMES,
             bbox={"boxstyle": "circle,pad=0.35", "fc": "white", "ec": "#444444"},
         )

@@ -131,7 +131,7 @@ class Experiment:
         optimum: per row the best value that there is, where exact sampling does not tell it.
         bounds: by name, per row, between which two numbers something lies that is computed and not
             trained, such as the least TV of a kind of policy.
-        axis: what rows that are numbers count.
+        axis: what rows that are numbers count, or what the names beside a figure list.
         layout: whether rows are instances and columns models, or the other way round.
     """
 

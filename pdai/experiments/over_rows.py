@@ -49,9 +49,11 @@ def points(experiment: Experiment, runs: Sequence[Run]) -> Figure:
                 _ratios(axes[1], experiment, runs, row, model, place + offset)
         _levels(axes[0], experiment, runs, row, place)
         _bounds(axes[0], experiment, row, place)
-    axes[0].set_yticks(range(len(rows)), rows)
+    names, measured = _named(experiment, runs, rows)
+    axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
-    axes[0].set(xscale="log", xlabel=f"{metric_name(experiment, runs)}: {_better(experiment)}")
+    axes[0].set(xscale="log", xlabel=f"{measured}: {_better(experiment)}")
+    axes[0].set_ylabel(experiment.axis)
     decimal(axes[0].xaxis)
     if is_compared:
         axes[1].axvline(1, color="black", lw=1)
@@ -65,6 +67,18 @@ def points(experiment: Experiment, runs: Sequence[Run]) -> Figure:
     figure.suptitle(f"{experiment.label}: {seeds(experiment, runs)}{bars}", fontsize=10)
     legend(figure, experiment, runs, _others(experiment, runs, rows))
     return figure
+
+
+def _named(
+    experiment: Experiment, runs: Sequence[Run], rows: Sequence[str]
+) -> tuple[list[str], str]:
+    """The names of rows, and of the metric: the kind of TV stands where it is the same."""
+    of_rows = [[run for run in runs if run.row == row] for row in rows]
+    metrics = [metric_name(experiment, found) for found in of_rows]
+    if len(set(metrics)) == 1:
+        return list(rows), metrics[0]
+    named = [f"{row}\n{metric}" for row, metric in zip(rows, metrics, strict=True)]
+    return named, MEASURES[experiment.metric].name
 
 
 def _has_ratios(runs: Sequence[Run], base: str) -> bool:
@@ -185,7 +199,10 @@ def by_model(experiment: Experiment, runs: Sequence[Run]) -> Figure:
         axis.grid(alpha=0.3)
     axes[0].set_yticks(range(len(present)), present)
     axes[0].set_ylim(len(present) - 0.5, -0.5)
-    told = f"{experiment.label}: {seeds(experiment, runs)}; filled: the best of each kind"
+    axes[0].set_ylabel(experiment.axis)
+    told = (
+        f"{experiment.label}: {seeds(experiment, runs)}; filled, with a line: the best of each kind"
+    )
     figure.suptitle(told, fontsize=10)
     return figure
 

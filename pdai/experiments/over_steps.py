@@ -41,7 +41,7 @@ def panels(experiment: Experiment, runs: Sequence[Run]) -> Figure:
     for place, row in enumerate(rows):
         of_row = [run for run in runs if run.row == row]
         others |= panel(figure, cut[divmod(place, width)], experiment, of_row, row)
-    told = "lines are means" if experiment.draw == "laws" else "lines are medians"
+    told = "lines are means" if experiment.draw == "laws" else "thin lines; thick are medians"
     if experiment.draw in ("curves", "probe"):
         _share(figure)
         lowest = min(np.min(line.get_ydata()) for axis in figure.axes for line in axis.lines)

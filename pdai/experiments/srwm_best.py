@@ -79,6 +79,7 @@ EXPERIMENT = Experiment(
         "factor of three to six on sets, and 0.02 to 0.04 on SIX6."
     ),
     draw="rows",
+    axis="network, form, learning rate",
     layout="models",
     compared=("Markovian, 3 layers, 0.01", "SRWM, skip, 0.01"),
     also=(),

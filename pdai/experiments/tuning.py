@@ -65,6 +65,7 @@ EXPERIMENT = Experiment(
         "many steps."
     ),
     draw="rows",
+    axis="network, what is not as usual, learning rate",
     layout="models",
     compared=(MARKOVIAN, BEST),
     also=(),
