@@ -9,6 +9,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
+from inspect import getdoc
 from typing import Annotated, Any, Union
 
 import tyro
@@ -113,7 +114,7 @@ def options_class(
         called = chosen[name].rpartition(":")[2] if name in CHOICES else name
         fields.append((re.sub(r"\W", "_", called), kind, field(default=default)))
     made = make_dataclass(f"{task.__name__}Options", fields, frozen=True)
-    made.__doc__ = task.__doc__
+    made.__doc__ = getdoc(task)
     return made
 
 
@@ -142,11 +143,13 @@ def tasks_union(
     default = kind()
     found: list[Any] = []
     for name in shown:
-        about = TASKS[name].__doc__
+        about = getdoc(TASKS[name]) or ""
         if name == chosen.task:
             shape = tyro.conf.subcommand(name, default=default, description=about)
             found.append(Annotated[kind, shape])
         else:
+            # The rest is in its own help.
+            about = about.partition("\n\n")[0]
             other = make_dataclass(f"{name}_", [], frozen=True)
             other.__doc__ = about
             found.append(Annotated[other, tyro.conf.subcommand(name, description=about)])
