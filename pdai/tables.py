@@ -169,7 +169,8 @@ def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> 
 def _estimate(value: Estimate | float, digits: int) -> str:
     if not isinstance(value, Estimate):
         return _digits(value, digits)
-    if not value.standard_error:
+    # Equal values differ by the rounding of their sums.
+    if value.standard_error <= 1e-12 * abs(value.mean):
         return _digits(value.mean, digits)
     return f"{_digits(value.mean, digits)} ± {_digits(value.standard_error, digits)}"
 
