@@ -255,8 +255,9 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         )
         for scale in (axis.xaxis, axis.yaxis):
             # Labels at every part of a decade would lie on each other.
-            within = both[1] < 100 * low
-            scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if within else (1.0,)))
+            span = both[1] / low
+            subs = (1.0, 2.0, 5.0) if span < 20 else (1.0, 3.0) if span < 100 else (1.0,)
+            scale.set_major_locator(LogLocator(subs=subs))
             every = (np.inf, np.inf)
             scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
             scale.set_minor_formatter(NullFormatter())

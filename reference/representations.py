@@ -79,5 +79,10 @@ def clipped(value: object, length: int = 24) -> str:
 
 def html_table(rows: Mapping[str, str]) -> str:
     """A table of two columns."""
-    cells = (f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows.items())
+    # Notebooks set what is in a table to the right, sentences as well.
+    cells = (
+        f'<tr><th style="white-space: nowrap">{escape(a)}</th>'
+        f'<td style="text-align: left">{escape(b)}</td></tr>'
+        for a, b in rows.items()
+    )
     return f"<table>{''.join(cells)}</table>"
