@@ -179,6 +179,9 @@ def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
     assert found.regime == "Z"
     assert found.interval.low <= exact_tv_of_trajectories("state") <= found.interval.high
     assert any("is the word of whoever recorded them" in note for note in found.notes)
+    # The header of `pdai sample --format csv`.
+    path.write_text("\n".join(["state,log_p_f,log_p_b,log_reward", *lines[1:]]))
+    assert pdai.certify(path, PROBLEM).interval == found.interval
     path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",-9.5"]))
     with pytest.raises(InputError, match=r"was recorded as -9\.5"):
         pdai.certify(path, PROBLEM)

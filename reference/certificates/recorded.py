@@ -35,7 +35,8 @@ def read_record(path: Path, labels: Mapping[str, Hashable] | None = None) -> Rec
     """Reads a CSV file of samples.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
-    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats.
+    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats. Beside these numbers it may be
+    called `state`, as `pdai sample` does.
 
     Args:
         path: the file.
@@ -54,6 +55,9 @@ def read_record(path: Path, labels: Mapping[str, Hashable] | None = None) -> Rec
     header = ["terminal"]
     if rows and "terminal" in rows[0]:
         header, *rows = rows
+    elif rows and {"state", *NUMBERS} <= set(rows[0]):
+        names, *rows = rows
+        header = ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
     for number, row in enumerate(rows, 1):
