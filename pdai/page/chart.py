@@ -110,10 +110,12 @@ def drawn(chart: Chart) -> Element:
     if chart.diagonal:
         xs = ys = xs + ys
     bottom = [0.0] if "y" not in chart.logs else []
-    left = 0.6 if chart.bars else 0.0
-    place_x, ticks_x = _axis(
-        [min(xs) - left, max(xs) + left], "x" in chart.logs, LEFT, WIDTH - RIGHT
-    )
+    if chart.bars:
+        across = [min(xs) - 0.6, max(xs) + 0.6]
+    else:
+        # Steps are counted from the first, in each chart.
+        across = xs if "x" in chart.logs else [0.0, *xs]
+    place_x, ticks_x = _axis(across, "x" in chart.logs, LEFT, WIDTH - RIGHT)
     place_y, ticks_y = _axis([*ys, *bottom], "y" in chart.logs, HEIGHT - BOTTOM, TOP)
     parts = [tag("title", chart.title), tag("desc", chart.about)]
     parts += _frame(chart, place_x, place_y, ticks_x, ticks_y)
@@ -140,11 +142,11 @@ def _axis(
         decades = np.log10(high / low)
         found = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)).tick_values(low, high)
         if decades < 0.8:
-            found = MaxNLocator(6).tick_values(low, high)
+            found = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
     else:
         high = high if high > low else low + 1
         high += 0.04 * (high - low)
-        found = MaxNLocator(6).tick_values(low, high)
+        found = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
     change = np.log if is_log else float
 
     def place(value: float) -> float:
