@@ -96,7 +96,8 @@ def overlaps(scale: Any) -> int:
 
 
 def test_expectations_fill_their_row() -> None:
-    found = Expectation("a", Estimate(0.5, 0.1), weighted=0.4)
+    # A dollar begins no formula, and a long name is cut.
+    found = Expectation("price in $ and " + 30 * "x", Estimate(0.5, 0.1), weighted=0.4)
     figure = Figure(figsize=(12.6, 7.6))
     axes = figure.subplots(2, 3)
     report: Any = SimpleNamespace(expectations=(found,))
@@ -104,5 +105,8 @@ def test_expectations_fill_their_row() -> None:
     *above, below = figure.axes
     assert len(above) == 3
     assert below.get_position().width > 2.5 * above[0].get_position().width
-    assert below.get_xlabel() == "feature"
-    assert below.get_ylabel() == "mean"
+    assert below.get_xlabel() == "mean"
+    (name,) = below.get_yticklabels()
+    assert name.get_text() == "price in $ and xxxxxxxxxxxx…"
+    assert name.get_rotation() == 0
+    assert not name.get_parse_math()

@@ -157,6 +157,28 @@ def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
     assert "means as bars" in figure_of(experiment, runs_of(experiment)).get_suptitle()
 
 
+def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
+    made = tuple(Cell(row, "Markovian", TINY) for row in ("small", "large"))
+    experiment = dataclasses.replace(
+        tiny(draw="points", axis="grids"), cells=made, compared=("Markovian",) * 2
+    )
+    runs = [
+        run("Markovian", 0, 0.1, row="small"),
+        run("Markovian", 0, 0.2, row="large", tv_kind="of trajectories"),
+    ]
+    (axis,) = figure_of(experiment, runs).axes
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert names == ["small\nTV (exact)", "large\nTV (of trajectories)"]
+    assert axis.get_xlabel() == "TV: left is better"
+    assert axis.get_ylabel() == "grids"
+    # Control: where all are of one kind, it stands once.
+    (axis,) = figure_of(
+        experiment, [dataclasses.replace(one, tv_kind="exact") for one in runs]
+    ).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["small", "large"]
+    assert axis.get_xlabel() == "TV (exact): left is better"
+
+
 def test_what_is_computed_is_a_band_in_its_row() -> None:
     bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
     experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
