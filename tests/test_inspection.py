@@ -207,6 +207,6 @@ def test_rewards_beyond_float_range_keep_their_logarithm() -> None:
 
 def test_an_inspection_shows_its_figures_and_its_picture() -> None:
     shown = inspect_problem(Grid(2, 2))._repr_html_()
-    assert "<th>states of the lift by the full history</th>" in shown
+    assert ">states of the lift by the full history</th>" in shown
     assert "<svg" in shown
     assert "<svg" not in inspect_problem(Grid(20, 2))._repr_html_()
