@@ -19,7 +19,7 @@ from reference.problems import (
     VariableSelection,
     ZellnerPrior,
 )
-from reference.problems.columns import codes_of, numbers_of, read_table
+from reference.problems.columns import codes_of, numbers_of, read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, cost, dag_count
 from reference.problems.random_networks import random_network
 
@@ -67,6 +67,18 @@ def test_data_that_cannot_be_learned_from_are_refused(name: str) -> None:
     outcome = np.arange(len(data)) if isinstance(data, np.ndarray) else [1, 2]
     with pytest.raises(InputError, match=message):
         VariableSelection.regression(data, outcome)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("exponent", [1021, -1000])
+def test_units_do_not_matter_though_squares_overflow_or_vanish(exponent: int) -> None:
+    names = ("a", "b", "c")
+    data = np.ldexp(DATA, [exponent, 0, -3])
+    expected = standard_columns("data", DATA, names)
+    assert np.array_equal(standard_columns("data", data, names), expected)
+    # The control: a column is not standardised by its own squares.
+    with np.errstate(all="ignore"):
+        assert np.linalg.norm(data[:, 0]) in (0, np.inf)
 
 
 SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
@@ -122,6 +134,10 @@ def test_too_many_variables_are_refused_with_what_they_would_take() -> None:
         StructureLearning.random(17)
     with pytest.raises(TooLargeError, match=r"3\^40"):
         StructureLearning.gaussian(np.random.default_rng(0).normal(size=(50, 40)))
+    # Counts that no float holds, and that are too long to print.
+    for nodes in (700, 10_000):
+        with pytest.raises(TooLargeError, match=rf"3\^{nodes} terms, more than any machine"):
+            StructureLearning.gaussian(np.random.default_rng(0).normal(size=(3, nodes)))
     with pytest.raises(TooLargeError, match=r"2\^23 = 8,388,608 sets"):
         VariableSelection.random(23)
     with pytest.raises(TooLargeError, match="weights of 100,000,000 bits"):

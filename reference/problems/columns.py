@@ -114,7 +114,9 @@ def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
             constant, or is a linear combination of those before it.
     """
     values = matrix(owner, data, names)
-    centred = values - values.mean(axis=0)
+    # Powers of two are exact: no other digit changes, and no square is too large or too small.
+    scaled = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
+    centred = scaled - scaled.mean(axis=0)
     for name, column, moved in zip(names, values.T, centred.T, strict=True):
         if np.all(column == column[0]) or not np.linalg.norm(moved) > 0:
             raise InputError(

@@ -14,6 +14,8 @@ MAX_VARIABLES = 16
 SECONDS_PER_TERM, SECONDS_PER_BIT = 3e-7, 2.5e-9
 # Of how many bits weights are, where there is nothing to look at yet.
 USUAL_BITS = 500
+# Of more variables the numbers below are longer than a line, and at last too large for floats.
+MOST_SPELT_OUT = 40
 
 
 def check_size(nodes: int) -> int:
@@ -57,6 +59,8 @@ def memory(nodes: int, bits: int) -> int:
 
 def cost(nodes: int, bits: int) -> str:
     """Terms, time and memory of a sum over all graphs, as text."""
+    if nodes > MOST_SPELT_OUT:
+        return f"3^{nodes} terms, more than any machine can sum"
     terms = 3**nodes
     seconds = terms * (SECONDS_PER_TERM + bits * SECONDS_PER_BIT)
     time = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 3600:,.1f} hours"
