@@ -13,7 +13,7 @@ from pdai.progress import DISPLAY
 from pdai.run import Run, free_folder
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
-from reference.errors import InputError, no_such
+from reference.errors import InputError, check_type, no_such
 from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
 
@@ -35,6 +35,7 @@ def train(
         InputError: if an option is of no part that is chosen, or breaks a rule, or training
             diverges.
     """
+    check_type("pdai.train", "display", display, Display)
     config = _configured(problem, environment, options)
     if config.run.out is None:
         config = config.changed(out=free_folder(config.folder()))

@@ -86,7 +86,7 @@ def test_a_certificate_is_written_and_sampled(
         (["certified_module:policy", "--regime", "Z", "--table", "x.csv"], "leave it out"),
         (["certified_module:policy", "--out", "no/where.json"], "its folder does not exist"),
         (["certified_module:missing"], "has no attribute 'missing'"),
-        (["nothing.csv"], "cannot be read as CSV"),
+        (["nothing.csv"], "'nothing.csv' cannot be read"),
     ],
 )
 def test_bad_input_is_one_line_and_exits_with_two(

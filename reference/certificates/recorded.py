@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import io
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from reference.balance import log_float
 from reference.certificates.importance import Walks
 from reference.errors import InputError
+from reference.files import read_file
 from reference.problems.base import exact_reward
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
@@ -48,9 +50,9 @@ def read_record(path: Path, labels: Mapping[str, Hashable] | None = None) -> Rec
             not among the terminal ones.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        text = read_file(path, follow=True).decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
     header = ["terminal"]
     if rows and "terminal" in rows[0]:
