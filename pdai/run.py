@@ -22,7 +22,7 @@ from fast.runs.job import MAX_SAMPLES, load_run, resume
 from fast.runs.records import load_law, read_json, read_metrics, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
-from reference.errors import InputError, check_integer, nearest
+from reference.errors import InputError, check_integer, check_type, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,6 +208,7 @@ class Run:
             out: the new folder; by default this one's name with a number.
             display: how it is shown.
         """
+        check_type("Run.train", "display", display, Display)
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
         with arithmetic(config):
             setup, state, _ = self._loaded

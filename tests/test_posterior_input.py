@@ -173,6 +173,7 @@ FILES = [
     ("a,b\n1,NA\n3,4\n", "line 2: the value of 'b' is missing"),
     ("a,a\n1,2\n3,4\n", "must name each column once"),
     ("a,\n1,2\n3,4\n", "must name each column once"),
+    ('"a\nb",c\n1,2\n3,4\n', "characters that can be printed"),
     ('a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
 ]
 

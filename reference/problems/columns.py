@@ -1,6 +1,7 @@
 """Tables of data: a user's CSV file, and what a table must be to be learned from."""
 
 import csv
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,15 +42,16 @@ def read_table(path: Path) -> Table:
     name = repr(str(path))
     try:
         text = read_file(path).decode("utf-8-sig")
-        lines = [row for row in csv.reader(text.splitlines(), strict=True) if row]
+        lines = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
     if len(lines) < 2:
         raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
     names, rows = tuple(cell.strip() for cell in lines[0]), lines[1:]
-    if len(set(names)) < len(names) or "" in names:
+    if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
         raise InputError(
-            f"{name}: its first line is {shown(names)}, but must name each column once"
+            f"{name}: its first line is {shown(names)}, but must name each column once, in "
+            "characters that can be printed"
         )
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
