@@ -69,6 +69,8 @@ def test_parts_are_consecutive_and_nearly_equal() -> None:
         (Sets.minimal(), True, (0,), "number of parts is True"),
         (Sets.minimal(), 2, (2,), "each from 0 to 1"),
         (Sets.minimal(), 2, (), "name at least one"),
+        (Sets.minimal(), 2, ("a",), "name at least one"),
+        (Sets.minimal(), 2, float("inf"), "must be a sequence"),
     ],
 )
 def test_what_does_not_split_is_refused(

@@ -94,6 +94,8 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: StructureLearning.gaussian(DATA, alpha_mu=0.0), "alpha_mu is 0.0"),
     (lambda: StructureLearning.gaussian(DATA, alpha_w=4.0), "alpha_w is 4.0"),
     (lambda: StructureLearning.gaussian(DATA, names=["a"]), "3 different strings"),
+    # Such an integer has no text.
+    (lambda: StructureLearning.gaussian(DATA, names=[10**5000, "b", "c"]), "3 different strings"),  # type: ignore[list-item]
     (lambda: StructureLearning.discrete(np.ones((5, 2))), "column '0' is constant"),
     (lambda: StructureLearning.discrete(np.eye(2), sample_size=0.0), "sample_size is 0.0"),
     (lambda: StructureLearning(((1,),), (0,), 0, ("a",)), "at least 2"),

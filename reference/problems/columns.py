@@ -173,8 +173,8 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
     if names is None:
         return tuple(map(str, range(count)))
     given = check_list(owner, "names", names)
-    if not len(given) == len(set(map(str, given))) == count or not all(
-        isinstance(name, str) for name in given
+    if not all(isinstance(name, str) for name in given) or not (
+        len(given) == len(set(given)) == count
     ):
         raise InputError(
             f"{owner}: names are {shown(given)}, but must be {count} different strings, one per "

@@ -4,9 +4,10 @@ Paper: assumption:targets. All factors share the state graph of the problem.
 """
 
 from collections.abc import Collection, Sequence
+from numbers import Integral
 from typing import Any, Protocol, Self, runtime_checkable
 
-from reference.errors import InputError, check_integer
+from reference.errors import InputError, check_integer, check_list, shown
 
 
 @runtime_checkable
@@ -46,16 +47,17 @@ def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
         InputError: as `split`, or if no part is kept, or one that is not there.
     """
     _parts(problem, parts)
-    if not kept or not set(kept) <= set(range(parts)):
+    given = check_list(type(problem).__name__, "the parts kept", kept)
+    if not given or not all(isinstance(part, Integral) and part in range(parts) for part in given):
         raise InputError(
-            f"the parts {sorted(kept)} of {type(problem).__name__} in {parts} parts: name at least "
+            f"the parts {shown(given)} of {type(problem).__name__} in {parts} parts: name at least "
             f"one, and each from 0 to {parts - 1}"
         )
     count = problem.factor_count
     return problem.with_factors(
         [
             factor
-            for part in sorted(set(kept))
+            for part in sorted(set(given))
             for factor in range(part * count // parts, (part + 1) * count // parts)
         ]
     )
