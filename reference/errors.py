@@ -109,6 +109,17 @@ def check_sequence(owner: str, name: str, value: object) -> None:
         )
 
 
+def kept_list(owner: str, name: str, value: object) -> list[Any]:
+    """The entries of an attribute that must be a sequence, as it is read more than once.
+
+    Raises:
+        InputError: as `check_sequence`.
+    """
+    check_sequence(owner, name, value)
+    entries: Any = value
+    return list(entries)
+
+
 def check_takes(what: str, function: object, count: int) -> None:
     """Checks that something can be called with so many arguments.
 

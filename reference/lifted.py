@@ -15,6 +15,7 @@ from reference.errors import (
     check_list,
     check_takes,
     check_type,
+    kept_list,
     shown,
 )
 from reference.representations import Shown, figures, short
@@ -138,14 +139,15 @@ class LiftedDAG(Shown, Generic[S]):
     def __post_init__(self) -> None:
         check_type("LiftedDAG", "base", self.base, PointedDAG)
         check_type("LiftedDAG", "dag", self.dag, PointedDAG)
-        projection = check_list("LiftedDAG", "projection", self.projection)
-        below = check_list("LiftedDAG", "base_edge", self.base_edge)
+        projection = kept_list("LiftedDAG", "projection", self.projection)
+        below = kept_list("LiftedDAG", "base_edge", self.base_edge)
         inside = range(len(self.base.labels))
         expected = [
             self.base.out_edges[u] if isinstance(u, int) and u in inside else () for u in projection
         ]
         covers = (
             len(projection) == len(self.dag.labels)
+            and all(isinstance(edge, int) for edge in below)
             and below == [edge for row in expected for edge in row]
             and [len(row) for row in expected] == [len(row) for row in self.dag.children]
             and all(

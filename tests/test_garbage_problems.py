@@ -10,7 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference import InputError, TooLargeError, enumerate_dag, enumerate_rewards
+from reference import (
+    InputError,
+    LiftedDAG,
+    TooLargeError,
+    enumerate_dag,
+    enumerate_rewards,
+    pointed_dag,
+)
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.linear import LinearLines
 from reference.problems import (
@@ -128,3 +135,28 @@ def test_samplers_of_accepted_problems_take_any_count_and_seed(count: Any, seed:
     for problem in (Sets.minimal(), Ising.minimal(), Lines.minimal(), Grid.minimal()):
         samples = attempt(problem.sample, count, seed)
         assert samples is None or len(samples) == count
+
+
+DIAMOND = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
+ONCE: dict[str, Callable[[], Any]] = {
+    "Sets": lambda: Sets(iter([Fraction(1)] * 4), 1),  # type: ignore[arg-type]
+    "SyntheticSequences": lambda: SyntheticSequences("a", 1, u=iter([1.0]), v=(1.0,)),  # type: ignore[arg-type]
+    "BitSequences": lambda: BitSequences(iter(["01"])),  # type: ignore[arg-type]
+    "LiftedDAG": lambda: LiftedDAG(DIAMOND, DIAMOND, iter(range(4)), range(4)),  # type: ignore[arg-type]
+    "TiedPolicies": lambda: TiedPolicies(DIAMOND, iter(range(4))),  # type: ignore[arg-type]
+    "LinearLines": lambda: LinearLines(iter([(Fraction(1),)])),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_can_be_read_only_once_is_no_sequence(name: str) -> None:
+    with pytest.raises(InputError, match="must be a sequence, such as a list"):
+        ONCE[name]()
+
+
+def test_numbers_that_are_none_or_too_large_are_refused() -> None:
+    for u in ((10**400,), (float("nan"),), ("1",), -1.0):
+        with pytest.raises(InputError, match="SyntheticSequences: u "):
+            SyntheticSequences("a", 1, u=u, v=(1.0,))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="build lifts with `lift`"):
+        LiftedDAG(DIAMOND, DIAMOND, range(4), np.array([[0, 1], [1, 0]]))  # type: ignore[arg-type]

@@ -6,7 +6,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError, check_integer, check_list, check_type, shown
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_integer,
+    check_type,
+    kept_list,
+    shown,
+)
 from reference.fields.field import RATIONAL
 from reference.policies import ForwardPolicy
 
@@ -55,7 +62,7 @@ class TiedPolicies:
 
     def __post_init__(self) -> None:
         check_type("TiedPolicies", "dag", self.dag, PointedDAG)
-        for number in check_list("TiedPolicies", "classes", self.classes):
+        for number in kept_list("TiedPolicies", "classes", self.classes):
             check_integer("TiedPolicies", "a class", number, 0)
         if len(self.classes) != len(self.dag.edges):
             raise InputError(

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from flint import fmpq, fmpq_mat, nmod_mat
 
-from reference.errors import InputError, check_integer, check_list, shown
+from reference.errors import InputError, check_integer, kept_list, shown
 
 # Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
 PRIME = 10**18 + 9
@@ -68,11 +68,11 @@ class LinearLines:
     delta: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        rows = check_list("LinearLines", "embedding", self.embedding)
+        rows = kept_list("LinearLines", "embedding", self.embedding)
         if not rows:
             raise InputError("LinearLines: no embedding is given: give psi(p_0) at least")
         for i, row in enumerate(rows):
-            entries = check_list("LinearLines", f"psi(p_{i})", row)
+            entries = kept_list("LinearLines", f"psi(p_{i})", row)
             if len(entries) != len(rows[0]) or not entries:
                 raise InputError(
                     f"LinearLines: psi(p_{i}) has {len(entries)} entries and psi(p_0) "

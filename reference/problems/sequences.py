@@ -5,11 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Self
+from numbers import Real
+from sys import float_info
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
+from reference.errors import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_seed,
+    check_type,
+    kept_list,
+    shown,
+)
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
@@ -62,6 +72,12 @@ class Sequences:
         return tuple(dict.fromkeys(longer))
 
 
+def _is_finite(value: Any) -> bool:
+    # An integer may be too large for a float.
+    is_number = isinstance(value, Real)
+    return is_number and bool(abs(value) <= float_info.max)
+
+
 @dataclass(frozen=True, eq=False)
 class SyntheticSequences(Sequences):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
@@ -86,10 +102,11 @@ class SyntheticSequences(Sequences):
             ("u", self.u, self.length),
             ("v", self.v, len(self.alphabet)),
         ):
-            if len(values) != size or not all(math.isfinite(value) for value in values):
+            given = kept_list("SyntheticSequences", name, values)
+            if len(given) != size or not all(map(_is_finite, given)):
                 raise InputError(
-                    f"SyntheticSequences: {name} has {len(values)} values {values}, but must be "
-                    f"{size} finite numbers, one per {'position' if name == 'u' else 'letter'}"
+                    f"SyntheticSequences: {name} has {len(given)} values {shown(given)}, but must "
+                    f"be {size} finite numbers, one per {'position' if name == 'u' else 'letter'}"
                 )
         check_choice("SyntheticSequences", "form", self.form, RewardForm)
         if self.form == "sum" and not (

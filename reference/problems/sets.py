@@ -10,7 +10,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_list, check_seed, shown
+from reference.errors import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_seed,
+    kept_list,
+    shown,
+)
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
 
@@ -43,7 +50,7 @@ class Sets:
     form: RewardForm = "product"
 
     def __post_init__(self) -> None:
-        for i, weight in enumerate(check_list("Sets", "weights", self.weights)):
+        for i, weight in enumerate(kept_list("Sets", "weights", self.weights)):
             if not isinstance(weight, Fraction) or not weight > 0:
                 raise InputError(
                     f"Sets: the weight of item {i} is {shown(weight)}, but must be a positive "

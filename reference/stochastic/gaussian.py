@@ -27,7 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
+from reference.errors import (
+    InputError,
+    check_integer,
+    check_type,
+    kept_list,
+    plain,
+    shown,
+)
 
 Floats = npt.NDArray[np.float64]
 Moments = tuple[Floats, Floats]
@@ -73,8 +80,8 @@ class GaussianForward:
                 raise InputError(
                     f"GaussianForward: {name} must be a function of a node and latents"
                 )
-        for component in check_list("GaussianForward", "the start", self.start):
-            for value in check_list("GaussianForward", "a component", component):
+        for component in kept_list("GaussianForward", "the start", self.start):
+            for value in kept_list("GaussianForward", "a component", component):
                 _check_number("GaussianForward: a component's entry", value)
             if len(component) != 3:
                 raise InputError(
@@ -138,7 +145,7 @@ class GaussianTarget:
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for value in check_list("GaussianTarget", "rewards", self.rewards):
+        for value in kept_list("GaussianTarget", "rewards", self.rewards):
             _check_number("GaussianTarget: a reward", value)
             if value <= 0:
                 raise InputError(
