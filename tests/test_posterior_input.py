@@ -219,6 +219,13 @@ def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) ->
     assert StructureTask(data=words, score="bdeu").make_problem().z() > 0
 
 
+def test_a_generated_posterior_is_made_once_however_often_its_options_are_checked() -> None:
+    made = StructureTask(nodes=4, data_seed=8).make_problem()
+    assert StructureTask(nodes=4, data_seed=8).make_problem() is made
+    assert StructureTask(nodes=4, data_seed=9).make_problem() != made
+    assert StructureTask(nodes=4, data_seed=8, max_parents=1).make_problem() != made
+
+
 def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
     problems: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())
     for problem in problems:

@@ -5,6 +5,7 @@ Imports no JAX, so that the command line answers at once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -59,6 +60,10 @@ class _Posterior(BuiltIn):
         return read_table(self.data)
 
 
+# Every configuration with these options checks them by making it: seconds for 14 variables.
+_generated = lru_cache(maxsize=8)(StructureLearning.random)
+
+
 @dataclass(frozen=True)
 class StructureTask(_Posterior):
     """Structure learning: the posterior of the graph of a Bayesian network, edge by edge.
@@ -102,9 +107,7 @@ class StructureTask(_Posterior):
     def make_problem(self) -> StructureLearning:
         """The posterior."""
         if self.data is None:
-            return StructureLearning.random(
-                self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents
-            )
+            return _generated(self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents)
         table = self.table()
         if self.score == "bdeu":
             codes = codes_of(table)
