@@ -15,6 +15,7 @@ from fast.training.compose import configure
 from reference import InputError
 
 ROOT = Path(__file__).parent.parent
+DEVICES = "--xla_force_host_platform_device_count=2"
 # A client, on one device and on two, and an aggregate of it and another.
 RUNS = """
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "XLA_FLAGS": " ".join((os.environ.get("XLA_FLAGS", ""), DEVICES)),
         "JAX_PLATFORMS": "cpu",
     }
     command = [sys.executable, "-c", RUNS]

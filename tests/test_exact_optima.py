@@ -36,11 +36,7 @@ def distance(loss: str, options: dict[str, Any], *, of_another_target: bool = Fa
 
 # Flow matching has no backward policy.
 CASES = [
-    pytest.param(
-        loss,
-        {"dynamics": dynamics, **p_b},
-        marks=() if (loss, dynamics) == ("tb", "markov") else pytest.mark.long,
-    )
+    (loss, {"dynamics": dynamics, **p_b})
     for loss in LOSSES
     for dynamics in ("markov", "gru")
     for p_b in ([{}] if loss == "fm" else [{"p_b": "uniform"}, {"p_b": "learned"}])

@@ -18,6 +18,7 @@ from pdai.devices import begin
 from reference import InputError
 
 ROOT = Path(__file__).parents[1]
+COUNT = "--xla_force_host_platform_device_count"
 # Seconds after which a process that waits for another is ended.
 LONGEST = 600
 PROBLEM = ("sets", "--items", "5", "--size", "3")
@@ -52,7 +53,7 @@ def start(folder: Path, devices: int, *arguments: str) -> subprocess.Popen[str]:
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": " ".join((os.environ.get("XLA_FLAGS", ""), f"{COUNT}={devices}")),
     }
     command = [sys.executable, "-m", "pdai", "train", "--device", "cpu", *arguments]
     return subprocess.Popen(
