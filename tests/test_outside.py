@@ -27,7 +27,8 @@ from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError
 
-QUICK: dict[str, Any] = {"steps": 400, "parameters": 12_000, "evaluations": 1, "display": SILENT}
+SMALL: dict[str, Any] = {"steps": 400, "batch": 32, "parameters": 8_000}
+QUICK: dict[str, Any] = {**SMALL, "evaluations": 1, "display": SILENT}
 
 
 class TwoLayers(AbstractStateBackward):
