@@ -97,6 +97,11 @@ def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> N
     assert record.rows[1]["error"] == "ValueError: no such kernel"
     assert record.failed == 1
     assert json.loads((tmp_path / "found.json").read_text())["dropped"] == ["least"]
+    for name in ("grid, GRU, batch 32", "law of bits", "grid, GRU, batch 4,096"):
+        record.drop(name)
+    record.write()
+    written = (tmp_path / "found.md").read_text()
+    assert written.endswith("4 rows.\n\n- least\n- grid, GRU: batch 32; 4,096\n- law of bits\n")
 
 
 @pytest.mark.usefixtures("parts")

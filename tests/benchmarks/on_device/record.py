@@ -57,8 +57,19 @@ class Record:
                 for row in rows
             ]
             parts.append(f"## {kind}\n\n" + "\n".join(table))
-        left = "; ".join(self.dropped) or "nothing"
-        return "\n\n".join([*parts, f"Dropped for want of time: {left}."]) + "\n"
+        return "\n\n".join([*parts, self._left_out()]) + "\n"
+
+    def _left_out(self) -> str:
+        """The names that were dropped, those of one program together."""
+        batches: dict[str, list[str]] = {}
+        for name in self.dropped:
+            program, _, batch = name.partition(", batch ")
+            batches.setdefault(program, []).append(batch)
+        lines = [
+            f"- {program}" + (f": batch {'; '.join(found)}" if any(found) else "")
+            for program, found in batches.items()
+        ]
+        return "\n".join([f"Dropped for want of time: {len(self.dropped)} rows.", "", *lines])
 
 
 def shown(value: Any) -> str:
