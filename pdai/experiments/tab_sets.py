@@ -33,7 +33,7 @@ EXPERIMENT = Experiment(
         "SRWM, too, comes within 0.0013 of the target, forty times nearer than the paper's "
         "path-dependent sampler. What earlier results had against it on sets, a factor of four "
         "to fourteen, was our scale of psi and our rate. By total variation of trajectories it "
-        "is twice as far off as the Markovian network on the product (0.0055 beside 0.0029), "
+        "is twice as far off as the Markovian network on the product (0.0054 beside 0.0030), "
         "and SRWM+ (0.0023) and GRU+ (0.0025) are a little ahead; so is GRU+ without its memory "
         "(0.0024), so that it is not the path that helps. At the literal reward a policy that "
         "was never trained has 0.084 on this draw of utilities, less than the paper's Markovian "
