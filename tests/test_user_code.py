@@ -1,0 +1,137 @@
+"""A user's number is the fraction that it is, and a user's function is called and asked twice."""
+
+import math
+import random
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+import sympy
+
+from reference.errors import InputError
+from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
+
+INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+FLOATS = [np.float16, np.float32, np.float64, np.longdouble, ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+def test_an_integer_of_numpy_does_not_wrap(kind: np.dtype[Any]) -> None:
+    most = np.iinfo(kind).max
+    for value in (kind.type(most), np.array(most, kind), np.array([most], kind)[0]):
+        given = exact(value, "it")
+        assert given == int(most)
+        assert type(given.numerator) is int
+        assert given + given == 2 * int(most)
+
+
+@pytest.mark.parametrize("kind", FLOATS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("scale", [2.0**-10, 0.0, 1.5, 96.0])
+def test_a_float_is_the_dyadic_rational_that_it_is(kind: Any, scale: float) -> None:
+    assert exact(kind(scale), "it") == Fraction(scale)
+    assert exact(np.asarray(scale, kind), "it") == Fraction(scale)
+
+
+@pytest.mark.parametrize(
+    ("value", "fraction"),
+    [
+        (3, Fraction(3)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (0.1, Fraction(0.1)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (jnp.asarray(5), Fraction(5)),
+        (jnp.asarray(1.5, jnp.bfloat16), Fraction(3, 2)),
+        (np.longdouble(2) ** -60 + 1, 1 + Fraction(1, 2**60)),
+        (sympy.Rational(2, 3), Fraction(2, 3)),
+        (1e-300, Fraction(1e-300)),
+        (10**400, Fraction(10**400)),
+    ],
+    ids=str,
+)
+def test_numbers_of_every_kind_are_exact(value: object, fraction: Fraction) -> None:
+    assert exact(value, "it") == fraction
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        np.True_,
+        jnp.asarray(True),
+        None,
+        "1",
+        1j,
+        np.complex64(1),
+        [1],
+        np.array([1]),
+        object(),
+    ],
+    ids=repr,
+)
+def test_what_is_no_number_is_refused(value: object) -> None:
+    for convert in (exact, number_or_infinite):
+        with pytest.raises(InputError, match=r"^the reward is .*, but must be a number: return a"):
+            convert(value, "the reward")
+
+
+@pytest.mark.parametrize("kind", [*FLOATS, Decimal, jnp.float32], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_only_what_may_be_infinite_is(kind: Any, text: str) -> None:
+    value = kind(float(text)) if kind is not Decimal else Decimal(text)
+    with pytest.raises(InputError, match="must be a finite number"):
+        exact(value, "the reward")
+    if text == "nan":
+        with pytest.raises(InputError, match="must be a finite number"):
+            number_or_infinite(value, "the logit")
+    else:
+        assert number_or_infinite(value, "the logit") == float(text)
+
+
+def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
+    def reward(state: str) -> float:
+        return math.log(len(state))
+
+    assert called("P", "reward", reward, "ab") == math.log(2)
+    with pytest.raises(InputError, match=r"^P: reward\(''\) raises ValueError, .*test_user_code"):
+        called("P", "reward", reward, "")
+
+
+class _Plain:
+    """A state without equality."""
+
+
+@pytest.mark.parametrize(
+    ("children", "refused"),
+    [
+        (lambda: ["a", "b"], False),
+        (lambda: random.sample(range(1000), 50), True),
+        (lambda: [_Plain()], True),
+        (lambda: [float("nan")], True),
+    ],
+    ids=["list", "shuffled", "without equality", "nan"],
+)
+def test_what_is_not_a_function_is_refused(children: Any, refused: bool) -> None:
+    twice = AskTwice()
+    if not refused:
+        twice.compare("P: children('o')", children(), children(), same_states)
+        return
+    with pytest.raises(InputError, match=r"children\('o'\) is .*, and asked again "):
+        twice.compare("P: children('o')", children(), children(), same_states)
+
+
+def test_equal_states_of_two_kinds_are_not_the_same() -> None:
+    assert not same_states([1], [True])
+    assert not same_states([1, 2], [2, 1])
+    assert not same_states([1], [1, 2])
+
+
+def test_the_first_hundred_answers_are_asked_again_and_about_as_many_later() -> None:
+    twice = AskTwice()
+    due = [twice.due() for _ in range(100_000)]
+    assert all(due[:100])
+    # The expectation is 100 log(1000) = 691, its standard deviation below 27.
+    assert 600 < sum(due[100:]) < 800
