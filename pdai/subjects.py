@@ -143,8 +143,7 @@ def subject_of(
         return _of_file(Path(what), own, seed, max_states)
     found = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
     if hasattr(found, "draw"):
-        made: Sampler = found
-        return Subject(type(found).__name__, own, seed, max_states, sampler=lambda: made)
+        return _of_sampler(found, own, seed, max_states)
     if not callable(found):
         raise InputError(
             f"{what!r} is {found!r}, but must be a run folder, a function from a state to a row of "
@@ -157,6 +156,25 @@ def subject_of(
         )
     name = what if isinstance(what, str) else getattr(found, "__name__", type(found).__name__)
     return _of_function(name, found, own, p_b, takes, gives, seed, max_states)
+
+
+def _of_sampler(made: Sampler, problem: Any, seed: int, max_states: int) -> Subject:
+    """A sampler that draws; one of another library that is asked for rows is enumerated, too."""
+    subject = Subject(type(made).__name__, problem, seed, max_states, sampler=lambda: made)
+    if problem is not None and hasattr(made, "exact"):
+
+        def exact(file: Any) -> ExactLaw:
+            if file is not None:
+                raise InputError(
+                    "a certificate file holds the rows of a run or a function, and these are "
+                    "another library's: leave it out"
+                )
+            dag = subject.dag()
+            law: ExactLaw = made.exact(dag, enumerate_rewards(problem, dag), max_states)
+            return law
+
+        subject.exact = exact
+    return subject
 
 
 def _of_function(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pdai
-from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from pdai.adapters import torchgfn
+from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems import Grid
 from reference.problems.grid import Cell
@@ -39,6 +40,12 @@ class ForeignGrid:
         back = WayBack(Logits(np.zeros(mask.shape), mask), np.minimum(actions, 1), going)
         return following, actions == 2, back
 
+    def take(self, states: Any, which: Any) -> Any:
+        return states[which]
+
+    def keys(self, states: Any) -> list[Any]:
+        return list(map(tuple, states.tolist()))
+
     def ends(self, states: Any) -> tuple[list[Any], Any]:
         labels = [tuple(row) for row in states.tolist()]
         logs = [math.log(PROBLEM.reward(cell(x))) + self.shift for x in labels]
@@ -58,7 +65,7 @@ def same(state: Any) -> list[float]:
 
 def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
     foreign = SteppedSampler(ForeignGrid(), PROBLEM, cell)
-    found = pdai.certify(foreign, PROBLEM, samples=20_000, width=0.0)
+    found = pdai.certify(foreign, PROBLEM, regime="Z", samples=20_000, width=0.0)
     own = pdai.certify(same, PROBLEM, regime="Z", gives="logits", samples=20_000, width=0.0)
     exact = pdai.certify(same, PROBLEM, gives="logits")
     assert found.regime == "Z"
@@ -70,10 +77,44 @@ def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
     assert any("with which the library's agree" in note for note in found.notes)
 
 
+def test_a_library_whose_states_can_be_listed_is_certified_exactly() -> None:
+    foreign = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM)
+    own = pdai.certify(same, PROBLEM, gives="logits")
+    assert foreign.regime == "E"
+    assert foreign.tv is not None
+    assert own.tv is not None
+    # Both are exact for their rows, whose soft-max is summed in another order.
+    assert abs(foreign.tv - own.tv) < Fraction(1, 2**40)
+    assert sum(p for _, p, _ in foreign.table) == 1
+    assert any("agree at every end" in note for note in foreign.notes)
+    few = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, max_states=18)
+    assert few.regime == "E"
+    many = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, max_states=17)
+    assert many.regime == "Z"
+
+
+def test_control_ends_that_are_none_of_the_problem_are_refused() -> None:
+    foreign = SteppedSampler(ForeignGrid(), PROBLEM, lambda x: Cell(x, stopped=False))
+    with pytest.raises(InputError, match="which is no terminal state of the problem"):
+        pdai.certify(foreign, PROBLEM)
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_the_gflownets_own_p_b_is_taken_and_a_uniform_one_is_named(learned: bool) -> None:
+    class GFlowNet:
+        pf, pb = "p_F", "p_B" if learned else None
+
+    made = torchgfn.sampler(None, GFlowNet())
+    assert (made.steps.pf, made.steps.pb) == ("p_F", GFlowNet.pb)  # type: ignore[attr-defined]
+    assert (UNIFORM in made.findings()) is not learned
+    assert torchgfn.sampler(None, "p_F", "other").steps.pb == "other"  # type: ignore[attr-defined]
+
+
 def test_rewards_of_the_library_alone_widen_the_interval() -> None:
     foreign = SteppedSampler(ForeignGrid())
     found = pdai.certify(foreign, log_z=math.log(PROBLEM.z()), samples=8_192)
-    exact = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, samples=8_192)
+    foreign = SteppedSampler(ForeignGrid(), PROBLEM, cell)
+    exact = pdai.certify(foreign, PROBLEM, regime="Z", samples=8_192)
     assert found.interval.low < exact.interval.low
     assert exact.interval.high < found.interval.high < exact.interval.high + 1e-3
 

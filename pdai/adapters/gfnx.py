@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference.certificates.sums import Floats, Ints
 
 
@@ -24,13 +24,14 @@ def sampler(
         env: a vectorised environment.
         env_params: its parameters.
         forward_logits: from a batch of observations to the logits of `p_F`.
-        backward_logits: likewise of `p_B`; None for uniform parents.
+        backward_logits: likewise of `p_B`; by default uniform parents, which the certificate says.
         problem: of this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
     """
     steps = _Steps(env, env_params, forward_logits, backward_logits)
-    return SteppedSampler(steps, problem, label, seed)
+    notes = [UNIFORM] if backward_logits is None else []
+    return SteppedSampler(steps, problem, label, seed, notes)
 
 
 class _Steps:
@@ -64,6 +65,17 @@ class _Steps:
     def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
         after, ended, taken, logits, mask = self._move(states, actions)
         return after, ended, WayBack(Logits(logits, mask), np.asarray(taken), active)
+
+    def take(self, states: Any, which: Ints) -> Any:
+        import jax
+
+        return jax.tree.map(lambda leaf: leaf[which], states)
+
+    def keys(self, states: Any) -> list[Hashable]:
+        import jax
+
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
+        return [tuple(leaf[i].tobytes() for leaf in leaves) for i in range(len(leaves[0]))]
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
         import jax

@@ -1,20 +1,29 @@
 """A sampler of another library, stepped in batches; its rows are drawn from exactly."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.importance import Walks
-from reference.certificates.rows import choose_all
+from reference.certificates.rows import choose_all, exact_row
 from reference.certificates.sums import Floats, Ints, PathSums, soft_rows
 from reference.certificates.walks import LONGEST
-from reference.errors import InputError
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError, TooLargeError, shown
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal
+from reference.policies import ForwardPolicy
 from reference.problems.base import exact_reward
 from reference.problems.closed_form import Enclosure
 
 # What float32 may do to a log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14
+# A state's key, and whether the trajectory ends in it.
+Node = tuple[Hashable, bool]
+UNIFORM = "p_B is uniform over parents, as none was given; a learned one may bound TV more closely"
 
 
 class Logits(NamedTuple):
@@ -65,6 +74,14 @@ class Steps(Protocol):
         """Labels and `log R`, in nats, of terminal states."""
         ...
 
+    def take(self, states: Any, which: Ints) -> Any:
+        """A batch of some of these states, in this order, which may repeat."""
+        ...
+
+    def keys(self, states: Any) -> list[Hashable]:
+        """What tells states apart."""
+        ...
+
 
 class SteppedSampler:
     """Another library's sampler, to be certified.
@@ -75,6 +92,7 @@ class SteppedSampler:
             agree; None to take the library's, to float32.
         label: from a label of the library to one of the problem.
         seed: of the draws.
+        notes: what a reader must know of the sampler.
     """
 
     def __init__(
@@ -83,8 +101,9 @@ class SteppedSampler:
         problem: Any = None,
         label: Callable[[Any], Hashable] | None = None,
         seed: int = 0,
+        notes: Sequence[str] = (),
     ):
-        self.steps, self.problem, self.label = steps, problem, label
+        self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
         self._rewards: dict[Hashable, Enclosure] = {}
 
@@ -109,13 +128,71 @@ class SteppedSampler:
                 break
         else:
             raise InputError(f"a trajectory has more than {LONGEST:,} steps: is there a cycle?")
-        terminals, given = self.steps.ends(states)
-        if self.label is not None:
-            terminals = list(map(self.label, terminals))
+        terminals, given = self._labelled(states)
         rewards = [self._reward(x, r) for x, r in zip(terminals, given.tolist(), strict=True)]
         log_reward = np.array([reward.value for reward in rewards])
         error = sums.error(log_reward) + np.array([reward.error for reward in rewards])
         return Walks(terminals, sums.log_p_f, sums.log_p_b, log_reward, error)
+
+    def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
+        """The exact law of the library's rows, over all states that it can reach.
+
+        Args:
+            dag: the problem's graph, whose terminal states the library's ends must be among.
+            rewards: of its terminal states.
+            most: more states of the library are not enumerated.
+
+        Raises:
+            TooLargeError: if it has more states.
+            InputError: if an end is no terminal state of the problem, or its reward differs.
+        """
+        (root,) = self.steps.keys(states := self.steps.start(1))
+        mass: dict[Hashable, dict[Node, Fraction]] = {}
+        ends: dict[Node, Hashable] = {}
+        number = {root}
+        while len(keys := self.steps.keys(states)):
+            logits = self.steps.forward(states)
+            rows = soft_rows(logits.values, logits.mask)
+            at, actions = np.nonzero(np.asarray(logits.mask))
+            following, ended, _ = self.steps.move(
+                self.steps.take(states, at), actions, np.ones(len(at), bool)
+            )
+            after = list(zip(self.steps.keys(following), np.asarray(ended).tolist(), strict=True))
+            exact = [exact_row(row) for row in rows.tolist()]
+            for i, a, child in zip(at.tolist(), actions.tolist(), after, strict=True):
+                row = mass.setdefault(keys[i], {})
+                row[child] = row.get(child, Fraction(0)) + exact[i][a]
+            last = np.flatnonzero(ended)
+            ends |= self._ends(following, last, [after[i] for i in last.tolist()])
+            new = {key: i for i, (key, stopped) in enumerate(after) if not stopped}
+            fresh = [i for key, i in new.items() if key not in number]
+            number |= new.keys()
+            if len(number) + len(ends) > most:
+                raise TooLargeError(f"the library has more than {most:,} states")
+            states = self.steps.take(following, np.array(fresh, int))
+        p_t = _law((root, False), mass, ends)
+        labels = [dag.labels[x] for x in dag.terminals]
+        if strange := p_t.keys() - set(labels):
+            raise InputError(
+                f"the library ends in {shown(min(strange, key=repr))}, which is no terminal state "
+                "of the problem: correct label, or name the right problem"
+            )
+        law = law_beside_target([p_t.get(x, Fraction(0)) for x in labels], labels, rewards)
+        agree = "rewards are the problem's, with which the library's agree at every end"
+        return law._replace(notes=[*law.notes, agree])
+
+    def _ends(self, states: Any, which: Ints, keys: Sequence[Hashable]) -> dict[Hashable, Hashable]:
+        """The problem's label of each end, whose rewards are compared."""
+        if not len(which):
+            return {}
+        labels, given = self._labelled(self.steps.take(states, which))
+        for x, log_reward in zip(labels, given.tolist(), strict=True):
+            self._reward(x, log_reward)
+        return dict(zip(keys, labels, strict=True))
+
+    def _labelled(self, states: Any) -> tuple[list[Hashable], Floats]:
+        labels, given = self.steps.ends(states)
+        return labels if self.label is None else list(map(self.label, labels)), given
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """Refused: not written for other libraries."""
@@ -124,14 +201,16 @@ class SteppedSampler:
         )
 
     def findings(self) -> Sequence[str]:
-        """Whose rewards these are."""
+        """Whose rewards these are, and what `p_B` is."""
         if self.problem is not None:
-            return [
+            whose = (
                 "rewards are the problem's, with which the library's agree on all that was drawn"
-            ]
-        return [
-            "rewards are the library's own, and what float32 may do to them widens the interval"
-        ]
+            )
+        else:
+            whose = (
+                "rewards are the library's own, and what float32 may do to them widens the interval"
+            )
+        return [whose, *self.notes]
 
     def _reward(self, x: Hashable, given: float) -> Enclosure:
         tolerance = FLOAT32_ERROR * (1 + abs(given))
@@ -147,3 +226,21 @@ class SteppedSampler:
                 "certify against the reward that was trained on, or correct one of them"
             )
         return own
+
+
+def _law(
+    root: Node,
+    mass: Mapping[Hashable, Mapping[Node, Fraction]],
+    ends: Mapping[Node, Hashable],
+) -> dict[Hashable, Fraction]:
+    """`p_T(x)` from the rows of all states that go on."""
+    graph: dict[Node, list[Node]] = {end: [] for end in ends}
+    graph |= {(key, False): list(row) for key, row in mass.items()}
+    dag = pointed_dag(graph, root)
+    values = [mass[dag.labels[u][0]][dag.labels[v]] for u, v in dag.edges]
+    law: dict[Hashable, Fraction] = {}
+    marginals = marginal(ForwardPolicy(dag, RATIONAL, values))
+    for x, p in zip(dag.terminals, marginals, strict=True):
+        label = ends[dag.labels[x]]
+        law[label] = law.get(label, Fraction(0)) + p
+    return law

@@ -1,17 +1,17 @@
-"""Samplers of torchgfn: `pdai.certify(pdai.adapters.torchgfn.sampler(env, pf), log_z=...)`."""
+"""Samplers of torchgfn: `pdai.certify(pdai.adapters.torchgfn.sampler(env, gflownet), ...)`."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
-from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
+from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference.certificates.sums import Floats, Ints
 
 
 def sampler(
     env: Any,
-    pf: Any,
+    sampled: Any,
     pb: Any = None,
     problem: Any = None,
     label: Callable[[Any], Hashable] | None = None,
@@ -21,13 +21,18 @@ def sampler(
 
     Args:
         env: a `gfn.env.DiscreteEnv`.
-        pf: the estimator of `p_F`, of which the logits are taken.
-        pb: that of `p_B`; None for uniform parents.
+        sampled: the GFlowNet, whose estimators `pf` and `pb` are taken; or `pf` alone.
+        pb: the estimator of `p_B`; by default the GFlowNet's, or uniform parents if it has none,
+            which the certificate says.
         problem: of this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
     """
-    return SteppedSampler(_Steps(env, pf, pb), problem, label, seed)
+    pf = getattr(sampled, "pf", sampled)
+    pb = getattr(sampled, "pb", None) if pb is None else pb
+    return SteppedSampler(
+        _Steps(env, pf, pb), problem, label, seed, [UNIFORM] if pb is None else []
+    )
 
 
 class _Steps:
@@ -63,6 +68,12 @@ class _Steps:
         taken = np.minimum(actions, mask.shape[1] - 1)
         return following, leave.numpy(), WayBack(Logits(values, mask), taken, going.numpy())
 
+    def take(self, states: Any, which: Ints) -> Any:
+        return states[which]
+
+    def keys(self, states: Any) -> list[Hashable]:
+        return [tuple(state.flatten().tolist()) for state in states]
+
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
         import torch
 
@@ -70,5 +81,4 @@ class _Steps:
         with torch.no_grad():
             given = self.env.log_reward(self.env.states_from_tensor(states))
         log_reward: Floats = given.double().numpy()
-        labels: list[Hashable] = list(map(tuple, states.reshape(len(states), -1).tolist()))
-        return labels, log_reward
+        return self.keys(states), log_reward

@@ -97,7 +97,14 @@ def exact_law(
         labels: of the terminal states.
         rewards: `R(x)`, one per terminal state.
     """
-    p_t, target = marginal(forward), normalize(rewards)
+    return law_beside_target(marginal(forward), labels, rewards)
+
+
+def law_beside_target(
+    p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
+) -> ExactLaw:
+    """A law of terminal states, as `exact_law`, from `p_T(x)` of each."""
+    target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [
         Line("KL(target || p_T), nats", kl_divergence(target, p_t), "float64"),

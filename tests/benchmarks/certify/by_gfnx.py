@@ -17,7 +17,7 @@ def certified(worker: Gfnx, case: Case) -> Certificate:
     parameters = worker.state[1]["network"]
     logits = jax.vmap(lambda observation: worker.logits(parameters, observation))
     made = sampler(worker.env, worker.env_params, logits, problem=case.problem, label=case.label)
-    return pdai.certify(made, case.problem, log_z=case.log_z)
+    return pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
 
 
 def logits(worker: Gfnx, cells: Any) -> Any:

@@ -13,8 +13,8 @@ from reference.certificates.statement import Certificate
 
 def certified(worker: Torchgfn, case: Case) -> Certificate:
     """What a user of torchgfn writes; the samplers trained with the uniform `p_B`."""
-    made = sampler(worker.env, worker.gflownet.pf, problem=case.problem, label=case.label)
-    return pdai.certify(made, case.problem, log_z=case.log_z)
+    made = sampler(worker.env, worker.gflownet, problem=case.problem, label=case.label)
+    return pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
 
 
 def logits(worker: Torchgfn, cells: Any) -> Any:
