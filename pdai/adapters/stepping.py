@@ -157,7 +157,9 @@ class SteppedSampler:
             following, ended, _ = self.steps.move(
                 self.steps.take(states, at), actions, np.ones(len(at), bool)
             )
-            after = list(zip(self.steps.keys(following), np.asarray(ended).tolist(), strict=True))
+            after: list[Node] = list(
+                zip(self.steps.keys(following), np.asarray(ended).tolist(), strict=True)
+            )
             exact = [exact_row(row) for row in rows.tolist()]
             for i, a, child in zip(at.tolist(), actions.tolist(), after, strict=True):
                 row = mass.setdefault(keys[i], {})
@@ -181,7 +183,7 @@ class SteppedSampler:
         agree = "rewards are the problem's, with which the library's agree at every end"
         return law._replace(notes=[*law.notes, agree])
 
-    def _ends(self, states: Any, which: Ints, keys: Sequence[Hashable]) -> dict[Hashable, Hashable]:
+    def _ends(self, states: Any, which: Ints, keys: Sequence[Node]) -> dict[Node, Hashable]:
         """The problem's label of each end, whose rewards are compared."""
         if not len(which):
             return {}
