@@ -11,8 +11,10 @@ from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
+from fast.runs.records import read_metrics
 from pdai.proof_files import write_file
 from pdai.subjects import Subject
+from pdai.what_now import what_now
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
@@ -55,7 +57,8 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         said = write_file(file, made, enumeration.rewards, problem, config.task.short_name)
         labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
         law = exact_law(made.forward, labels, enumeration.rewards)
-        return law._replace(notes=[*law.notes, *said])
+        advice = what_now(law, enumeration, read_metrics(folder), row)
+        return law._replace(notes=[*law.notes, *said, *advice])
 
     def sampler() -> RowSampler:
         return RowSampler(policy, setup.environment, problem, config.run.precision, seed)

@@ -1,0 +1,80 @@
+"""Three lines about a large TV: where mass is missing, whether more steps help, the least TV.
+
+docs/what_now.md says what to try for each answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fast.measure.enumeration import Enumeration
+from reference.certificates.exact import ExactLaw
+from reference.certificates.statement import small
+from reference.errors import shown
+
+# A TV that calls for advice.
+LARGE = 0.02
+# Terminal states that are named.
+NAMED = 3
+# A curve that lost less of its TV than this in its second half has levelled off.
+LEVEL = 0.1
+
+
+def what_now(
+    law: ExactLaw, enumeration: Enumeration, records: Sequence[Mapping[str, Any]], row: int
+) -> list[str]:
+    """Three lines about a run whose TV is above `LARGE`; none below.
+
+    Args:
+        law: its exact law.
+        enumeration: its problem, with what the network sees of each state.
+        records: what was recorded while it was trained.
+        row: which of the run's seeds.
+    """
+    if law.tv <= LARGE:
+        return []
+    return [_missing(law), _slope(records, row), _least(enumeration)]
+
+
+def _missing(law: ExactLaw) -> str:
+    short = sorted((p - target, i) for i, (_, p, target) in enumerate(law.table) if p < target)
+    named = ", ".join(
+        f"{shown(law.table[i][0])} ({small(law.table[i][1])} for {small(law.table[i][2])})"
+        for _, i in short[:NAMED]
+    )
+    share = -sum((gap for gap, _ in short[:NAMED]), start=Fraction(0)) / law.tv
+    return (
+        f"missing mass: {len(short):,} of {len(law.table):,} terminal states have too little; the "
+        f"farthest below, {named}, are {float(share):.0%} of the TV"
+    )
+
+
+def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
+    curve = [(record["step"], record["tv"][row]) for record in records if record.get("tv")]
+    before = [point for point in curve if point[0] <= curve[-1][0] / 2]
+    if not before:
+        return "slope: TV was not recorded along the training (--evaluations)"
+    (start, high), (end, low) = before[-1], curve[-1]
+    if low < (1 - LEVEL) * high:
+        verdict = "more steps help (pdai train --resume RUN --steps N)"
+    else:
+        verdict = "more steps alone will not help"
+    return (
+        f"slope: TV went from {high:.4f} at step {start:,} to {low:.4f} at step {end:,}: {verdict}"
+    )
+
+
+def _least(enumeration: Enumeration) -> str:
+    inner = [node for node, row in enumerate(enumeration.dag.children) if row]
+    seen = len(np.unique(enumeration.observations[inner], axis=0))
+    if seen == len(inner):
+        return (
+            "least TV: 0, as the network is shown the whole state (N1); whether it is large enough "
+            "is not known (what to try: docs/what_now.md)"
+        )
+    return (
+        f"least TV: of {len(inner):,} states the network can tell {seen:,} apart, so that a policy "
+        "without memory may not reach 0: try --dynamics gru, or show it more"
+    )
