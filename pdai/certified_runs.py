@@ -22,8 +22,8 @@ from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 
 NETWORK = (
-    "the network is evaluated in float64, and its rows are certified; what computes them, and the "
-    "float32 in which `pdai sample` draws, lie outside"
+    "the certificate covers the table of action probabilities, computed in float64; it does not "
+    "cover `pdai sample`, which computes them in float32"
 )
 
 

@@ -27,7 +27,8 @@ from reference.errors import InputError, TooLargeError
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
-    "each bound is wrong with probability at most its level, whenever one stops; not all together"
+    "each bound fails with probability at most its level, however one stops; for k bounds "
+    "together, count k times that"
 )
 
 
