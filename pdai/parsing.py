@@ -26,7 +26,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inspect": ("look", "Inspect"),
     "check": ("look", "Check"),
     "verify": ("verify", "Verify"),
-    "vectors": ("verify", "Vectors"),
 }
 
 

@@ -1,12 +1,8 @@
-"""`pdai verify` and `pdai vectors`."""
+"""`pdai verify`."""
 
-import importlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 
 @dataclass(frozen=True)
@@ -38,24 +34,3 @@ class Verify:
                 self.claim, exhaustive=self.exhaustive, as_json=self.json, notes=self.write_notes
             )
         )
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Write test vectors: exact cases as JSON, for other libraries to test themselves with.
-
-    A README in the folder explains the format, and `check.py` there recomputes part of it.
-
-    Try:
-        pdai vectors vectors
-    """
-
-    folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="DIR")]
-    """A new or empty folder, or one of older vectors, which are replaced."""
-
-    def run(self) -> None:
-        """Writes the folder; the generator is loaded by name: `fast` does not import `verify`."""
-        vectors = importlib.import_module("verify.vectors")
-        manifest = vectors.write_vectors(self.folder)
-        size = sum(file["bytes"] for file in manifest["files"])
-        print(f"vectors: {self.folder} ({manifest['cases']} cases, {size / 1e6:.1f} MB)")
