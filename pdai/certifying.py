@@ -24,6 +24,7 @@ from reference.certificates.regimes import Budget, Seen
 from reference.certificates.statement import Certificate, Regime
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError
+from reference.files import check_output
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
@@ -128,6 +129,8 @@ def certify(
         InputError: if the sampler, the problem, `log Z` or a sample breaks a rule, or the regime
             that is wanted is not possible.
     """
+    if certificate is not None:
+        check_output(Path(certificate))
     bounds = None
     if log_z is not None:
         bounds = Interval(*log_z) if isinstance(log_z, tuple) else Interval(log_z, log_z)

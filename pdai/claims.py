@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from reference.errors import InputError
+from reference.files import check_output, read_file
 
 
 def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: Path | None) -> int:
@@ -48,7 +49,7 @@ def check_claims(claim: str | None, *, exhaustive: bool, as_json: bool, notes: P
         failed = status not in (0, 5)
         if not ledger.exists():
             return 1
-        text = ledger.read_text()
+        text = read_file(ledger).decode()
     if as_json:
         print(text, end="")
     surprises = [record["claim"] for record in json.loads(text) if not record["as_expected"]]
@@ -64,8 +65,4 @@ def _check_notes(notes: Path, claim: str | None) -> None:
             f"--write-notes {notes}: with --claim {claim} its table would lose what every other "
             "claim was checked on: leave --claim away"
         )
-    if notes.is_dir() or not notes.parent.is_dir():
-        raise InputError(
-            f"--write-notes {notes}: it is a folder, or in none that exists: name a file, such as "
-            "proofs_notes/README.md in a checkout"
-        )
+    check_output(notes)

@@ -4,15 +4,17 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fast.measure.samples import Samples
 from reference.errors import InputError
+
+if TYPE_CHECKING:
+    from fast.measure.samples import Samples
 
 TableFormat = Literal["csv", "json", "parquet"]
 
 
-def sample_table(samples: Samples, kind: TableFormat) -> bytes:
+def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
     """Samples as a file of a kind.
 
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
@@ -24,7 +26,7 @@ def sample_table(samples: Samples, kind: TableFormat) -> bytes:
     return _WRITERS[kind](_columns(samples))
 
 
-def _columns(samples: Samples) -> dict[str, list[Any]]:
+def _columns(samples: "Samples") -> dict[str, list[Any]]:
     return {
         "state": [str(state) for state in samples.states],
         "log_reward": samples.log_reward.tolist(),
@@ -33,7 +35,8 @@ def _columns(samples: Samples) -> dict[str, list[Any]]:
     }
 
 
-def _csv(columns: dict[str, list[Any]]) -> bytes:
+def csv_table(columns: dict[str, list[Any]]) -> bytes:
+    """Columns by name as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -61,7 +64,7 @@ def _parquet(columns: dict[str, list[Any]]) -> bytes:
 
 
 _WRITERS: dict[TableFormat, Callable[[dict[str, list[Any]]], bytes]] = {
-    "csv": _csv,
+    "csv": csv_table,
     "json": _json,
     "parquet": _parquet,
 }

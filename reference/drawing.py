@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from reference.errors import InputError
-from reference.files import replace_file
+from reference.files import check_output, replace_file
 from reference.pictures import MAX_DRAWN, Colouring, Drawable, Picture, Point, layout, picture_of
 from reference.representations import Shown
 
@@ -29,16 +29,17 @@ SMALL: dict[str, Any] = {"fontsize": 7, "bbox": PAPER, "parse_math": False}
 
 
 def check_picture(path: Path) -> None:
-    """Checks that the ending of a file names a format, so that no other file is written.
+    """Checks that a picture can be written to a place, and that its ending names a format.
 
     Raises:
-        InputError: if it does not.
+        InputError: if it cannot, or does not.
     """
     if path.suffix.lower()[1:] not in FigureCanvasBase.filetypes:
         raise InputError(
             f"the picture cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
             "must be that of a format, such as .png, .svg or .pdf"
         )
+    check_output(path)
 
 
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:

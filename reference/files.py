@@ -1,20 +1,19 @@
-"""Files: read whole, without following links or waiting for pipes; written whole, or not at all.
+"""The one place where files are opened: read without waiting, written whole or not at all.
 
-What comes from outside is data: a link in somebody's folder may lead anywhere, a pipe may never
-end, an archive may claim more than the machine can hold.
+No other module opens a file; `tests/test_structure.py` holds that. An output replaces a link in its
+place and never follows it; where a pipe, a device or a folder is, it is refused.
 """
 
 import errno
 import io
 import json
-import math
 import os
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
@@ -31,18 +30,18 @@ _KINDS: dict[str, Callable[[int], bool]] = {
     "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
 }
 # What to do about an error of the system.
+_FULL = "free some space there; what is on disk is kept, and a run goes on with --resume"
+_FORBIDDEN = "choose another place, or change who may read and write this one"
 _ADVICE = {
-    errno.ENOSPC: "free some space there; what is on disk is kept, and a run goes on with --resume",
-    errno.EDQUOT: "free some space there; what is on disk is kept, and a run goes on with --resume",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
     errno.EFBIG: "files may be no larger: raise the limit (ulimit -f)",
     errno.EROFS: "copy it to where you can write, or choose another place with --out",
-    errno.EACCES: "choose another place, or change who may read and write this one",
-    errno.EPERM: "choose another place, or change who may read and write this one",
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ENOENT: "give one that exists, in a folder that exists",
     errno.EMFILE: "more files are open than allowed: raise the limit (ulimit -n)",
-    errno.ELOOP: "it is a symbolic link, which is not followed here: put a file in its place",
-    errno.EISDIR: "it is a folder: move it away, or name a file",
     errno.ENOTDIR: "what holds it is no folder: name a place in one",
     errno.EEXIST: "move away what is there",
 }
@@ -78,19 +77,63 @@ def memory_of_machine() -> int:
     return min(physical, int(limit)) if limit.isdigit() else physical
 
 
-def kind_of(path: Path) -> str:
-    """What a path is, its links not followed: "a file", "a symbolic link", ...; "" if nothing.
+def kind_of(path: Path, *, follow: bool = False) -> str:
+    """What a path is: "a file", "a symbolic link", ...; "" if nothing.
+
+    Args:
+        path: which.
+        follow: whether to ask what is at the end of a link.
 
     Raises:
         InputError: if the system refuses to tell.
     """
     try:
-        mode = path.lstat().st_mode
+        mode = (path.stat() if follow else path.lstat()).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return ""
-    except (OSError, ValueError) as error:
-        raise _as_refusal(error, path, "looked at") from None
+    except OSError as error:
+        raise refusal(error, path) from None
+    except ValueError as error:
+        # A name that no file can have, such as one with a zero byte.
+        raise InputError(
+            f"{shown(str(path))} cannot be used ({error}): choose another name"
+        ) from None
     return next((name for name, holds in _KINDS.items() if holds(mode)), "a file")
+
+
+def _check_kind(path: Path, rule: str, *, follow: bool) -> None:
+    kind = kind_of(path, follow=follow)
+    if kind not in ("", "a file"):
+        raise InputError(f"{str(path)!r} is {kind}, which is not {rule}")
+
+
+@contextmanager
+def _naming(path: Path, doing: str) -> Iterator[None]:
+    """Turns an error of the system in the body, unless of another file, into one about `path`."""
+    try:
+        yield
+    except OSError as error:
+        ours = (str(path), str(partial_of(path)))
+        if error.filename is not None and str(error.filename) not in ours:
+            raise
+        raise refusal(error, path, doing) from None
+
+
+@contextmanager
+def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
+    """A file that the body reads.
+
+    Args:
+        path: of the file.
+        follow: whether it may be a link, as the user gave its name.
+
+    Raises:
+        InputError: if it is a link, a pipe, a device or a folder, or cannot be read.
+    """
+    _check_kind(path, "read: put a file in its place", follow=follow)
+    flags = os.O_RDONLY | _NO_WAIT | (0 if follow else _NO_LINK)
+    with _naming(path, "read"), open(os.open(path, flags), "rb") as file:
+        yield file
 
 
 def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> bytes:
@@ -105,66 +148,66 @@ def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> b
         InputError: if it is a link, a pipe, a device or a folder, too large, or cannot be read.
     """
     most = memory_of_machine() // 8 if most is None else most
-    try:
-        if (not follow and path.is_symlink()) or not stat.S_ISREG(path.stat().st_mode):
+    with reading(path, follow=follow) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
             raise InputError(
-                f"{str(path)!r} is {_kind_at_end(path, follow)}, which is not read: put a file in "
-                "its place"
+                f"{str(path)!r} has {size:,} bytes, but at most {most:,} are read: it is damaged, "
+                "or no file of this kind"
             )
-        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | (0 if follow else _NO_LINK))
-        with open(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            # Asked again of what is open: what has a name may be exchanged meanwhile.
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError(f"{str(path)!r} is no file: put one in its place")
-            if found.st_size > most:
-                raise InputError(
-                    f"{str(path)!r} has {found.st_size:,} bytes, but at most {most:,} are read: it "
-                    "is damaged, or no file of this kind"
-                )
-            return file.read(most)
-    except (OSError, ValueError) as error:
-        raise _as_refusal(error, path, "read") from None
+        return file.read(most)
 
 
-def _kind_at_end(path: Path, follow: bool) -> str:
-    return kind_of(path.resolve() if follow else path)
-
-
-def _as_refusal(error: Exception, path: Path | None, doing: str) -> InputError:
-    if isinstance(error, InputError):
-        return error
-    if isinstance(error, OSError):
-        return refusal(error, path, doing)
-    # Of a name that no file can have, such as one with a zero byte.
-    return InputError(f"{shown(str(path))} cannot be {doing} ({error}): choose another name")
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file so that a kill, or a failure of power, leaves either the old or the new one.
-
-    What is there is replaced by renaming: a link is not followed, and nothing outside the folder
-    changes.
+def check_output(path: Path) -> None:
+    """Refuses a place where no file can be written, before there is anything to lose.
 
     Raises:
-        InputError: if it cannot be written; what was there is as it was.
+        InputError: if its folder does not exist, or a pipe, a device or a folder is in its place,
+            or at the end of a link there.
     """
+    _check_kind(path, "written to: name a file", follow=True)
+    if not path.absolute().parent.is_dir():
+        raise InputError(
+            f"{str(path)!r} cannot be written, as its folder does not exist: name a file in a "
+            "folder that exists"
+        )
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that the body writes, and that then takes the place of what is there, if anything.
+
+    A kill, or a failure of power, leaves either the old file or the new one. A link is replaced by
+    renaming, and not followed: nothing outside the folder changes.
+
+    Raises:
+        InputError: as `check_output`, or if it cannot be written; what was there is as it was.
+    """
+    check_output(path)
     partial = partial_of(path)
-    try:
-        partial.unlink(missing_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+    with _naming(path, "written"):
         try:
+            partial.unlink(missing_ok=True)
+            # Exclusive: neither a file nor a link that another puts there is written through.
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_WAIT, 0o666)
             with open(descriptor, "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(descriptor)
             partial.replace(path)
-        except BaseException:
+        finally:
             partial.unlink(missing_ok=True)
-            raise
-    except (OSError, ValueError) as error:
-        raise _as_refusal(error, path, "written") from None
     sync_folder(path.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a whole file, as `replacing` does.
+
+    Raises:
+        InputError: as `replacing`.
+    """
+    with replacing(path) as file:
+        file.write(content)
 
 
 @contextmanager
@@ -174,14 +217,11 @@ def appending(path: Path) -> Iterator[TextIO]:
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.
     """
+    _check_kind(path, "written to: name a file", follow=False)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK | _NO_WAIT
-    try:
+    with _naming(path, "written"):
         descriptor = os.open(path, flags, 0o666)
-    except (OSError, ValueError) as error:
-        raise _as_refusal(error, path, "written") from None
     with open(descriptor, "a", encoding="utf-8") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InputError(f"{str(path)!r} is {kind_of(path)}, which is not written to")
         yield file
 
 
@@ -196,14 +236,11 @@ def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.
     """
-    try:
-        with appending(path) as file:
-            file.write(text)
-            file.flush()
-            if last:
-                os.fsync(file.fileno())
-    except OSError as error:
-        raise refusal(error, path, "written") from None
+    with _naming(path, "written"), appending(path) as file:
+        file.write(text)
+        file.flush()
+        if last:
+            os.fsync(file.fileno())
 
 
 def partial_of(path: Path) -> Path:
@@ -213,16 +250,12 @@ def partial_of(path: Path) -> Path:
 
 def sync_folder(folder: Path) -> None:
     """Has the system write down which files a folder has, where it can be asked to."""
-    try:
+    with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def parsed_json(text: bytes | str) -> Any:
@@ -246,15 +279,13 @@ def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarra
         follow: whether it may be a link.
 
     Raises:
-        ValueError: if it is no such archive, lacks an array, or claims arrays larger than what it
-            holds, or than an eighth of the machine's memory; in words that may follow the name.
+        ValueError: if it is no such archive, lacks an array, or has one larger than an eighth of
+            the machine's memory; in words that may follow the name.
     """
     content = read_file(path, follow=follow)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return [_array(archive, name) for name in names]
-    except InputError:
-        raise
     except Exception as error:
         # Of damaged bytes, the readers of Python and NumPy raise a dozen kinds, which grow.
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
@@ -265,20 +296,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     member = archive.getinfo(f"{name}.npy")
     if member.file_size > memory_of_machine() // 8:
         raise ValueError(f"its array {name!r} would have {member.file_size:,} bytes")
-    data = archive.read(member)
-    file = io.BytesIO(data)
-    version = np.lib.format.read_magic(file)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
-    if read is None:
-        raise ValueError(f"its array {name!r} is of an unknown version, {version}")
-    shape, by_columns, kind = read(file)
-    if kind.hasobject:
-        raise ValueError(f"its array {name!r} holds objects of Python, which are not loaded")
-    held, claimed = len(data) - file.tell(), math.prod(shape) * kind.itemsize
-    if min(shape, default=0) < 0 or held != claimed:
-        raise ValueError(f"its array {name!r} claims {claimed:,} bytes, but has {held:,}")
-    flat = np.frombuffer(data, kind, math.prod(shape), file.tell())
-    return flat.reshape(shape, order="F" if by_columns else "C")
+    # Read to its end first, so that its checksum is compared.
+    data = io.BytesIO(archive.read(member))
+    array: np.ndarray[Any, Any] = np.lib.format.read_array(data, allow_pickle=False)
+    return array

@@ -200,5 +200,5 @@ def test_without_the_program_the_message_says_how_to_build_it(
     assert find_checker() is None
     with pytest.raises(InputError, match="libzarith-ocaml-dev && proofs_notes/checker/build"):
         run_checker(tmp_path / "file")
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="No such file"):
         run_checker(tmp_path / "none")

@@ -3,7 +3,9 @@
 import csv
 import json
 import math
+import os
 import re
+import resource
 import shlex
 from fractions import Fraction
 from pathlib import Path
@@ -14,10 +16,11 @@ from pdai.cli import main
 from pdai.parsing import parse
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
+from reference.problems import Grid, enumerate_dag
 
 PAGE = (Path(__file__).parent.parent / "docs" / "certify.md").read_text()
 MODULE = """
-from reference.problems import Grid
+from reference.problems import Grid, enumerate_dag
 
 class Posterior(Grid):
     def __init__(self):
@@ -54,8 +57,13 @@ def test_everything_that_is_known_is_printed_and_written(
     report = json.loads((here / "report.json").read_text())
     with (here / "law.csv").open() as file:
         rows = list(csv.DictReader(file))
-    gaps = [abs(Fraction(row["p_T"]) - Fraction(row["target"])) for row in rows]
-    assert sum(gaps) / 2 == Fraction(report["tv"])
+    exact = [(Fraction(row["p_T_exact"]), Fraction(row["target_exact"])) for row in rows]
+    assert sum(abs(p - pi) for p, pi in exact) / 2 == Fraction(report["tv"])
+    for row, (p, pi) in zip(rows, exact, strict=True):
+        numbers = [float(row[name]) for name in ("p_T", "target", "difference")]
+        assert numbers == [float(p), float(pi), float(p - pi)]
+    dag = enumerate_dag(Grid(3, 2))
+    assert {row["state"] for row in rows} == {str(dag.labels[x]) for x in dag.terminals}
     assert {line["kind"] for line in report["lines"]} == {"exact", "float64"}
     main([*arguments, "--regime", "Z", "--samples", "5000", "--log-z", "0.75", "0.875"])
     printed = capsys.readouterr().out
@@ -78,6 +86,32 @@ def test_a_certificate_is_written_and_sampled(
         assert "give one of the two" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--proof", "--table", "--out"])
+def test_outputs_replace_links_refuse_pipes_and_are_named_where_the_disk_is_full(
+    option: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["certify", "certified_module:policy", "--problem", "certified_module:Posterior"]
+    (here / "outside").write_text("mine")
+    for name in ("out", "out.partial", f"out.{os.getpid()}.partial"):
+        (here / name).symlink_to(here / "outside")
+    main([*command, option, "out"])
+    assert (here / "outside").read_text() == "mine"
+    assert not (here / "out").is_symlink()
+    os.mkfifo(here / "pipe")
+    # Of files, not of pipes such as those that pytest may print to.
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for name, limit, why in (("pipe", soft, "is a pipe"), ("full", 10, r"\(File too large\)")):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            with pytest.raises(SystemExit) as stop:
+                main([*command, option, name])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert stop.value.code == 2
+        assert re.search(rf"^pdai: '{name}' .*{why}", capsys.readouterr().err)
+    assert not list(here.glob("full*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -85,6 +119,7 @@ def test_a_certificate_is_written_and_sampled(
         (["certified_module:policy", "--log-z", "1", "2", "3"], "takes one number or two"),
         (["certified_module:policy", "--regime", "Z", "--table", "x.csv"], "leave it out"),
         (["certified_module:policy", "--out", "no/where.json"], "its folder does not exist"),
+        (["certified_module:missing", "--proof", "no/where"], "its folder does not exist"),
         (["certified_module:missing"], "has no attribute 'missing'"),
         (["nothing.csv"], "'nothing.csv' cannot be read"),
     ],

@@ -1,6 +1,7 @@
-"""How the source is cut: functions that fit on a screen."""
+"""How the source is cut: functions that fit on a screen, and one module that opens files."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,44 @@ def test_control_a_longer_function_is_seen() -> None:
     assert long_functions(told + body * MOST_LINES) == {"told": MOST_LINES + 1}
     method = "class A:\n    async def long(self):\n" + ("    " + body) * MOST_LINES
     assert long_functions(method) == {"long": MOST_LINES + 1}
+
+
+# What opens, reads or writes a file by its name; figures and archives are written to memory first.
+OPENERS = re.compile(
+    r"((.*\.)?(open|fdopen|read_text|read_bytes|write_text|write_bytes|touch|symlink_to|mkstemp"
+    r"|NamedTemporaryFile|fromfile|tofile|loadtxt|savetxt|genfromtxt|memmap|copy2|copyfile|copytree)"
+    r"|(np|numpy|jnp)\.(load|save)|shutil\.(copy|move)|os\.(replace|rename|link|symlink|mkfifo))"
+)
+# The module of files; a lock on a folder; the null device, for a standard output that is closed.
+MAY_OPEN = {
+    "reference/files.py": None,
+    "fast/runs/files.py": {"os.open"},
+    "pdai/cli.py": {"os.open"},
+}
+
+
+def openers(source: str) -> set[str]:
+    """The calls that open, read or write a file, other than by `reference.files`."""
+    calls = {ast.unparse(n.func) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)}
+    return {call for call in calls if OPENERS.fullmatch(call)}
+
+
+@pytest.mark.parametrize("package", ["reference", "fast", "pdai", "verify"])
+def test_files_are_opened_in_one_module(package: str) -> None:
+    # Tests, which `verify` has too, plant files of their own.
+    files = [path for path in (ROOT / package).rglob("*.py") if not path.name.startswith("test_")]
+    assert files
+    for path in files:
+        allowed = MAY_OPEN.get(path.relative_to(ROOT).as_posix(), set())
+        assert allowed is None or openers(path.read_text()) <= allowed, path
+
+
+def test_control_what_opens_a_file_is_seen() -> None:
+    calls = ("open", "path.open", "os.open", "Path(name).write_text", "np.load", "os.replace")
+    for call in calls:
+        assert openers(f"with suppress(OSError):\n    x = {call}(name, 1)") == {call}
+    for call in ("opened", "np.savez", "name.replace", "Config.load", "open_certificate"):
+        assert openers(f"{call}(name)") == set()
 
 
 def code_lines(source: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from reference.errors import no_such
+from reference.files import read_file, replace_file
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS, markdown
@@ -88,13 +89,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     wanted = config.getoption("--claim")
     claims = [claim for claim in CLAIMS if wanted in (None, claim.id)]
     if path := config.getoption("--ledger-json"):
-        Path(path).write_text(ledger_json(found, claims) + "\n")
+        replace_file(Path(path), f"{ledger_json(found, claims)}\n".encode())
     if path := config.getoption("--ledger-notes"):
         checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
         notes = Path(path)
-        lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
+        lines = read_file(notes).decode().splitlines(keepends=True) if notes.exists() else []
         kept = "".join(line for line in lines if not line.startswith("| "))
-        notes.write_text(kept + markdown(checked))
+        replace_file(notes, (kept + markdown(checked)).encode())
         write_heads(notes.parent, CLAIMS)
     if found or wanted:
         text = io.StringIO()

@@ -1,8 +1,9 @@
 """`pdai certify`: how wrong is this sampler, for anybody's sampler."""
 
-import csv
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from pdai.commands.tables import show
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.statement import Regime
 from reference.errors import InputError
+from reference.files import check_output, replace_file
 from reference.loading import load_object
 
 
@@ -66,7 +68,7 @@ class Certify:
     certificate: Annotated[Path | None, tyro.conf.arg(aliases=["--proof"])] = None
     """Write the certificate file of regime E here, and check it with pdai-check if it is there."""
     table: Path | None = None
-    """Write every terminal state with its exact probabilities here, as CSV; regime E."""
+    """Write every terminal state with its probabilities here, as CSV; regime E."""
     keep: Path | None = None
     """Keep what is drawn in this folder: the same command goes on from it after a kill."""
     out: Path | None = None
@@ -77,14 +79,15 @@ class Certify:
         from rich.table import Table
 
         from pdai.certifying import certify
+        from pdai.sample_tables import csv_table
         from reference.certificates.recorded import read_record
         from reference.certificates.statement import REGIMES
 
         if len(self.log_z) > 2:
             raise InputError(f"--log-z takes one number or two, but was given {self.log_z}")
-        for path in (self.certificate, self.table, self.out):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise InputError(f"{str(path)!r} cannot be written: its folder does not exist")
+        for path in (self.table, self.out):
+            if path is not None:
+                check_output(path)
         found = certify(
             self.sampler,
             self.problem,
@@ -122,12 +125,22 @@ class Certify:
                     f"--table is of terminal states that are enumerated, but this is regime "
                     f"{found.regime}: leave it out"
                 )
-            with self.table.open("w", newline="", encoding="utf-8") as file:
-                rows = csv.writer(file)
-                rows.writerow(("terminal", "p_T", "target"))
-                rows.writerows((repr(x), p, target) for x, p, target in found.table)
+            replace_file(self.table, csv_table(_columns(found.table)))
         if self.out is not None:
-            self.out.write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
+            replace_file(self.out, (json.dumps(found.to_json(), indent=1) + "\n").encode())
+
+
+def _columns(table: Iterable[tuple[Any, Fraction, Fraction]]) -> dict[str, list[Any]]:
+    """The columns of `--table`: decimal numbers, which other programs read, and then exact ones."""
+    states, learned, target = zip(*table, strict=True)
+    return {
+        "state": [*map(str, states)],
+        "p_T": [*map(float, learned)],
+        "target": [*map(float, target)],
+        "difference": [float(p - pi) for p, pi in zip(learned, target, strict=True)],
+        "p_T_exact": [*learned],
+        "target_exact": [*target],
+    }
 
 
 def _named(spec: str | None, kind: str) -> Any:

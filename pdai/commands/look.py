@@ -90,8 +90,10 @@ class SampleRun:
     def _run_sampler(self, folder: Path) -> None:
         from fast.runs.job import draw_samples
         from pdai.sample_tables import sample_table
-        from reference.files import replace_file
+        from reference.files import check_output, replace_file
 
+        if self.out is not None:
+            check_output(self.out)
         to_terminal = self.out is None and sys.stdout.isatty()
         if self.format == "parquet" and to_terminal:
             raise InputError("parquet is no text for a terminal: name a file with --out")

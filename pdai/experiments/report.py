@@ -19,7 +19,7 @@ from pdai.experiments.tables import (
     rows,
 )
 from pdai.experiments.verdicts import RULE
-from reference.files import replace_file
+from reference.files import read_file, replace_file
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -92,7 +92,7 @@ def _stored(experiments: Sequence[Experiment], results: Path) -> list[tuple[Expe
 
 
 def _text(name: str) -> str:
-    return (TEXTS / f"{name}.md").read_text().strip()
+    return read_file(TEXTS / f"{name}.md", follow=True).decode().strip()
 
 
 def _told(experiment: Experiment, runs: Sequence[Run]) -> str:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -16,7 +15,7 @@ from pdai.page.laws import law_chart
 from pdai.page.sections import certificate_words, run_section, tv_words
 from pdai.run import Run
 from reference.errors import InputError
-from reference.files import replace_file
+from reference.files import check_output, read_file, replace_file
 
 
 def report(
@@ -60,10 +59,7 @@ def _check(folders: Sequence[Path], path: Path, seconds: float | None) -> None:
             f"the report cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
             "must be .html"
         )
-    if not path.absolute().parent.is_dir() or path.is_dir():
-        raise InputError(
-            f"the report cannot be written to {str(path)!r}: name a file in a folder that exists"
-        )
+    check_output(path)
     if seconds is not None and not seconds >= 0:
         raise InputError(f"seconds is {seconds}, but must be at least 0")
 
@@ -120,7 +116,7 @@ def page_of(entries: Sequence[Entry]) -> bytes:
 
 
 def _part(name: str) -> str:
-    return (files("pdai.page") / name).read_text(encoding="utf-8")
+    return read_file(Path(__file__).with_name(name), follow=True).decode()
 
 
 def _raw(name: str, text: str) -> Element:

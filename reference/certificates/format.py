@@ -18,7 +18,6 @@ program reads the same language (`proofs_notes/checker/main.ml`); what the numbe
 the business of `reference.certificates.check`.
 """
 
-import os
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reference.errors import InputError
+from reference.files import replacing
 
 Relation = Literal["=", "<=", ">="]
 
@@ -134,23 +134,16 @@ def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
     """Writes a certificate so that a kill leaves either the old file or the new one.
 
     Raises:
-        InputError: if a number has more digits, or a label is longer, than can be read again.
+        InputError: if a number has more digits, or a label is longer, than can be read again; or if
+            the file cannot be written.
     """
-    path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="ascii", newline="\n") as file:
-            _check_writable(header.problem, (*header[1:5], *header[6:]))
-            file.write("\n".join(header.lines()) + "\n")
-            for row in rows:
-                _check_writable(row.label, row.numbers)
-                file.write(row.line() + "\n")
-            file.write("end\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(Path(path)) as file:
+        _check_writable(header.problem, (*header[1:5], *header[6:]))
+        file.write(("\n".join(header.lines()) + "\n").encode("ascii"))
+        for row in rows:
+            _check_writable(row.label, row.numbers)
+            file.write((row.line() + "\n").encode("ascii"))
+        file.write(b"end\n")
 
 
 def _check_writable(label: str, numbers: Iterable[int | None]) -> None:

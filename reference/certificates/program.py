@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reference.certificates.check import Status, Verdict
 from reference.errors import InputError
+from reference.files import reading
 
 CHECKER = "pdai-check"
 # In a checkout; `build` leaves the program beside itself.
@@ -36,9 +37,8 @@ def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
     Raises:
         InputError: if there is no such file, there is no checker, or it fails.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}: give the path of a certificate")
+    with reading(Path(path), follow=True):
+        pass  # it is there, and no pipe
     program = program or find_checker()
     if program is None:
         raise InputError(
@@ -48,7 +48,11 @@ def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
         )
     # Absolute, so that no name is read as an option or as standard input.
     run = subprocess.run(
-        [program, path.absolute()], capture_output=True, text=True, check=False, errors="replace"
+        [program, Path(path).absolute()],
+        capture_output=True,
+        text=True,
+        check=False,
+        errors="replace",
     )
     if run.returncode not in _STATUS:
         raise InputError(

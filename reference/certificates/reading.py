@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO, get_args
+from typing import BinaryIO, get_args
 
 from reference.certificates.format import (
     LABEL,
@@ -17,6 +17,7 @@ from reference.certificates.format import (
     Terminal,
 )
 from reference.errors import InputError
+from reference.files import reading
 
 
 class MalformedError(InputError):
@@ -33,12 +34,9 @@ def open_certificate(path: Path | str) -> Iterator[tuple[Header, Iterator[Row]]]
 
     Raises:
         MalformedError: at the first line that is not as it must be, here or while rows are taken.
-        InputError: if there is no such file.
+        InputError: if there is no such file, or it is a pipe, a device or a folder.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}: give the path of a certificate")
-    with path.open(encoding="latin-1", newline="\n") as file:
+    with reading(Path(path), follow=True) as file:
         lines = _Lines(file)
         yield _header(lines), _rows(lines)
 
@@ -56,7 +54,7 @@ def read_header(path: Path | str) -> Header:
 class _Lines:
     """The lines of a file, without their ends, and the number of the last one read."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._place = 0
 
@@ -67,7 +65,7 @@ class _Lines:
             raise self.malformed(f"more than {MAX_LINE:,} characters")
         if not line:
             raise self.malformed("the file ends here")
-        return line.removesuffix("\n")
+        return line.removesuffix(b"\n").decode("latin-1")
 
     def check_end(self) -> None:
         if self._file.read(1):

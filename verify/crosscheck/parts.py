@@ -20,6 +20,7 @@ import pdai
 from fast.balance.loss import Loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment
+from reference.files import read_file
 
 # Classes of which instances are compared, with every option, where they are listed as cases.
 COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
@@ -193,7 +194,7 @@ def marked_tests() -> tuple[Marked, ...]:
     return tuple(
         Marked(path.stem, node.name, argument.value)
         for path in sorted(Path(__file__).parent.glob("test_*.py"))
-        for node in ast.parse(path.read_text()).body
+        for node in ast.parse(read_file(path, follow=True)).body
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)

@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from reference.files import read_file
+
 
 def compile_quickly() -> None:
     """Has JAX leave out most optimisations; before JAX starts, also for processes that tests start.
@@ -52,7 +54,7 @@ def forget_programs(above: float = 0.75) -> None:
     held = Path("/proc/self/statm")
     if "jax" not in sys.modules or not held.is_file():
         return
-    pages = int(held.read_text().split()[1])
+    pages = int(read_file(held).split()[1])
     if pages * os.sysconf("SC_PAGE_SIZE") > above * 2**30:
         sys.modules["jax"].clear_caches()
         gc.collect()

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from reference.files import read_file
 from verify.claims import (
     architecture,
     background,
@@ -59,7 +60,9 @@ def marked_tests() -> tuple[Marked, ...]:
     return tuple(
         marked
         for path in sorted(FOLDER.rglob("test_*.py"))
-        for marked in _marked_in(path.relative_to(FOLDER).as_posix(), ast.parse(path.read_text()))
+        for marked in _marked_in(
+            path.relative_to(FOLDER).as_posix(), ast.parse(read_file(path, follow=True))
+        )
     )
 
 

@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+from reference.files import read_file, replace_file
 from verify.claims.record import Claim
 from verify.lib.results import result_of
 
@@ -14,7 +15,7 @@ def write_heads(folder: Path, claims: tuple[Claim, ...]) -> None:
     for claim in claims:
         note = folder / claim.note
         if note.exists():
-            note.write_text(with_head(note.read_text(), claim))
+            replace_file(note, with_head(read_file(note).decode(), claim).encode())
 
 
 def with_head(note: str, claim: Claim) -> str:
