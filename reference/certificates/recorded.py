@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.balance import log_float
 from reference.certificates.importance import Walks
 from reference.errors import InputError
 from reference.files import read_file
 from reference.problems.base import exact_reward
+from reference.problems.closed_form import Enclosure
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 # By how much a recorded log reward may differ from the problem's, relative to its size: float32.
@@ -116,7 +116,7 @@ class Recorded:
 
     Args:
         record: the trajectories.
-        problem: whose rewards they must have; None to take the recorded ones.
+        problem: whose rewards count, and are those recorded up to float32; None to take these.
 
     Raises:
         InputError: if they are bare samples, `log p_F` or `log p_B` is above 0, or a reward
@@ -129,18 +129,18 @@ class Recorded:
         self.terminals = record.terminals
         p_f, p_b, reward = (np.asarray(record.numbers[name], float) for name in NUMBERS)
         for name, column in (("log_p_f", p_f), ("log_p_b", p_b)):
-            if column.max() > 1e-6 or np.isnan(column).any():
+            if column.max() > 1e-6:
                 raise InputError(
                     f"{name} is {column.max()} in a recorded trajectory, but the logarithm of a "
                     "probability is at most 0: record sums of log-probabilities, in nats"
                 )
         if not (np.isfinite(reward).all() and np.isfinite(p_f).all()):
             raise InputError("a recorded trajectory has log_p_f or log_reward that is not finite")
+        off: Any = 0.0
         if problem is not None:
-            _check_rewards(self.terminals, reward, problem)
-        error = 2.0**-50 * (
-            np.abs(p_f) + np.where(np.isfinite(p_b), np.abs(p_b), 0.0) + np.abs(reward) + 1
-        )
+            reward, off = np.array(_own_rewards(self.terminals, reward, problem)).T
+        size = np.abs(p_f) + np.where(np.isfinite(p_b), np.abs(p_b), 0.0) + np.abs(reward)
+        error = 2.0**-50 * (size + 1) + off
         self._walks, self._at = Walks(self.terminals, p_f, p_b, reward, error), 0
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
@@ -164,9 +164,10 @@ class Recorded:
         ]
 
 
-def _check_rewards(terminals: Sequence[Hashable], log_reward: Any, problem: Any) -> None:
-    known: dict[Hashable, float] = {}
-    for x, found in zip(terminals, log_reward.tolist(), strict=True):
+def _own_rewards(terminals: Sequence[Hashable], recorded: Any, problem: Any) -> list[Enclosure]:
+    """`log R(x)` of the problem, with which those that were recorded must agree."""
+    known: dict[Hashable, Enclosure] = {}
+    for x, given in zip(terminals, recorded.tolist(), strict=True):
         if x not in known:
             try:
                 ended = not problem.children(x)
@@ -174,9 +175,13 @@ def _check_rewards(terminals: Sequence[Hashable], log_reward: Any, problem: Any)
                 raise InputError(f"{x!r} is no state of the problem ({error!r})") from None
             if not ended:
                 raise InputError(f"{x!r} is not terminal: record the ends of trajectories")
-            known[x] = log_float(exact_reward(problem, x))
-        if not math.isclose(found, known[x], rel_tol=REWARD_TOLERANCE, abs_tol=REWARD_TOLERANCE):
+            log = Enclosure.log_of(exact_reward(problem, x))
+            # A reward that is given by its logarithm is known within 2^-51 of itself.
+            known[x] = Enclosure(log.value, log.error + 2.0**-50)
+        own = known[x].value
+        if not math.isclose(given, own, rel_tol=REWARD_TOLERANCE, abs_tol=REWARD_TOLERANCE):
             raise InputError(
-                f"log R({x!r}) was recorded as {found:.9g}, but is {known[x]:.9g} in the problem: "
+                f"log R({x!r}) was recorded as {given:.9g}, but is {own:.9g} in the problem: "
                 "certify against the reward that was trained on, or correct one of them"
             )
+    return [known[x] for x in terminals]
