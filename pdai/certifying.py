@@ -65,10 +65,6 @@ class Asked:
         for name, value, least in zip(Budget._fields, self.budget, (0, 2, 0), strict=True):
             if not value >= least:
                 raise InputError(f"{name} is {value}, but must be at least {least}")
-        if self.log_z is not None and not self.log_z.low <= self.log_z.high:
-            raise InputError(
-                f"log_z is {tuple(self.log_z)}: give a number, or a lower and an upper one"
-            )
 
 
 def certify(
@@ -154,7 +150,17 @@ def certify(
         )
     if made is None:
         made = _bare(subject, asked) if subject.bare is not None else _sampled(subject, asked)
-    return replace(made, name=subject.name)
+    given = [
+        ("log Z", log_z, made.regime == "Z"),
+        ("samples of the target", target, made.regime == "S"),
+        ("features", asked.features, subject.bare is None),
+    ]
+    unused = [
+        f"the {name} given: not used in regime {made.regime}"
+        for name, value, used in given
+        if value is not None and not used
+    ]
+    return replace(made, name=subject.name, notes=[*made.notes, *unused])
 
 
 def _exact(subject: Subject, asked: Asked, file: str | Path | None) -> Certificate | None:
@@ -189,6 +195,8 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
             "has terminal states alone: record them, or give the sampler"
         )
     if law is not None and asked.regime != "N":
+        exact = f"the target is exact here, from its {len(law):,} enumerated terminal states"
+        notes.append(exact if target is None else f"{exact}: the samples of it are not used")
         interval, lines = against_law(subject.bare, law, asked.level)
         return Certificate("S", interval, "terminals", asked.level, len(subject.bare), lines, notes)
     if target is None and isinstance(subject.problem, ClosedForm):

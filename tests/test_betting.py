@@ -139,10 +139,8 @@ def test_the_capital_is_that_of_confseq(mean: float, monkeypatch: pytest.MonkeyP
     assert ours == pytest.approx(np.log(theirs), abs=1e-9)
 
 
-@pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf])
+@pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf, 1e300])
 def test_values_that_are_out_of_range_are_refused(value: float) -> None:
-    with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
-        MeanInterval().add(np.array([0.5, value]))
-    if value != 1.1:
-        with pytest.raises(InputError, match="finite numbers >= 0"):
-            LowerMean().add(np.array([0.5, value]))
+    for mean in (MeanInterval(), LowerMean())[: 1 if value == 1.1 else 2]:
+        with pytest.raises(InputError, match="bounded of numbers from 0 to 9"):
+            mean.add(np.array([0.5, value]))

@@ -109,12 +109,15 @@ def test_the_soft_max_of_a_batch_is_that_of_each_row() -> None:
             soft_rows(np.array([[0.0, bad]]), np.ones((1, 2), bool))
 
 
-def test_sums_along_paths_and_their_error() -> None:
+@pytest.mark.parametrize(("steps", "width"), [(200, 4), (1, 3_000)])
+def test_sums_along_paths_and_their_error(steps: int, width: int) -> None:
+    """In a wide row the largest entry, one minus the others, is what is least well known."""
     rng, sums = np.random.default_rng(0), PathSums(3)
     exact = [Fraction(1)] * 3
-    for step in range(200):
-        rows = soft_rows(rng.normal(size=(3, 4)), np.ones((3, 4), bool))
-        chosen, active = rng.integers(4, size=3), np.array([True, True, step < 50])
+    for step in range(steps):
+        rows = soft_rows(rng.normal(size=(3, width)) * 4 / width, np.ones((3, width), bool))
+        chosen = rng.integers(width, size=3) if step else rows.argmax(1)
+        active = np.array([True, True, step < 50])
         sums.forward(rows, chosen, active)
         for i in np.flatnonzero(active):
             exact[i] *= exact_row(rows[i].tolist())[chosen[i]]

@@ -93,15 +93,6 @@ def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> N
         assert (found.interval.high == 1) == (regime == "N")
 
 
-def test_the_interval_misses_hardly_ever_at_a_high_level() -> None:
-    tv = exact_tv_of_trajectories("state")
-    misses = 0
-    for seed in range(60):
-        found = pdai.certify(policy, PROBLEM, regime="Z", samples=300, level=0.1, seed=seed)
-        misses += not found.interval.low <= tv <= found.interval.high
-    assert misses <= 12
-
-
 def test_control_a_wrong_reward_moves_the_interval_away() -> None:
     class Other(Grid):
         def reward(self, terminal: Any) -> Fraction:
@@ -281,7 +272,6 @@ def test_expectations_are_exact_or_widened_by_the_distance() -> None:
     [
         ({"level": 0.0}, "level is 0.0"),
         ({"samples": 1}, "samples is 1"),
-        ({"log_z": (2.0, 1.0)}, "give a number, or a lower and an upper one"),
         ({"regime": "X"}, "must be E, Z, S or N"),
         ({"takes": "history"}, "WEIGHTS|attribute"),
     ],

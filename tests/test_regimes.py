@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from reference.certificates.betting import Interval
-from reference.certificates.features import FeatureMeans
 from reference.certificates.importance import Walks
 from reference.certificates.regimes import (
     PILOT,
@@ -99,17 +98,3 @@ def test_without_z_the_same_samples_bound_z_and_then_the_distance() -> None:
         assert found.samples == seen.count == 20_000
         above += bool(np.exp(seen.all).mean() > 2)
     assert 3 < above < 17
-
-
-def test_expectations_are_widened_by_the_distance() -> None:
-    """The mean of the end is 1/4 under the sampler, 1/2 under the target: TV is attained."""
-    means = FeatureMeans(lambda x: {"end": float(x)})
-    fork = Fork(0.75, (1.0, 1.0))
-    seen = Seen(watch=means.add)
-    found = with_log_z(fork, Interval(math.log(2), math.log(2)), 1e-6, BUDGET, seen)
-    model, target, estimate = (line.value for line in means.lines(1e-6, found.interval))
-    assert isinstance(model, Interval)
-    assert isinstance(target, Interval)
-    assert model.low <= 0.25 <= model.high < 0.3
-    assert target.low <= 0.5 <= target.high < 0.55
-    assert estimate == pytest.approx(0.5, abs=0.01)

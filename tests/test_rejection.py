@@ -1,5 +1,6 @@
 """A wrong sampler whose largest weight is certified gives exact samples of its target."""
 
+import math
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -55,6 +56,7 @@ def test_what_is_kept_has_the_law_of_the_target() -> None:
     assert distance(kept.terminals) < 0.04
     assert distance(list(walker.draw(4_000).terminals)) > 0.2
     assert len(kept.terminals) / kept.drawn == pytest.approx(found.rate, rel=0.1)
+    assert kept.log_rewards == [walker.reward(x).value for x in kept.terminals]
 
 
 def test_the_largest_weight_is_that_of_a_trajectory() -> None:
@@ -64,10 +66,11 @@ def test_the_largest_weight_is_that_of_a_trajectory() -> None:
     assert weights.max() == pytest.approx(found.log_most, abs=1e-9)
 
 
-def test_control_a_weight_beyond_the_certified_one_is_seen() -> None:
+@pytest.mark.parametrize("off", [-0.5, math.nan])
+def test_control_a_weight_beyond_the_certified_one_is_seen(off: float) -> None:
     walker, found = made()
     with pytest.raises(InputError, match="not the one that was certified"):
-        exact_samples(walker, found.log_most - 0.5, 10, 0)
+        exact_samples(walker, found.log_most + off, 10, 0)
 
 
 def test_a_sampler_that_cannot_reach_a_state_is_refused() -> None:

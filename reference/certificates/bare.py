@@ -53,7 +53,7 @@ def against_law(
         Line("TV(empirical law, target)", float(distance), "float64"),
         Line("what the noise of the samples allows on top", spread + deviation, "float64"),
     ]
-    return Interval(low, max(low, high)), lines
+    return Interval(low, high), lines
 
 
 def against_samples(

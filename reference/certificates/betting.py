@@ -25,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 # The bets: by factors of 1.6 where few to very many values of ordinary size decide, then by factors
 # of 16 for means far below 1.
 BETS: Floats = np.concatenate([1.6 ** np.arange(-18.0, 13), 1.6**12 * 16.0 ** np.arange(1, 7)])
+# The largest value that may be bet on: with it, and with twice it as a mean, no bet overflows.
+LARGEST = float(np.finfo(float).max / (4 * BETS[-1]))
 
 # NumPy's log1p and exp are good to four units in the last place, and each is followed by at most
 # four more roundings.
@@ -79,11 +81,13 @@ class LowerMean:
         """Sees more values; to be valid, no larger than the variables are.
 
         Raises:
-            InputError: if one is negative or no finite number.
+            InputError: if one is NaN, negative or above `LARGEST`.
         """
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            bad = values[~(np.isfinite(values) & (values >= 0))][0]
-            raise InputError(f"a value is {bad}, but a mean is bounded of finite numbers >= 0 only")
+        if not (inside := (values >= 0) & (values <= LARGEST)).all():
+            raise InputError(
+                f"a value is {values[~inside][0]}, but a mean is bounded of numbers from 0 to "
+                f"{LARGEST:.3g} only: cut off what is larger"
+            )
         for start in range(0, len(values), BLOCK):
             self.gains = self.gains + np.log1p(BETS * values[start : start + BLOCK, None]).sum(0)
             self.roundings += 1
@@ -102,11 +106,18 @@ class LowerMean:
         return low
 
     def _refutes(self, mean: float, level: float) -> bool:
-        """Whether the capital won against a mean reaches `1 / level`, however sums are rounded."""
+        """Whether the capital won against a mean reaches `1 / level`, however sums are rounded.
+
+        Raises:
+            InputError: if the capital is NaN, of which no comparison is true.
+        """
         lost = gamma(self.roundings) * self.gains
         lost = lost + gamma(ROUNDINGS) * (self.gains + self.count * np.log1p(BETS * mean))
         logs = self.gains - lost - self.count * np.log1p(BETS * mean)
-        return float(log_capital(logs, 0, 0.0)) - 1e-12 >= math.log(1 / level)
+        capital = float(log_capital(logs, 0, 0.0))
+        if math.isnan(capital):
+            raise InputError(f"the capital against the mean {mean} is NaN: check what is bet on")
+        return capital - 1e-12 >= math.log(1 / level)
 
 
 @dataclass
@@ -134,15 +145,11 @@ class MeanInterval:
             high: at least the values; by default they are `low` themselves.
 
         Raises:
-            InputError: if one lies outside [0, 1].
+            InputError: if a lower one is NaN or negative, or an upper one NaN or above 1.
         """
         high = low if high is None else high
-        for values in (low, high):
-            if not ((values >= 0) & (values <= 1)).all():
-                bad = values[~((values >= 0) & (values <= 1))][0]
-                raise InputError(f"a value is {bad}, but must lie in [0, 1]")
         self.below.add(low)
-        self.above.add(np.nextafter(1 - high, 0.0).clip(0.0))
+        self.above.add(np.nextafter(1 - high, 0.0))
 
     def interval(self, level: float) -> Interval:
         """An interval that contains the mean: wrong, ever, with probability at most `level`.

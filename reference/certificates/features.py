@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from reference.certificates.betting import Interval, MeanInterval
-from reference.certificates.importance import Floats, Walks
+from reference.certificates.betting import Floats, Interval, MeanInterval
+from reference.certificates.importance import Walks
 from reference.certificates.statement import Line
 from reference.errors import InputError
 
@@ -72,7 +72,7 @@ class FeatureMeans:
 
         Args:
             level: of each interval.
-            tv: of the sampler.
+            tv: of the sampler; its upper end is wrong with probability at most `level / 2`.
             known: the means under the target by name, exactly, if the problem tells them.
         """
         if not self.means:
@@ -82,13 +82,14 @@ class FeatureMeans:
         weighted = weights @ np.concatenate(self._values) / weights.sum()
         found = []
         for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
-            model = mean.interval(level)
-            within = Interval(max(0.0, model.low - tv.high), min(1.0, model.high + tv.high))
+            # The other half of the level is that of the upper end of TV.
+            low, high = mean.interval(level / 2)
+            within = Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))
             target = Line(f"{name}: target (with TV)", within, "bound")
             if known is not None:
                 target = Line(f"{name}: target", known[name], "exact")
             found += [
-                Line(f"{name}: sampler", model, "bound"),
+                Line(f"{name}: sampler", mean.interval(level), "bound"),
                 target,
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]

@@ -10,9 +10,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from reference.certificates.betting import LARGEST, Floats
 
 # NumPy's expm1 and exp are good to four units in the last place; twice that.
 SLACK = 2.0**-49
@@ -60,13 +59,15 @@ def shortfall(log_ratio: Floats, error: Floats) -> Between:
         log_ratio: in nats; minus infinity is a ratio of zero.
         error: by how much each may be off, in nats.
     """
-    low, high = -np.expm1(log_ratio + error), -np.expm1(log_ratio - error)
-    return Between((low * (1 - SLACK)).clip(0, 1), (high * (1 + SLACK)).clip(0, 1))
+    # A ratio above one falls short by nothing, however large it is.
+    low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
+    return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))
 
 
 def from_below(log_values: Floats, error: Floats) -> Floats:
-    """Numbers at most `exp(log_values)`; what is beyond the range of floats is cut off."""
-    cut: Floats = np.exp(np.minimum(log_values - error, 700.0)) * (1 - SLACK)
+    """Numbers at most `exp(log_values)`; what is too large to be bet on is cut off."""
+    with np.errstate(over="ignore"):
+        cut: Floats = np.minimum(np.exp(log_values - error) * (1 - SLACK), LARGEST)
     return cut
 
 

@@ -7,8 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from reference.certificates.betting import Floats
 from reference.certificates.features import Features, table
-from reference.certificates.importance import Floats, Walks
+from reference.certificates.importance import Walks
 from reference.certificates.walks import Sampler
 from reference.errors import InputError
 from reference.files import kind_of, load_arrays, replace_file

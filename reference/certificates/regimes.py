@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.certificates.betting import Interval, LowerMean, MeanInterval
+from reference.certificates.betting import LARGEST, Interval, LowerMean, MeanInterval
 from reference.certificates.importance import (
     Walks,
     effective_size,
@@ -112,13 +112,19 @@ def with_log_z(
         seen: where what is drawn goes.
 
     Raises:
-        InputError: if `log Z` lies below what the mean weight certifies.
+        InputError: if `log Z` is no interval whose upper end is finite, or lies below what the mean
+            weight certifies.
     """
+    if not (log_z.low <= log_z.high and math.isfinite(log_z.high)):
+        raise InputError(
+            f"log Z lies between {log_z.low} and {log_z.high}, but must be a finite number, or a "
+            "lower and an upper one (the lower may be minus infinity)"
+        )
     above, below, weight = MeanInterval(), MeanInterval(), LowerMean()
 
     def more(size: int) -> int:
         walks = _drawn(sampler, size, seen)
-        for mean, bound in ((above, log_z.high), (below, log_z.low)):
+        for mean, bound in ((above, log_z.high), (below, max(log_z.low, -LARGEST))):
             mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
         weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
         return above.count
@@ -126,7 +132,7 @@ def with_log_z(
     until(budget, level, [above, below], more)
     largest_mean = weight.bound(level)
     floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
-    if floor > log_z.high:
+    if largest_mean > 1:
         raise InputError(
             f"log Z was given as {log_z.high:.9g} at most, but the weights of {above.count:,} "
             f"trajectories certify that it is above {floor:.9g} (level {level:g}): correct log Z, "
@@ -155,9 +161,7 @@ def with_target(
         budget: when to stop.
         seen: where what is drawn goes.
     """
-    log_z = log_mean(sampler.draw(PILOT).log_weight)
-    if not math.isfinite(log_z):
-        raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
+    log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
     above_model, above_target = MeanInterval(), MeanInterval()
 
@@ -204,10 +208,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
         budget: when to stop.
         seen: where what is drawn goes.
     """
-    log_scale = log_mean(sampler.draw(PILOT).log_weight)
-    weight, mean = LowerMean(), LowerMean()
-    if not math.isfinite(log_scale):
-        raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
+    log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
 
     def more(size: int) -> int:
@@ -232,25 +233,33 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
     return Found(Interval(low, 1.0), lines, seen.count)
 
 
+def _pilot(sampler: Sampler) -> float:
+    """An estimate of `log Z` from trajectories that are left out of all means."""
+    log_z = log_mean(_drawn(sampler, PILOT, Seen()).log_weight)
+    if not math.isfinite(log_z):
+        raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
+    return log_z
+
+
 def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
     """Estimates from importance weights, which see no mode that no sample is in."""
-    count = len(log_weights)
-    found = [
-        Line("log mean weight, nats", log_mean(log_weights), "estimate"),
-        Line("mean log weight (ELBO), nats", float(log_weights.mean()), "estimate"),
-        Line(f"effective sample size, of {count:,}", effective_size(log_weights), "estimate"),
-        Line("Pareto k of the weights", pareto_k(log_weights), "estimate"),
-    ]
-    if log_z is not None and math.isfinite(log_z):
-        found.insert(0, Line("KL(p_F || mu), nats", log_z - float(log_weights.mean()), "estimate"))
-    return found
+    mean, log_mean_weight = float(log_weights.mean()), log_mean(log_weights)
+    values = {
+        **({} if log_z is None else {"KL(p_F || mu), nats": log_z - mean}),
+        "log mean weight, nats": log_mean_weight,
+        "mean log weight (ELBO), nats": mean,
+    }
+    if math.isfinite(log_mean_weight):
+        values[f"effective sample size, of {len(log_weights):,}"] = effective_size(log_weights)
+        values["Pareto k of the weights"] = pareto_k(log_weights)
+    # Too few weights have no tail to be fitted.
+    return [Line(name, x, "estimate") for name, x in values.items() if not math.isnan(x)]
 
 
 def _rounding(walks: Walks, log_z: float) -> Any:
     """What rounding may have done to `log_weight - log_z`: the subtraction is one more."""
-    size = abs(log_z) if math.isfinite(log_z) else 0.0
     sizes = np.where(np.isfinite(walks.log_weight), np.abs(walks.log_weight), 0.0)
-    return walks.error + (size + sizes) * 2.0**-52
+    return walks.error + (abs(log_z) + sizes) * 2.0**-52
 
 
 def _drawn(sampler: Sampler, size: int, seen: Seen) -> Walks:

@@ -87,7 +87,8 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
     kept = Kept([], [], 0)
     while len(kept.terminals) < count:
         walks = sampler.draw(BLOCK, labels=True)
-        if (walks.log_weight - walks.error > log_most).any():
+        # Of a weight that is NaN no comparison is true.
+        if not (walks.log_weight - walks.error <= log_most).all():
             raise InputError(
                 f"a trajectory has the log weight {walks.log_weight.max():.9g}, and at most "
                 f"{log_most:.9g} was certified: the sampler is not the one that was certified"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from reference.certificates.betting import Interval
+from reference.errors import InputError
 from reference.representations import Shown
 
 # What is known of the problem and the sampler decides what can be said: see docs/certify.md.
@@ -15,7 +16,7 @@ Regime = Literal["E", "Z", "S", "N"]
 REGIMES: dict[Regime, str] = {
     "E": "everything is enumerated: exact",
     "Z": "log Z is known: an interval from samples of the model alone",
-    "S": "samples of the target are given, Z is not known",
+    "S": "samples of the sampler beside the target, or beside samples of it, without Z",
     "N": "neither log Z nor samples of the target: no closeness is claimed",
 }
 
@@ -79,6 +80,9 @@ class Certificate(Shown):
         name: of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
         tv: the exact TV of the laws of terminal states, in regime E.
+
+    Raises:
+        InputError: if the bounds contradict each other, or TV does not lie in [0, 1].
     """
 
     regime: Regime
@@ -92,13 +96,43 @@ class Certificate(Shown):
     table: Sequence[tuple[Any, Fraction, Fraction]] = ()
     tv: Fraction | None = None
 
+    def __post_init__(self) -> None:
+        low, high = self.interval
+        if low > high:
+            raise InputError(
+                f"TV of {self.of} would be at least {low:.6g} and at most {high:.6g}: at level "
+                f"{self.level:g} these samples are not independent draws, of the sampler or of "
+                "the target (are they sorted, repeated, or from one chain?): draw them anew"
+            )
+        if not (0 <= low <= high <= 1 and 0 <= (self.tv or 0) <= 1):
+            raise InputError(
+                f"TV of {self.of} would be {self.tv or tuple(self.interval)}, which is not in "
+                "[0, 1]: check the rewards and the rows for numbers that overflow"
+            )
+
+    @property
+    def meaning(self) -> str:
+        """What TV says of events, in a clause: it is the largest error of a probability."""
+        low, high = self.interval
+        most, wrong = small(high, down=False), "more or less likely than it should be"
+        if (low, high) == (0, 1):
+            return f"any set of {self.of} may be {wrong}"
+        if high == 0:
+            return f"every set of {self.of} is as likely as it should be"
+        if low == 0:
+            return f"no set of {self.of} is more than {most} {wrong}"
+        if self.tv is not None:
+            return f"some set of {self.of} is {small(self.tv)} {wrong}"
+        beyond = "" if high == 1 else f", none more than {most}"
+        return f"some set of {self.of} is at least {small(low, down=True)} {wrong}{beyond}"
+
     @property
     def report(self) -> dict[str, str]:
         """Every line as text, by name; each says how it is known."""
-        first = Line(f"TV of {self.of}", self.interval, "bound")
-        if self.tv is not None:
-            first = Line(f"TV of {self.of}", self.tv, "exact")
-        return {line.name: f"{line.text()} ({line.kind})" for line in (first, *self.lines)}
+        kind: Kind = "bound" if self.tv is None else "exact"
+        tv = Line(f"TV of {self.of}", self.interval if self.tv is None else self.tv, kind)
+        lines = (tv, Line("in words", self.meaning, kind), *self.lines)
+        return {line.name: f"{line.text()} ({line.kind})" for line in lines}
 
     def value(self, name: str) -> Any:
         """The value of a line."""
@@ -123,7 +157,7 @@ class Certificate(Shown):
 
     def _short(self) -> str:
         first = next(iter(self.report.values()))
-        return f"regime {self.regime}, TV of {self.of} {first}, of {self.name}"
+        return f"regime {self.regime}, TV of {self.of} {first}, of {self.name}: {self.meaning}"
 
     def _tables(self) -> list[dict[str, str]]:
         return [self.report, {f"note {i}": note for i, note in enumerate(self.notes, 1)}]

@@ -334,6 +334,15 @@ FOREIGN: dict[str, Change] = {
     "an edge added": swap("i 3 4 1 5 2", "i 3 3 0 4 1 5 2"),
     "an edge removed": swap("i 3 4 1 5 2", "i 2 5 2", "= 1 10", "= 7 20"),
     "an edge moved": swap("i 3 4 1 5 2", "i 3 3 1 5 2", "= 1 10", "= 11 40"),
+    "a terminal state as two nodes": swap(
+        "nodes 6", "nodes 7", "Z 15", "Z 21", "= 1 10", "= 3 14", "i 3 4 1 5 2", "i 3 5 2 6 1",
+        "end", "t 6 | 'y'\nend",
+    ),
+    "a child as two nodes": swap(
+        "nodes 6", "nodes 7", "i 4 1 1 2 3", "i 8 1 1 2 6 3 1",
+        "3 4503599627370496 4", "4 4503599627370496 5",
+        "i 3 4 1 5 2 | 'b'", "i 3 5 1 6 2 | 'b'\ni 2 4 1 5 1 | 'a'",
+    ),
     "a state inserted": swap(
         "nodes 6", "nodes 7", "i 3 4 1 5 2", "i 1 3 1",
         "3 4503599627370496 4", "4 4503599627370496 5",
