@@ -238,7 +238,7 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
         asked.level,
         found.samples,
         lines,
-        [EACH, *notes, *known.notes(), *sampler.findings(), *subject.notes],
+        [EACH, *notes, *known.notes, *sampler.findings(), *subject.notes],
     )
 
 

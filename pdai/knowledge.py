@@ -1,8 +1,8 @@
 """What is known of the target beside the sampler, and what it allows to be said: Z, S and N."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from pdai.subjects import Subject
 from reference.certificates.betting import Interval
@@ -31,92 +31,43 @@ WHY_NO_MORE = (
 NEGLIGIBLE = 1e-9
 
 
-class Knowledge(Protocol):
-    """What is known of the target."""
+class Knowledge(NamedTuple):
+    """What is known of the target.
 
-    @property
-    def regime(self) -> Regime:
-        """The letter of the regime."""
-        ...
+    Attributes:
+        regime: the letter of the regime.
+        bound: what samples then say of the sampler, with a level and a budget.
+        notes: what a reader must know.
+    """
 
-    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
-        """What samples then say of the sampler."""
-        ...
-
-    def notes(self) -> list[str]:
-        """What a reader must know."""
-        ...
+    regime: Regime
+    bound: Callable[[Sampler, float, Budget, Seen], Found]
+    notes: list[str]
 
 
-@dataclass(frozen=True)
-class KnownLogZ:
+def _known_log_z(log_z: Interval, kind: Kind, *, searched: bool = False) -> Knowledge:
     """Regime Z.
 
-    Attributes:
+    Args:
         log_z: contains `log Z`, in nats.
         kind: how it is known.
-        searched: whether a search with the problem's `log_mass_bound` found it.
+        searched: whether a search with the problem's `log_mass_bound` gave it.
     """
 
-    log_z: Interval
-    kind: Kind
-    searched: bool = False
-    regime: Regime = "Z"
+    def bound(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+        made = with_log_z(sampler, log_z, level, budget, seen)
+        value = log_z if log_z.width else log_z.low
+        return made._replace(lines=[Line("log Z, nats", value, kind), *made.lines])
 
-    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
-        """An interval from samples of the model alone."""
-        found = with_log_z(sampler, self.log_z, level, budget, seen)
-        value = self.log_z if self.log_z.width else self.log_z.low
-        return found._replace(lines=[Line("log Z, nats", value, self.kind), *found.lines])
-
-    def notes(self) -> list[str]:
-        """How `log Z` was found, and what its own interval costs."""
-        notes = [OF_TRAJECTORIES]
-        if self.searched:
-            notes.insert(
-                0, "log Z is bounded by best-first search with the problem's log_mass_bound"
-            )
-        if self.log_z.width > NEGLIGIBLE:
-            notes.append(
-                f"log Z is known within {small(self.log_z.width)} nats, which widens the interval "
-                "by as much at most"
-            )
-        return notes
-
-
-@dataclass(frozen=True)
-class TargetSamples:
-    """Regime S.
-
-    Attributes:
-        terminals: independent samples of the target.
-    """
-
-    terminals: Sequence[Hashable]
-    regime: Regime = "S"
-
-    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
-        """A two-sided interval from both samples."""
-        return with_target(sampler, self.terminals, level, budget, seen)
-
-    def notes(self) -> list[str]:
-        """On whose word this rests."""
-        return [OF_TRAJECTORIES, "that the target's samples are exact and independent is as given"]
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """Regime N."""
-
-    regime: Regime = "N"
-
-    def bound(self, sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
-        """What can say "wrong", and no more."""
-        return with_neither(sampler, level, budget, seen)
-
-    def notes(self) -> list[str]:
-        """Why no more is known."""
-        return [WHY_NO_MORE]
+    notes = [OF_TRAJECTORIES]
+    if searched:
+        notes.insert(0, "log Z is bounded by best-first search with the problem's log_mass_bound")
+    if log_z.width > NEGLIGIBLE:
+        notes.append(
+            f"log Z is known within {small(log_z.width)} nats, which widens the interval by as "
+            "much at most"
+        )
+    return Knowledge("Z", bound, notes)
 
 
 def knowledge_of(
@@ -140,9 +91,9 @@ def knowledge_of(
     """
     if regime in (None, "Z"):
         if log_z is not None:
-            return KnownLogZ(log_z, "as given")
+            return _known_log_z(log_z, "as given")
         if (own := subject.log_z()) is not None:
-            return KnownLogZ(own, "bound", subject.searches)
+            return _known_log_z(own, "bound", searched=subject.searches)
     if regime == "Z":
         raise InputError(
             f"regime Z needs log Z, which {subject.name} does not tell: give --log-z, or a problem "
@@ -153,7 +104,8 @@ def knowledge_of(
             target = subject.problem.sample(samples, subject.seed)
         if target is None:
             raise InputError("regime S needs independent samples of the target: give --target FILE")
-        return TargetSamples(target)
+        given = "that the target's samples are exact and independent is as given"
+        return Knowledge("S", partial(with_target, target), [OF_TRAJECTORIES, given])
     if regime in (None, "N"):
-        return Nothing()
+        return Knowledge("N", with_neither, [WHY_NO_MORE])
     raise InputError(f"regime is {regime!r}, but must be E, Z, S or N")

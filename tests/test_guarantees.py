@@ -78,7 +78,7 @@ def in_z(seen: Seen) -> tuple[Found, Sequence[float]]:
 
 
 def in_s(seen: Seen) -> tuple[Found, Sequence[float]]:
-    found = with_target(fork(), target_samples(2_000), LEVEL, BUDGET, seen)
+    found = with_target(target_samples(2_000), fork(), LEVEL, BUDGET, seen)
     back = fork().draw_backward(target_samples(2_000)).log_weight
     z = log_mean(fork().draw(PILOT).log_weight)
     sides = [interval(short(x), LEVEL / 4) for x in (seen.all - z, z - back)]

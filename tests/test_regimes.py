@@ -60,7 +60,7 @@ def target_samples(count: int) -> list[Hashable]:
 def found_at(pilot: float) -> Found:
     """`p_F = (3/4, 1/4)` and `mu = (1/2, 1/2)`, so that TV is 1/4, at a z that is off."""
     fork = Fork(0.75, (1.0, 1.0), pilot)
-    return with_target(fork, target_samples(50_000), 1e-6, BUDGET, Seen())
+    return with_target(target_samples(50_000), fork, 1e-6, BUDGET, Seen())
 
 
 @pytest.mark.parametrize("pilot", [-math.log(2), math.log(2)])

@@ -144,7 +144,7 @@ def with_log_z(
 
 
 def with_target(
-    sampler: Sampler, terminals: Sequence[Hashable], level: float, budget: Budget, seen: Seen
+    terminals: Sequence[Hashable], sampler: Sampler, level: float, budget: Budget, seen: Seen
 ) -> Found:
     """Regime S: exact samples of the target, `Z` unknown.
 
@@ -155,8 +155,8 @@ def with_target(
     four means is bounded at a quarter of the level.
 
     Args:
-        sampler: what is certified.
         terminals: independent samples of the target.
+        sampler: what is certified.
         level: of the interval.
         budget: when to stop.
         seen: where what is drawn goes.

@@ -73,7 +73,7 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     assert found.interval.low <= tv <= found.interval.high
     assert found.interval.width < 0.2
     if terminals is not None:
-        found = with_target(sampler, terminals, 1e-6, budget, Seen())
+        found = with_target(terminals, sampler, 1e-6, budget, Seen())
         assert found.interval.low <= tv <= found.interval.high
 
 
