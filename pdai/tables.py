@@ -5,8 +5,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from rich.table import Table
+from rich.text import Text
 
 from fast.measure.expectations import Expectation
 from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
@@ -15,8 +17,8 @@ from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
 from reference.metrics import Estimate
 
-# Rows of a table of expectations.
-MOST_FEATURES = 24
+# Rows of a table of expectations, and what counts as a small probability there.
+MOST_FEATURES, SMALL = 24, 0.05
 
 Cell = Callable[[Figures], "Estimate | float | int | None"]
 
@@ -87,9 +89,12 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         table.add_row(name, *cells)
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
+    # Beside an exact TV, what stands in for it would only contradict it.
+    exact = report.tv_kind == "exact"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
     of = "" if report.fcs_states == "uniform" else " drawn states"
-    row(f"FCS ({FCS_BATCHES} batches of {size}{of})", lambda f: f.fcs)
+    if not exact:
+        row(f"FCS ({FCS_BATCHES} batches of {size}{of})", lambda f: f.fcs)
     bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""
     row(f"KL(target || learned), nats{bound}", lambda f: f.kl)
     row(
@@ -98,7 +103,10 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
     )
     if report.uniform.weights is not None:
         _add_weights(row, report.uniform.weights.drawn)
-    row(f"mean log reward of the best {MEAN_BEST} in {report.drawn:,} samples", lambda f: f.best)
+    if exact:
+        return
+    best = f"mean log reward of the best {MEAN_BEST} in {report.drawn:,} samples"
+    row(f"{best} (right: as exact sampling, not higher)", lambda f: f.best)
     if report.top_count is not None:
         row(f"best {report.top_count} states: found in those samples", lambda f: f.top_found, 0)
 
@@ -115,41 +123,57 @@ def _add_weights(row: Callable[..., None], drawn: int) -> None:
     row("log mean weight, nats", cell("log_mean"))
 
 
-def expectations_table(report: Report) -> Table | None:
+def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | None:
     """Expectations of features under the sampler of the first seed; None if there are none.
 
-    Of many, those that are farthest from the target, or else from what weights estimate.
+    Those that are farthest from the target, or else from what weights estimate, are first.
+
+    Args:
+        report: of a run.
+        most: how many rows there are at most.
     """
 
-    def gap(found: Expectation) -> float:
-        others = (found.target, found.weighted, found.sampler.mean)
-        return abs(found.sampler.mean - next(x for x in others if x is not None))
+    def gap(one: Expectation) -> float:
+        others = (one.target, one.weighted, one.sampler.mean)
+        return abs(one.sampler.mean - next(x for x in others if x is not None))
 
-    every = report.expectations
+    every = sorted(report.expectations, key=gap, reverse=True)
     if not every:
         return None
-    shown = sorted(every, key=gap, reverse=True)[:MOST_FEATURES]
-    title = f"expectations of the {len(every)} features under the sampler of the first seed"
+    title = f"expectations of {len(every)} features under the first seed, farthest off first"
     table = Table(title=title)
-    if len(shown) < len(every):
-        table.caption = f"the {len(shown)} that are farthest off; all of them: report.json"
-    else:
-        shown = list(every)
-    columns = ("", "sampler", "weighted", "target")
-    has = (True, True, any(x.weighted is not None for x in every), _has_target(every))
-    for name, there in zip(columns, has, strict=True):
-        if there:
-            table.add_column(name, justify="right" if name else "left")
-    for found in shown:
-        cells = [_estimate(found.sampler, 4)]
-        others = zip((found.weighted, found.target), has[2:], strict=True)
-        cells += [_summary([x], 4) for x, there in others if there]
-        table.add_row(found.name, *cells)
+    caption = [] if len(every) <= most else [f"the first {most}; all of them: report.json"]
+    table.caption = Text("; ".join([*caption, *_small_and_off(every)]))
+    columns = {
+        "": [one.name for one in every],
+        "sampler": [_estimate(one.sampler, 4) for one in every],
+        "weighted": [_summary([one.weighted], 4) for one in every],
+        "target": [_summary([one.target], 4) for one in every],
+    }
+    shown = {name: cells for name, cells in columns.items() if set(cells) != {"-"}}
+    for name in shown:
+        table.add_column(name, justify="right" if name else "left")
+    for row in islice(zip(*shown.values(), strict=True), most):
+        # A name is text, whatever brackets it has.
+        table.add_row(Text(row[0]), *row[1:])
     return table
 
 
-def _has_target(every: Iterable[Expectation]) -> bool:
-    return any(found.target is not None for found in every)
+def _small_and_off(every: Sequence[Expectation]) -> list[str]:
+    """Which of the small probabilities are far off in proportion, in words."""
+    ratios = {
+        one: max(one.sampler.mean / one.target, one.target / max(one.sampler.mean, 1e-300))
+        for one in every
+        if one.target and one.target <= SMALL and 0 <= one.sampler.mean <= 1
+    }
+    off = [one for one, ratio in ratios.items() if ratio > 2]
+    if not off:
+        return []
+    worst = max(off, key=ratios.__getitem__)
+    return [
+        f"{len(off)} of the {len(ratios)} with a target of at most {SMALL} are off by a factor "
+        f"above 2, most {worst.name}: {worst.sampler.mean:.2g} for {worst.target:.2g}"
+    ]
 
 
 def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,10 +14,11 @@ from rich.console import Console
 from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironment
 from fast.environments.grid import GridState
 from fast.measure.enumeration import decode_all, enumerate_environment
+from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
 from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
-from pdai.tables import report_table
+from pdai.tables import expectations_table, report_table
 from reference.metrics import Estimate
 from reference.problems import Grid, Lines
 
@@ -30,6 +32,53 @@ def test_a_certificate_counts_the_masses_of_p_b() -> None:
     bent = Audit(**facts, backward_mass=(1.0, 2.0))
     assert 1 / 6 <= bent.certificate == math.tanh(math.log(2) / 4)
     assert Audit(**facts, backward_mass=(Fraction(1), Fraction(1))).certificate == 0
+
+
+def printed(table: Any) -> str:
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(table)
+    return shown.get()
+
+
+def expectation(name: str, sampler: float, target: float | None) -> Expectation:
+    return Expectation(name, Estimate(sampler, 0.0), target=target)
+
+
+@pytest.mark.parametrize(
+    ("every", "names", "caption"),
+    [
+        (
+            [("a", 0.5, 0.51), ("[b] -> c", 1e-3, 2e-2), ("d", 0.03, 0.04), ("e", 0.3, 0.1)],
+            ["e", "[b] -> c", "a", "d"],
+            "1 of the 2 with a target of at most 0.05 are off by a factor above 2, most [b] -> c: "
+            "0.001 for 0.02",
+        ),
+        (
+            [("a", 0.0, 1e-4), ("b", 0.9, 0.95)],
+            ["b", "a"],
+            "1 of the 1 with a target of at most 0.05 are off by a factor above 2, most a: 0 for "
+            "0.0001",
+        ),
+        # Near in proportion, large, unknown, or no probability.
+        ([("a", 0.03, 0.04), ("b", 0.2, 0.6), ("c", 7.0, 0.01)], ["c", "b", "a"], ""),
+        ([("a", 0.2, None), ("b", 0.3, None)], ["a", "b"], ""),
+    ],
+)
+def test_features_are_in_order_of_their_error_and_small_ones_are_judged_by_ratio(
+    every: list[tuple[str, float, float | None]], names: list[str], caption: str
+) -> None:
+    report: Any = SimpleNamespace(expectations=[expectation(*one) for one in every])
+    table = expectations_table(report)
+    assert table is not None
+    assert str(table.caption) == caption
+    lines = [line.split("│")[1].strip() for line in printed(table).splitlines() if "│" in line]
+    assert lines == names
+    # Of many, so many.
+    few = expectations_table(report, 1)
+    assert few is not None
+    assert few.row_count == 1
+    assert str(few.caption).startswith("the first 1; all of them: report.json")
 
 
 def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
@@ -48,11 +97,14 @@ def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
         log_z_is_learned=False,
         drawn=1_000,
     )
-    console = Console(width=200)
-    with console.capture() as shown:
-        console.print(report_table(report))
-    assert "infinite in 2 of 3" in shown.get()
-    assert "best 20 in 1,000 samples" in shown.get()
+    shown = printed(report_table(report))
+    assert "infinite in 2 of 3" in shown
+    assert "best 20 in 1,000 samples (right: as exact sampling, not higher)" in shown
+    assert "FCS" in shown
+    # Beside an exact TV, nothing stands in for it.
+    exact = printed(report_table(replace(report, tv_kind="exact")))
+    assert "FCS" not in exact
+    assert "best" not in exact
     # Of before the number was stored.
     older = {name: value for name, value in report.to_json().items() if name != "drawn"}
     assert Report.from_json(older) == replace(report, drawn=10_000)
