@@ -2,15 +2,23 @@
 
 import math
 from collections.abc import Hashable
+from contextlib import suppress
 from fractions import Fraction
 from html import escape
 from typing import Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
 from reference.dag import PointedDAG
+from reference.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
-from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
+from reference.problems.base import (
+    MAX_NODES,
+    Problem,
+    enumerate_dag,
+    enumerate_rewards,
+    exact_reward,
+)
 from reference.representations import count_text, figures, html_table
 from reference.solve import flows
 
@@ -33,6 +41,7 @@ class Inspection(NamedTuple, Generic[S]):
         history_states: the number of states of the lift by the full history.
         z: `Z`, the sum of the rewards.
         entropy: that of the target `R / Z`, in nats.
+        overlooked: states with children to which the problem gives a reward all the same.
     """
 
     name: str
@@ -42,6 +51,7 @@ class Inspection(NamedTuple, Generic[S]):
     history_states: int
     z: Fraction
     entropy: float
+    overlooked: int = 0
 
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
@@ -66,9 +76,14 @@ class Inspection(NamedTuple, Generic[S]):
     @property
     def hint(self) -> str:
         """What is likely a mistake of the problem, in a sentence; "" if nothing is."""
-        if len(self.rewards) > 1:
+        if len(self.rewards) == 1:
+            return ONE_TERMINAL
+        if not self.overlooked:
             return ""
-        return ONE_TERMINAL
+        return (
+            f"{self.overlooked:,} of {len(self.dag.labels):,} states are never answers, as they "
+            "have children, though the problem gives them a reward: is a stop action missing?"
+        )
 
     def flow(self) -> list[float]:
         """The state flow under the uniform backward policy, per node."""
@@ -95,7 +110,25 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
         history_states=inner + len(dag.terminals),
         z=z,
         entropy=log_float(z) - math.fsum(float(r / z) * log_float(r) for r in rewards),
+        overlooked=_overlooked(problem, dag, dict(zip(dag.terminals, rewards, strict=True))),
     )
+
+
+def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Fraction]) -> int:
+    """How many inner states have a reward that is not the one of a terminal child.
+
+    A stop action has the reward of the state that it leaves; and the prefixes of objects that are
+    all of one size are no objects.
+    """
+    if len({dag.depths[x] for x in rewards}) == 1:
+        return 0
+    count = 0
+    for label, children in zip(dag.labels, dag.children, strict=True):
+        if children:
+            with suppress(InputError):
+                own = exact_reward(problem, label)
+                count += own not in (rewards.get(child) for child in children)
+    return count
 
 
 def _text(value: Fraction) -> str:

@@ -15,6 +15,7 @@ from reference.errors import TooLargeError
 from reference.inspection import inspect_problem
 from reference.metrics import Estimate
 from reference.problems import Grid, StructureLearning, enumerate_dag
+from reference.problems.presets import MINIMAL
 
 FIGURES = Figures(None, None, None, Estimate(0.0, 0.0), best=-2.0)
 REPORT = Report((FIGURES,), FIGURES, None, "sampled", "sampled", 0.0, False, 10, terminals=9)
@@ -48,6 +49,27 @@ def test_a_single_terminal_state_is_likely_a_mistake() -> None:
     assert "stop action" in inspect_problem(Everything()).hint
     # Control: a grid has more.
     assert inspect_problem(Grid.minimal()).hint == ""
+
+
+class Subsets:
+    """Of four items, in increasing order, of which only those with the last item are answers."""
+
+    initial: tuple[int, ...] = ()
+
+    def children(self, state: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        return tuple((*state, i) for i in range(max(state, default=-1) + 1, 4))
+
+    def reward(self, terminal: tuple[int, ...]) -> Fraction:
+        return Fraction(1 + sum(terminal) ** 2)
+
+
+def test_states_that_are_never_answers_are_counted() -> None:
+    assert inspect_problem(Subsets()).hint.startswith("8 of 16 states are never answers")
+
+
+@pytest.mark.parametrize("name", MINIMAL)
+def test_no_built_in_problem_overlooks_a_state(name: str) -> None:
+    assert inspect_problem(MINIMAL[name]()).hint == ""
 
 
 def test_histories_that_cannot_be_summed_have_a_markovian_way_out() -> None:
