@@ -44,6 +44,7 @@ class Asked:
         budget: when to stop drawing.
         level: with which probability, at most, each bound may be wrong.
         features: whose expectations are wanted.
+        knows_means: whether the problem knows some of these.
         tighten: steps of 256 trajectories in which `p_B` is learned first; 0 for none.
         max_states: more states or histories are not enumerated.
         keep: the folder of draws that are kept, to go on from.
@@ -55,6 +56,7 @@ class Asked:
     budget: Budget = field(default_factory=Budget)
     level: float = 1e-6
     features: Features | None = None
+    knows_means: bool = False
     tighten: int = 0
     max_states: int = 100_000
     keep: Path | None = None
@@ -136,12 +138,18 @@ def certify(
         regime,
         Budget(width, samples, seconds),
         level,
-        both(features, modes(mode_states) if mode_states else None),
-        tighten,
-        max_states,
-        None if keep is None else Path(keep),
+        tighten=tighten,
+        max_states=max_states,
+        keep=None if keep is None else Path(keep),
     )
     subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
+    own, known = subject.problem, isinstance(subject.problem, KnowsMeans)
+    features = own.quantities if known and features is own.indicators else features
+    asked = replace(
+        asked,
+        features=both(features, modes(mode_states) if mode_states else None),
+        knows_means=known and features == own.quantities,
+    )
     made = _exact(subject, asked, certificate)
     if made is None and certificate is not None:
         raise InputError(
@@ -228,8 +236,7 @@ def _sampled(subject: Subject, asked: Asked) -> Certificate:
     found = known.bound(sampler, asked.level, asked.budget, seen)
     lines = list(found.lines)
     if means is not None and asked.features is not None:
-        problem = subject.problem
-        exact = problem.feature_means(asked.features) if isinstance(problem, KnowsMeans) else None
+        exact = subject.problem.quantity_means() if asked.knows_means else None
         lines += means.lines(asked.level, found.interval, exact)
     return Certificate(
         known.regime,

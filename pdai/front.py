@@ -9,7 +9,7 @@ from fast.runs.job import train as train_run
 from fast.tasks import TASKS, Task
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
-from pdai.progress import DISPLAY
+from pdai.progress import DISPLAY, QUIET, announce
 from pdai.run import Run, free_folder
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
@@ -39,6 +39,8 @@ def train(
     config = _configured(problem, environment, options)
     if config.run.out is None:
         config = config.changed(out=free_folder(config.folder()))
+    if display is not QUIET:
+        announce(config.task)
     folder, _ = train_run(config, display=display)
     return Run(folder)
 

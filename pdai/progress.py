@@ -9,6 +9,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
+from fast.tasks import Task
 from pdai.plotting import plot_or_say
 
 
@@ -46,6 +47,13 @@ class Bar:
     def say(self, message: str) -> None:
         """Prints a line above the bar."""
         self._bar.console.print(message)
+
+
+def announce(task: Task) -> None:
+    """Says to stderr what the user's files hold, and what in them is likely a mistake."""
+    lines = [f"{name}: {text}" for name, text in task.facts().items()]
+    for line in [*lines, *(f"warning: {remark}" for remark in task.remarks())]:
+        print(line, file=sys.stderr, flush=True)
 
 
 def progress(title: str, steps: int) -> Progress:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pdai
@@ -88,16 +89,35 @@ def test_beyond_enumeration_exact_marginals_stand_beside_the_intervals(
 
 
 def test_known_means_are_those_enumerated() -> None:
-    for problem, features in (
-        (StructureLearning.minimal(), edge_indicators),
-        (VariableSelection.minimal(), inclusion_indicators),
-    ):
-        dag = enumerate_dag(problem)  # type: ignore[arg-type, var-annotated]
-        rewards = enumerate_rewards(problem, dag)  # type: ignore[arg-type]
-        known: Any = problem.feature_means(features)  # type: ignore[attr-defined]
+    problems: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())
+    for problem in problems:
+        dag = enumerate_dag(problem)
+        rewards = enumerate_rewards(problem, dag)
+        known = problem.quantity_means()
         sums = dict.fromkeys(known, Fraction(0))
         for x, reward in zip(dag.terminals, rewards, strict=True):
-            for name, value in features(dag.labels[x]).items():  # type: ignore[operator]
+            values = problem.quantities(dag.labels[x])
+            assert list(values.values()) == list(problem.indicators(dag.labels[x]).values())
+            for name, value in values.items():
                 sums[name] += int(value) * reward
         assert known == {name: total / sum(rewards) for name, total in sums.items()}
-        assert problem.feature_means(len) is None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("regime", ["E", "Z"])
+def test_features_have_the_names_of_columns_and_the_farthest_off_is_first(regime: Any) -> None:
+    data = np.random.default_rng(0).normal(size=(30, 3))
+    problem = StructureLearning.gaussian(data, ["age", "dose", "2 -> 3"])
+    found = pdai.certify(
+        uniform(problem), problem, regime=regime, features=edge_indicators, samples=256
+    )
+    shown = lines(found)
+    edges = [name.removesuffix(": sampler") for name in shown if name.endswith(": sampler")]
+    assert set(edges) == set(problem.quantity_means())
+
+    def gap(edge: str) -> float:
+        sampler, target = (shown[f"{edge}: {whose}"].value for whose in ("sampler", "target"))
+        middle = sum(sampler) / 2 if isinstance(sampler, Interval) else sampler
+        return abs(float(middle - target))
+
+    gaps = list(map(gap, edges))
+    assert gaps == sorted(gaps, reverse=True)

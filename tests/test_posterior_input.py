@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fast.tasks import StructureTask, VariablesTask
+from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError, TooLargeError
 from reference.problems import (
     HyperGPrior,
@@ -19,7 +20,7 @@ from reference.problems import (
     VariableSelection,
     ZellnerPrior,
 )
-from reference.problems.columns import codes_of, numbers_of, read_table, standard_columns
+from reference.problems.columns import read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, cost, dag_count
 from reference.problems.random_networks import random_network
 
@@ -171,12 +172,17 @@ FILES = [
     ("", "has 0 lines"),
     ("a,b\n", "has 1 lines"),
     ("a,b\n1,2\n3\n", "line 3: it has 1 values for 2 columns"),
-    ("a,b\n1,2\n3,\n", "line 3: the value of 'b' is missing"),
-    ("a,b\n1,NA\n3,4\n", "line 2: the value of 'b' is missing"),
     ("a,a\n1,2\n3,4\n", "must name each column once"),
     ("a,\n1,2\n3,4\n", "must name each column once"),
     ('"a\nb",c\n1,2\n3,4\n', "characters that can be printed"),
     ('a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
+    # No line of names.
+    ("0.942,-1e-3\n1,2\n3,4\n", "first line is .*'0.942'.* looks like values"),
+    ("red,no\nblue,yes\nred,yes\nblue,no\n", "first line is .*'red'.* looks like values"),
+    *(
+        (f"a,b\n1,{cell}\n3,4\n", "line 2: the value of 'b' is missing")
+        for cell in ("", " ", "NA", "N/A", "nan", "None", "null", "-", "?")
+    ),
 ]
 
 
@@ -186,12 +192,80 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message
         read_table(written(tmp_path, text))
 
 
-def test_what_is_no_number_is_refused_and_a_category_of_its_own(tmp_path: Path) -> None:
-    table = read_table(written(tmp_path, "\ufeffa, b\n1,red\n2,blue\n1,red\n"))
-    assert table.names == ("a", "b")
-    with pytest.raises(InputError, match="here, line 2: the value of 'b' is 'red'"):
-        numbers_of(table, "here")
-    assert codes_of(table).tolist() == [[0, 1], [1, 0], [0, 1]]
+@pytest.mark.parametrize(
+    "cell", ["red", "1_000", "\u0661", "\uff11", "1,5", "0x1f", "inf", "1e", "5 mg"]
+)
+def test_only_plain_decimal_numbers_are_numbers(tmp_path: Path, cell: str) -> None:
+    path = written(tmp_path, f'a,b\n1,+2.\n-3e2,"{cell}"\n .5,7\n')
+    for task in (StructureTask(data=path), VariablesTask(data=path)):
+        with pytest.raises(InputError, match=r"line 3: the value of 'b' is .* a decimal number"):
+            task.make_problem()
+    path.write_text(path.read_text(encoding="utf-8").replace(cell, "8"), encoding="utf-8")
+    numbers = read_table(path).numbers("").tolist()
+    assert numbers == [[1.0, 2.0], [-300.0, 8.0], [0.5, 7.0]]
+
+
+def rows_of(*columns: str) -> str:
+    """A CSV file of columns a, b, ... whose values are words."""
+    rows = zip(*(column.split() for column in columns), strict=True)
+    return "\n".join(map(",".join, [tuple("abcdef"[: len(columns)]), *rows])) + "\n"
+
+
+CODED = rows_of("0 1 2 0 1 2 0 1", "1 1 1 0 0 0 1 0", "0.3 1 2.5 1.9 4 0.7 6.1 3.3")
+
+
+def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, CODED)
+    with pytest.raises(
+        InputError, match=r"'a', 'b' may hold .*always one of 0, 1, 2\).*--score bd"
+    ):
+        StructureTask(data=path).make_problem()
+    numbers = np.loadtxt(path, delimiter=",", skiprows=1)
+    asked = StructureTask(data=path, score="bge")
+    assert asked.make_problem() == StructureLearning.gaussian(numbers, list("abc"))
+    assert asked.facts()["score"] == "bge, as asked for"
+    # Text as in the file, text in an array, and the numbers are the same categories.
+    coded = StructureTask(data=path, score="bdeu").make_problem()
+    for data in (read_table(path).rows, numbers, numbers.astype(object)):
+        assert StructureLearning.discrete(data, list("abc")) == coded
+    with pytest.raises(InputError, match="score categories with `--score bdeu`"):
+        StructureLearning.from_csv(written(tmp_path, rows_of("x y x", "1 2 3")))
+    # Numbers are not asked about, nor are integers that seldom recur.
+    path = written(tmp_path, rows_of("10 11 12 13 14 15 16 10", "1.5 2 1 2 1 2 1 2"))
+    assert StructureTask(data=path).make_problem().names == ("a", "b")
+    assert StructureTask(data=path).facts()["score"].startswith("bge, as all columns hold numbers")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [("1 1.0 2 2", "'1' and '1.0', one"), ("01 1 2 2", "'01' and '1'"), ("x None y y", "missing")],
+)
+def test_categories_are_written_in_one_way(column: str, message: str) -> None:
+    data = np.array([column.split(), list("xyxy")]).T
+    with pytest.raises(InputError, match=message):
+        StructureLearning.discrete(data)
+    # The spaces around a value do not count, and text is no number.
+    spaced = np.array([["1", " 1", "1a ", "1a"], list("xyxy")]).T
+    assert StructureLearning.discrete(spaced) == StructureLearning.discrete(np.char.strip(spaced))
+
+
+@pytest.mark.parametrize(
+    ("column", "remarks"),
+    [
+        ("1 2 3 4", ["column 'a' has another value in every row: if it numbers or names the rows"]),
+        ("p q r s", ["column 'a' has another value in every row"]),
+        ("-999 1.5 2 -999", ["column 'a' holds -999 2 times: if that stands for a missing value"]),
+        ("1.5 2 3 4", []),
+        ("p q p q", []),
+    ],
+)
+def test_columns_that_are_likely_mistakes_are_remarked_on(
+    tmp_path: Path, column: str, remarks: list[str]
+) -> None:
+    task = StructureTask(data=written(tmp_path, rows_of(column, "1.5 1 1 2.5")), score="bdeu")
+    found = task.remarks()
+    assert len(found) == len(remarks)
+    assert all(text.startswith(start) for text, start in zip(found, remarks, strict=True))
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -215,8 +289,10 @@ def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) ->
         StructureTask(data=path, nodes=4)
     with pytest.raises(InputError, match="score is bdeu, but must be bge"):
         StructureTask(score="bdeu")
-    words = written(tmp_path, "a,b\nx,1\ny,1\nx,2\ny,2\nx,1\n")
-    assert StructureTask(data=words, score="bdeu").make_problem().z() > 0
+    # Stored results of generated data are found again.
+    config = configure("structure")
+    assert to_json(config)["score"] == "bge"
+    assert from_json(to_json(config), "") == config == configure("structure", score="bge")
 
 
 def test_a_generated_posterior_is_made_once_however_often_its_options_are_checked() -> None:

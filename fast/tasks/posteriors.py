@@ -3,7 +3,8 @@
 Imports no JAX, so that the command line answers at once.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +20,9 @@ from reference.problems import (
     VariableSelection,
     ZellnerPrior,
 )
-from reference.problems.columns import Table, codes_of, numbers_of, read_table
+from reference.problems.columns import Table, read_table
 from reference.problems.dag_limits import dag_count
+from reference.problems.network_scores import Score, numbers_to_score
 from reference.problems.random_networks import GraphLaw
 
 PRIORS = {"zellner": ZellnerPrior(), "hyper-g": HyperGPrior()}
@@ -32,8 +34,6 @@ class _Posterior(BuiltIn):
 
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
     inputs: ClassVar[Mapping[str, str]] = MappingProxyType({"data": "data.csv"})
-    # Options of the generator alone.
-    generated: ClassVar[tuple[str, ...]] = ()
 
     data: Path | None = None
     """A CSV file whose first line names the columns; data are generated if there is none."""
@@ -59,6 +59,33 @@ class _Posterior(BuiltIn):
         assert self.data is not None
         return read_table(self.data)
 
+    def columns(self) -> tuple[str, ...]:
+        """The names that states have numbers for."""
+        return self.table().names
+
+    def texts(self, states: Iterable[Any]) -> list[str]:
+        """States with the columns of the file in place of their numbers."""
+        if self.data is None:
+            return super().texts(states)
+        names = self.columns()
+        return [re.sub(r"\d+", lambda place: names[int(place[0])], str(x)) for x in states]
+
+    def facts(self, source: str = "") -> dict[str, str]:
+        """What the file holds: rows, columns and checksum.
+
+        Args:
+            source: the file that it is a copy of.
+        """
+        if self.data is None:
+            return {}
+        table = self.table()
+        held = f"{len(table.rows):,} rows of {len(table.names)} columns: {', '.join(table.names)}"
+        return {"data": f"{Path(source or self.data).name}, {held}; SHA-256 {table.digest[:16]}"}
+
+    def remarks(self) -> list[str]:
+        """What is likely a mistake in the file."""
+        return [] if self.data is None else self.table().remarks()
+
 
 # Every configuration with these options checks them by making it: seconds for 14 variables.
 _generated = lru_cache(maxsize=8)(StructureLearning.random)
@@ -81,8 +108,9 @@ class StructureTask(_Posterior):
     has_networks: ClassVar[bool] = True
     generated: ClassVar[tuple[str, ...]] = ("nodes", "rows", "graphs", "data_seed")
 
-    score: Literal["bge", "bdeu"] = "bge"
-    """Of numbers, moved and scaled to mean 0 and variance 1, or of categories."""
+    score: Score = "auto"
+    """bge: of numbers, moved and scaled to mean 0 and variance 1; bdeu: of categories; auto: bge,
+    but asks where a file looks like categories."""
     max_parents: int | None = None
     """The most parents of a node; no limit by default."""
     nodes: int = 5
@@ -101,19 +129,26 @@ class StructureTask(_Posterior):
             InputError: as every task with a generator, or if these are asked for.
         """
         if self.data is None:
-            require(self, "score", self.score == "bge", "be bge: generated data are numbers")
+            require(self, "score", self.score != "bdeu", "be bge: generated data are numbers")
+            # Runs of before `auto` have what it stands for here.
+            object.__setattr__(self, "score", "auto")
         super().check()
 
     def make_problem(self) -> StructureLearning:
         """The posterior."""
         if self.data is None:
             return _generated(self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents)
-        table = self.table()
-        if self.score == "bdeu":
-            codes = codes_of(table)
-            return StructureLearning.discrete(codes, table.names, self.max_parents)
-        numbers = numbers_of(table, repr(str(self.data)))
-        return StructureLearning.gaussian(numbers, table.names, self.max_parents)
+        return StructureLearning.from_csv(self.data, self.score, self.max_parents)
+
+    def facts(self, source: str = "") -> dict[str, str]:
+        """What the file holds, and by which score and prior it is judged."""
+        if self.data is None:
+            return {"score": "bge"}
+        score = f"{self.score}, as asked for"
+        if self.score == "auto":
+            numbers_to_score(self.table(), self.score)
+            score = "bge, as all columns hold numbers; categories need --score bdeu"
+        return {"score": score, **super().facts(source), "prior": "all graphs equally probable"}
 
     def states(self) -> int:
         """Graphs, finished or not."""
@@ -144,19 +179,17 @@ class VariablesTask(_Posterior):
             return VariableSelection.random(
                 self.variables, self.rows, self.data_seed, PRIORS[self.prior]
             )
-        table = self.table()
-        numbers, chosen = numbers_of(table, repr(str(self.data))), self.outcome or table.names[-1]
-        if chosen not in table.names:
-            raise InputError(
-                f"outcome is {chosen!r}, but the columns of {str(self.data)!r} are "
-                f"{', '.join(table.names)}"
-            )
-        place = table.names.index(chosen)
-        names = tuple(name for name in table.names if name != chosen)
-        others = [j for j in range(len(table.names)) if j != place]
-        return VariableSelection.regression(
-            numbers[:, others], numbers[:, place], names, PRIORS[self.prior]
-        )
+        return VariableSelection.from_csv(self.data, self.outcome, PRIORS[self.prior])
+
+    def columns(self) -> tuple[str, ...]:
+        """All but the outcome."""
+        names = self.table().names
+        return tuple(name for name in names if name != (self.outcome or names[-1]))
+
+    def facts(self, source: str = "") -> dict[str, str]:
+        """What the file holds, and which of its columns the others explain."""
+        told = super().facts(source)
+        return told and {**told, "outcome": self.outcome or self.table().names[-1]}
 
     def states(self) -> int:
         """Sets, finished or not."""

@@ -4,7 +4,7 @@ Imports no JAX before an environment is made, so that the command line answers a
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -28,6 +28,7 @@ class Task(ABC):
         has_networks: whether its states are directed graphs over named variables (`Network`).
         inputs: the options that are files of the user's, and the names that copies of them have in
             a run folder, so that a run depends on no other.
+        generated: the options that decide nothing where one of these files is given.
     """
 
     name: ClassVar[str]
@@ -35,6 +36,7 @@ class Task(ABC):
     has_graphs: ClassVar[bool] = False
     has_networks: ClassVar[bool] = False
     inputs: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    generated: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -68,6 +70,18 @@ class Task(ABC):
             problem: what `make_problem` gives, perhaps restricted.
             max_states: more are not put into tables.
         """
+
+    def texts(self, states: Iterable[Any]) -> list[str]:
+        """States, or their texts, as people read them."""
+        return list(map(str, states))
+
+    def facts(self, source: str = "") -> dict[str, str]:
+        """What a user's files say that options do not, by the option that it stands for."""
+        return {}
+
+    def remarks(self) -> list[str]:
+        """What is likely a mistake in these files, a sentence each."""
+        return []
 
     @property
     def short_name(self) -> str:

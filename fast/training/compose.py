@@ -94,6 +94,9 @@ def to_json(config: TrainConfig) -> dict[str, Any]:
     """A configuration as plain data, without the folder it is stored in."""
     flat = to_flat(config)
     del flat["out"]
+    left = unused(type(config.task), flat)
+    # Of generated data, what `auto` stands for; of a user's, what is asked for is kept.
+    flat = {k: v for k, v in flat.items() if k not in left} | ({} if left else config.task.facts())
     plain = {
         name: [str(x) if isinstance(x, Path) else x for x in value]
         if isinstance(value, tuple)
@@ -103,6 +106,11 @@ def to_json(config: TrainConfig) -> dict[str, Any]:
         for name, value in flat.items()
     }
     return {"format": FORMAT, **plain}
+
+
+def unused(task: type[Task], options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options of a generator, where the data are a user's: they decide nothing."""
+    return task.generated if any(options.get(name) for name in task.inputs) else ()
 
 
 def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
@@ -134,7 +142,7 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     }
     wanted |= set(CHOICES)
     allowed = wanted | option_names(Factors)
-    missing, unknown = wanted - set(values) - {"out"}, set(values) - allowed
+    missing, unknown = wanted - {"out", *values, *unused(owner, values)}, set(values) - allowed
     if missing or unknown or "out" in values:
         raise InputError(
             f"{source} has the wrong fields: missing {sorted(missing)}, unknown {sorted(unknown)}; "

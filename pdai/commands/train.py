@@ -65,7 +65,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             begin(self.device, self.coordinator, self.processes, self.process)
             from fast.runs.folder import load_config
             from fast.runs.job import follow, resume, train
-            from pdai.progress import DISPLAY
+            from pdai.progress import DISPLAY, announce
             from pdai.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)
@@ -73,6 +73,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                 follow(config if self.resume is None else load_config(self.resume))
                 return
             if self.resume is None:
+                announce(config.task)
                 folder, report = train(config, display=DISPLAY)
             elif config == configure(USUAL):
                 folder, report = resume(self.resume, display=DISPLAY)

@@ -21,10 +21,20 @@ Features = Callable[[Any], Mapping[str, float]]
 
 @runtime_checkable
 class KnowsMeans(Protocol):
-    """A problem that knows the expectations of some features without enumeration."""
+    """A problem that has names for some features, and their expectations without enumeration.
 
-    def feature_means(self, features: Features) -> Mapping[str, Fraction] | None:
-        """The means under the target by name; None if these are not the features it knows."""
+    Attributes:
+        indicators: the same features by number.
+    """
+
+    indicators: Features
+
+    def quantities(self, terminal: Any) -> Mapping[str, float]:
+        """The features of a terminal state."""
+        ...
+
+    def quantity_means(self) -> Mapping[str, Fraction]:
+        """Their means under the target."""
         ...
 
 
@@ -70,6 +80,8 @@ class FeatureMeans:
     ) -> list[Line]:
         """Of each feature: its mean under the sampler, under the target, and by weights.
 
+        The features whose sampler is farthest from the target, or else from the weights, are first.
+
         Args:
             level: of each interval.
             tv: of the sampler; its upper end is wrong with probability at most `level / 2`.
@@ -80,20 +92,24 @@ class FeatureMeans:
         logs = np.concatenate(self._weights)
         weights = np.exp(logs - logs.max())
         weighted = weights @ np.concatenate(self._values) / weights.sum()
-        found = []
+        known, found = known or {}, []
         for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
+            model = mean.interval(level)
             # The other half of the level is that of the upper end of TV.
             low, high = mean.interval(level / 2)
             within = Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))
             target = Line(f"{name}: target (with TV)", within, "bound")
-            if known is not None:
+            if name in known:
                 target = Line(f"{name}: target", known[name], "exact")
-            found += [
-                Line(f"{name}: sampler", mean.interval(level), "bound"),
+            lines = [
+                Line(f"{name}: sampler", model, "bound"),
                 target,
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]
-        return found
+            gap = (model.low + model.high) / 2 - float(known.get(name, estimate))
+            found.append((-abs(gap), lines))
+        found.sort(key=lambda entry: entry[0])
+        return [line for _, lines in found for line in lines]
 
 
 def table(
@@ -122,7 +138,7 @@ def table(
 
 
 def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
-    """The expectations of features, exactly, under a sampler and its target."""
+    """The expectations of features, exactly, under a sampler and its target; farthest off first."""
     sums: dict[str, list[Fraction]] = {}
     for x, p, target in table:
         for name, value in _values(features, x).items():
@@ -131,7 +147,7 @@ def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fractio
             both[1] += target * Fraction(value)
     return [
         Line(f"{name}: {whose}", value, "exact")
-        for name, both in sums.items()
+        for name, both in sorted(sums.items(), key=lambda entry: -abs(entry[1][0] - entry[1][1]))
         for whose, value in zip(("sampler", "target"), both, strict=True)
     ]
 

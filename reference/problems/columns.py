@@ -1,9 +1,12 @@
 """Tables of data: a user's CSV file, and what a table must be to be learned from."""
 
 import csv
+import hashlib
 import io
 import math
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,34 +23,112 @@ Ints = npt.NDArray[np.int64]
 LEAST_RESIDUE = 1e-7
 
 
+# What people write where a value is missing.
+MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
+# The numbers that programs write there.
+STAND_INS = {"-99", "-999", "-9999"}
+
+# Python's own `float` also reads `1_000`, `nan` and the digits of other scripts.
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+# Columns with as few different integers, each twice in the mean, are taken for categories.
+MOST_CODES = 10
+
+
 class Table(NamedTuple):
-    """Rows of text under names, as a file holds them.
+    """Rows of text under names, as a file holds them, without the spaces around each value.
 
     Attributes:
+        source: the file, as messages name it.
         names: of the columns.
         rows: equally long.
+        digest: SHA-256 of the file.
     """
 
+    source: str
     names: tuple[str, ...]
     rows: list[list[str]]
+    digest: str
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The values of each column, by name."""
+        return dict(zip(self.names, zip(*self.rows, strict=True), strict=True))
+
+    def numbers(self, otherwise: str) -> Floats:
+        """The values as numbers, shape (N, n).
+
+        Args:
+            otherwise: what to do about a column of text, for the message.
+
+        Raises:
+            InputError: if a value is no plain decimal number.
+        """
+        for line, row in enumerate(self.rows, 2):
+            for name, cell in zip(self.names, row, strict=True):
+                if not DECIMAL.fullmatch(cell):
+                    raise InputError(
+                        f"{self.source}, line {line}: the value of {name!r} is {cell!r}, but must "
+                        f"be a decimal number: {otherwise}"
+                    )
+        return np.array(self.rows, np.float64)
+
+    def coded(self) -> dict[str, list[str]]:
+        """The columns that look like categories with integers for names, and these integers."""
+        found = {}
+        for name, column in self.columns.items():
+            values = sorted(set(column))
+            if len(values) <= min(MOST_CODES, len(column) / 2) and all(map(_is_integer, values)):
+                found[name] = values
+        return found
+
+    def remarks(self) -> list[str]:
+        """What is likely a mistake, a sentence each."""
+        found = []
+        for name, column in self.columns.items():
+            texts = not any(map(DECIMAL.fullmatch, column))
+            if len(set(column)) == len(column) > 2 and (texts or all(map(_is_integer, column))):
+                found.append(
+                    f"column {name!r} has another value in every row: if it numbers or names the "
+                    "rows, leave it out"
+                )
+            for value in sorted(STAND_INS.intersection(column)):
+                found.append(
+                    f"column {name!r} holds {value} {column.count(value)} times: if that stands "
+                    "for a missing value, leave these rows out"
+                )
+        return found
+
+
+def _is_integer(text: str) -> bool:
+    return bool(DECIMAL.fullmatch(text)) and float(text).is_integer()
 
 
 def read_table(path: Path) -> Table:
     """The table of a CSV file whose first line names the columns.
 
     Raises:
-        InputError: if it cannot be read, has no rows, rows of unequal length, names that are empty
-            or the same, or a value that is missing.
+        InputError: if it cannot be read, has no rows, rows of unequal length, names that are empty,
+            the same or look like values, or a value that is missing.
     """
     name = repr(str(path))
     try:
-        text = read_file(path).decode("utf-8-sig")
+        content = read_file(path)
+        text = content.decode("utf-8-sig")
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
     if len(lines) < 2:
         raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
-    names, rows = tuple(cell.strip() for cell in lines[0]), lines[1:]
+    lines = [[cell.strip() for cell in row] for row in lines]
+    names, rows = tuple(lines[0]), lines[1:]
+    if all(map(DECIMAL.fullmatch, names)) or all(
+        name in column for name, column in zip(names, zip(*rows, strict=False), strict=False)
+    ):
+        raise InputError(
+            f"{name}: its first line is {shown(names)}, which looks like values, but must name the "
+            "columns: write a line of names above it"
+        )
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
         raise InputError(
             f"{name}: its first line is {shown(names)}, but must name each column once, in "
@@ -58,46 +139,36 @@ def read_table(path: Path) -> Table:
             raise InputError(
                 f"{name}, line {number}: it has {len(row)} values for {len(names)} columns"
             )
-        for column, cell in zip(names, row, strict=True):
-            if cell.strip().lower() in ("", "na", "nan", "null", "?"):
-                raise InputError(
-                    f"{name}, line {number}: the value of {column!r} is missing ({cell!r}): leave "
-                    "the row out, or fill it in"
-                )
-    return Table(names, rows)
+        _check_present(f"{name}, line {number}", names, row)
+    return Table(name, names, rows, hashlib.sha256(content).hexdigest())
 
 
-def numbers_of(table: Table, source: str) -> Floats:
-    """The values of a table as numbers, shape (N, n).
-
-    Raises:
-        InputError: if one is none.
-    """
-    values = np.empty((len(table.rows), len(table.names)))
-    for i, row in enumerate(table.rows):
-        for j, cell in enumerate(row):
-            try:
-                values[i, j] = float(cell)
-            except ValueError:
-                raise InputError(
-                    f"{source}, line {i + 2}: the value of {table.names[j]!r} is {cell!r}, but "
-                    "must be a number: leave the column out, or score categories (bdeu)"
-                ) from None
-    return values
+def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None:
+    for column, cell in zip(names, row, strict=True):
+        if cell.lower() in MISSING:
+            raise InputError(
+                f"{place}: the value of {column!r} is missing ({cell!r}): leave the row out, or "
+                "fill it in; for a category of that name write another word"
+            )
 
 
-def codes_of(table: Table) -> Ints:
-    """The values of a table as categories, numbered from 0 in the order of their text."""
-    columns = zip(*table.rows, strict=True)
-    return np.array([np.unique(column, return_inverse=True)[1] for column in columns], np.int64).T
-
-
-def levels(owner: str, values: npt.NDArray[Any], names: Sequence[str]) -> Ints:
-    """The values of a matrix as categories, numbered from 0 in their order, column by column.
+def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
+    """Data as categories, numbered from 0 in the order of their values, column by column.
 
     Raises:
-        InputError: if a column has a single one.
+        InputError: if a column has a single one, a value is missing, or a number is written in two
+            ways.
     """
+    values: npt.NDArray[Any] = np.asarray(data)
+    if values.dtype.kind in "OSU":
+        rows = [[str(cell).strip() for cell in row] for row in values]
+        for number, row in enumerate(rows):
+            _check_present(f"{owner}: row {number}", names, row)
+        values = np.array(rows)
+        for name, column in zip(names, values.T, strict=True):
+            _check_spelling(owner, name, column.tolist())
+    else:
+        values = matrix(owner, data, names)
     codes = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], np.int64)
     for name, column in zip(names, codes, strict=True):
         if not column.any():
@@ -106,6 +177,17 @@ def levels(owner: str, values: npt.NDArray[Any], names: Sequence[str]) -> Ints:
                 "from it"
             )
     return codes.T
+
+
+def _check_spelling(owner: str, name: str, column: Sequence[str]) -> None:
+    """Checks that no two categories are one number."""
+    spelled: dict[Decimal, str] = {}
+    for text in sorted(set(column)):
+        if DECIMAL.fullmatch(text) and spelled.setdefault(Decimal(text), text) != text:
+            raise InputError(
+                f"{owner}: column {name!r} has {spelled[Decimal(text)]!r} and {text!r}, one number "
+                "written in two ways: write it in one"
+            )
 
 
 def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:

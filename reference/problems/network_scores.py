@@ -6,17 +6,37 @@ Both are score equivalent: `score(v | P) = f(P + v) - f(P)` with f a function of
 import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, shown
-from reference.problems.columns import check_positive
+from reference.problems.columns import Table, check_positive
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 # f of all sets of a size: the sets, one per row, and then one number per set.
 OfSets = Callable[[Ints], Floats]
+# By name; `auto` is `bge`, unless a table looks like categories.
+Score = Literal["auto", "bge", "bdeu"]
+
+
+def numbers_to_score(table: Table, score: Score) -> Floats:
+    """The values of a table that is scored as numbers.
+
+    Raises:
+        InputError: if one is no number, or they look like the codes of categories and nobody chose
+            a score.
+    """
+    if score == "auto" and (coded := table.coded()):
+        name, values = next(iter(coded.items()))
+        raise InputError(
+            f"{table.source}: {', '.join(map(repr, coded))} may hold numbers or the codes of "
+            f"categories ({name!r} is always one of {', '.join(values)}): choose `--score bdeu` "
+            "for categories, or `--score bge` for numbers"
+        )
+    return table.numbers("leave the column out, or score categories with `--score bdeu`")
 
 
 def bge_scores(

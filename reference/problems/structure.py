@@ -5,18 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from reference.errors import check_type
+from reference.errors import check_choice, check_type
 from reference.problems.closed_form import Enclosure, check_count, seeded
-from reference.problems.columns import data_names, levels, matrix, standard_columns
+from reference.problems.columns import data_names, levels, read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, check_max_parents, check_size
 from reference.problems.dag_mode import heaviest_dag
 from reference.problems.dag_sums import DagSums
 from reference.problems.family_weights import check_weights, rounded_scores
-from reference.problems.network_scores import bdeu_scores, bge_scores
+from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
 
@@ -45,6 +46,8 @@ class StructureLearning:
     max_parents: int
     names: tuple[str, ...]
     offset: float = 0.0
+    # The features that are these quantities without names.
+    indicators = staticmethod(edge_indicators)
 
     def __post_init__(self) -> None:
         for name in ("weights", "shifts", "names"):
@@ -112,20 +115,42 @@ class StructureLearning:
         """The posterior given categories, by the BDeu score, with equal prior of all graphs.
 
         Args:
-            data: shape (N, n), numbers that stand for categories.
+            data: shape (N, n), categories as text or as numbers.
             names: of the columns.
             max_parents: the most parents of a node; no limit by default.
             sample_size: the equivalent sample size of the prior.
 
         Raises:
-            InputError: if a value is missing, a column constant, or there are too many columns.
+            InputError: if a value is missing, a column constant, one number written in two ways, or
+                there are too many columns.
         """
         owner = "StructureLearning.discrete"
         found = data_names(owner, data, names)
         check_size(len(found))
-        codes = levels(owner, matrix(owner, data, found), found)
+        codes = levels(owner, data, found)
         most = check_max_parents(max_parents, len(found))
         return cls.from_scores(bdeu_scores(codes, most, sample_size), found, most)
+
+    @classmethod
+    def from_csv(
+        cls, path: str | Path, score: Score = "auto", max_parents: int | None = None
+    ) -> Self:
+        """The posterior given the columns of a CSV file whose first line names them.
+
+        Args:
+            path: the file.
+            score: `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses what looks
+                like categories.
+            max_parents: the most parents of a node; no limit by default.
+
+        Raises:
+            InputError: as `read_table`, `gaussian` and `discrete`, or as `numbers_to_score`.
+        """
+        check_choice("StructureLearning.from_csv", "score", score, Score)
+        table = read_table(Path(path))
+        if score == "bdeu":
+            return cls.discrete(table.rows, table.names, max_parents)
+        return cls.gaussian(numbers_to_score(table, score), table.names, max_parents)
 
     @classmethod
     def random(
@@ -220,22 +245,15 @@ class StructureLearning:
         """The probability of a path from u, the row, to v; 1 where they are the same."""
         return self._shares(self._sums.ancestors)
 
-    def feature_means(self, features: object) -> dict[str, Fraction] | None:
-        """The edge marginals by the names of `edge_indicators`, if these features are meant."""
-        if features is not edge_indicators:
-            return None
-        rows, nodes = self.edge_marginals(), range(self.nodes)
-        return {f"{u} -> {v}": rows[u][v] for u in nodes for v in nodes if u != v}
-
     def quantities(self, terminal: Network) -> dict[str, float]:
         """Which edges a graph has, by the names of the variables: 1 where it has one."""
         return dict(zip(self._edge_names, edge_indicators(terminal).values(), strict=True))
 
     def quantity_means(self) -> dict[str, Fraction]:
         """Their expectations, which are the edge marginals."""
-        means = self.feature_means(edge_indicators)
-        assert means is not None
-        return dict(zip(self._edge_names, means.values(), strict=True))
+        rows, nodes = self.edge_marginals(), range(self.nodes)
+        means = [rows[u][v] for u in nodes for v in nodes if u != v]
+        return dict(zip(self._edge_names, means, strict=True))
 
     def mode(self) -> Network:
         """A most probable graph."""

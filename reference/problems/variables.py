@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from random import Random
 from typing import Self
 
@@ -18,6 +19,7 @@ from reference.problems.columns import (
     column_names,
     data_names,
     matrix,
+    read_table,
     standard_columns,
 )
 from reference.problems.dyadic_weights import Dyadics, dyadic_exponentials
@@ -52,6 +54,8 @@ class VariableSelection:
     exponents: tuple[int, ...] = field(repr=False)
     names: tuple[str, ...]
     offset: float = 0.0
+    # The features that are these quantities without names.
+    indicators = staticmethod(inclusion_indicators)
 
     def __post_init__(self) -> None:
         for name in ("mantissas", "exponents", "names"):
@@ -114,6 +118,36 @@ class VariableSelection:
         )
 
     @classmethod
+    def from_csv(
+        cls, path: str | Path, outcome: str = "", prior: RegressionPrior = UNIT_INFORMATION
+    ) -> Self:
+        """The posterior given the columns of a CSV file whose first line names them.
+
+        Args:
+            path: the file.
+            outcome: the column that the others explain; the last one by default.
+            prior: of the coefficients.
+
+        Raises:
+            InputError: as `read_table` and `regression`, or if there is no such column.
+        """
+        table = read_table(Path(path))
+        outcome = outcome or table.names[-1]
+        if outcome not in table.names:
+            raise InputError(
+                f"outcome is {outcome!r}, but the columns of {table.source} are "
+                f"{', '.join(table.names)}"
+            )
+        numbers = table.numbers("leave the column out, or code it")
+        others = [j for j, name in enumerate(table.names) if name != outcome]
+        return cls.regression(
+            numbers[:, others],
+            numbers[:, table.names.index(outcome)],
+            [table.names[j] for j in others],
+            prior,
+        )
+
+    @classmethod
     def random(
         cls,
         variables: int,
@@ -173,12 +207,6 @@ class VariableSelection:
         """For each variable, the probability that it is chosen."""
         masks, z = np.arange(len(self.mantissas)), self.z()
         return tuple(self._sum(masks >> i & 1 == 1) / z for i in range(len(self.names)))
-
-    def feature_means(self, features: object) -> dict[str, Fraction] | None:
-        """The inclusion probabilities by number, if `inclusion_indicators` are meant."""
-        if features is not inclusion_indicators:
-            return None
-        return {str(i): p for i, p in enumerate(self.inclusion_probabilities())}
 
     def quantities(self, terminal: Selection) -> dict[str, float]:
         """Which variables a set has, by their names: 1 where it has one."""
