@@ -94,11 +94,16 @@ def _short(name: str) -> str:
     return name if len(name) <= 28 else f"{name[:27]}…"
 
 
+def edge_matrices(every: tuple[Expectation, ...]) -> tuple[list[str], Floats, Floats]:
+    """The variables of networks, and the probability of each edge under target and sampler."""
+    names = _variables(every)
+    target = _matrix([one.target for one in every], len(names))
+    return names, target, _matrix([one.sampler.mean for one in every], len(names))
+
+
 def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
     """The probability of each edge under target and sampler, and their difference."""
-    names = _variables(every)
-    target = _matrix([found.target for found in every], len(names))
-    learned = _matrix([found.sampler.mean for found in every], len(names))
+    names, target, learned = edge_matrices(every)
     most = max(0.01, float(np.nanmax(np.abs(learned - target))))
     panels = (
         ("edges: exact posterior", target, "Blues", 0.0, 1.0),

@@ -88,6 +88,8 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
         "what was asked for", "true log Z",
     ):  # fmt: skip
         assert words in found.text, words
+    # First what one comes for: a narrow screen shows no more.
+    assert re.search(r"run</th><th[^>]*>TV</th><th[^>]*>certified</th>", page.read_text())
     exact = pdai.certify(runs["one"]).tv
     assert exact is not None
     assert f"TV = {float(exact):.3g}, exactly known" in found.text

@@ -1,11 +1,14 @@
 """A run on a user's own table: what it draws, keeps, records and shows."""
 
 import csv
+import hashlib
 import io
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +19,7 @@ import pytest
 import pdai
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
-from fast.runs.records import read_json
+from fast.runs.records import read_json, write_json
 from fast.training.compose import configure
 from pdai.cli import main
 from pdai.plotting import figure_of
@@ -61,7 +64,12 @@ def test_csv_and_json_hold_what_python_draws(
 ) -> None:
     drawn = run.sample(5, seed=2)
     expected = [
-        {"state": str(x), "log_reward": r, "log_p_f": f, "log_p_b": b}
+        {
+            "state": re.sub("[012]", lambda i: "abc"[int(i[0])], str(x)),
+            "log_reward": r,
+            "log_p_f": f,
+            "log_p_b": b,
+        }
         for x, r, f, b in zip(
             drawn.states, drawn.log_reward, drawn.log_p_f, drawn.log_p_b, strict=True
         )
@@ -87,7 +95,7 @@ def test_parquet_holds_what_python_draws(
     printed("sample", run.folder, "--count", 4, "--format", "parquet", "--out", path)
     found = parquet.read_table(path).to_pydict()
     assert found["log_p_f"] == run.sample(4).log_p_f.tolist()
-    assert found["state"] == [str(x) for x in run.sample(4).states]
+    assert found["state"] == run.config.task.texts(run.sample(4).states)
 
 
 def test_without_pyarrow_parquet_is_refused_in_one_line(
@@ -139,6 +147,44 @@ def test_a_run_has_a_copy_of_its_data_and_says_where_they_are_from(run: pdai.Run
     assert not Path(meta["inputs"]["data"]).exists()
     assert set(meta["copies"]) == {"data.csv"}
     assert run.config.problem().names == ("a", "b", "c")
+
+
+GENERATED = {"nodes": 5, "rows": 100, "graphs": "erdos-renyi", "data_seed": 0}
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
+    run: pdai.Run, tmp_path: Path, older: bool
+) -> None:
+    folder = Path(shutil.copytree(run.folder, tmp_path / "run"))
+    config = read_json(folder / "config.json")
+    assert not GENERATED.keys() & config.keys()
+    if older:
+        # As they were written before: with what generated data would have had.
+        write_json(folder / "config.json", {**config, **GENERATED, "score": "bge"})
+        assert load_config(folder).task == replace(
+            load_config(run.folder).task, score="bge", data=folder / "data.csv"
+        )
+    page = pdai.report(folder, tmp_path / "page.html", seconds=None if older else 1.0).read_text()
+    text = re.sub(r"<[^>]*>", " ", page)
+    digest = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()[:16]
+    assert f"mine.csv (SHA-256 {digest}): 40 rows of 3 columns, a, b, c" in text
+    assert not re.search("nodes 5|erdos|data seed|rows 100", text)
+    assert not re.search('row">(nodes|rows|graphs|data seed)', page)
+    assert "score bge" in text
+    assert page.count('class="chart heat"') == 3
+    # Every edge, the farthest off first.
+    order = re.findall(r'<th scope="row">(\w -&gt; \w)</th>', page)
+    table = expectations_table(run.report)
+    assert table is not None
+    assert [name.replace("-&gt;", "->") for name in order] == [
+        str(x) for x in table.columns[0].cells
+    ]
+    assert re.search(r'<th scope="row">[abc]-&gt;[abc]', page)
+    if not older:
+        assert "log score, nats" in text
+        assert "Prior: all graphs equally probable" in text
+        assert "a -&gt; b: sampler" in page
 
 
 def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path: Path) -> None:

@@ -79,8 +79,9 @@ class _Posterior(BuiltIn):
         if self.data is None:
             return {}
         table = self.table()
-        held = f"{len(table.rows):,} rows of {len(table.names)} columns: {', '.join(table.names)}"
-        return {"data": f"{Path(source or self.data).name}, {held}; SHA-256 {table.digest[:16]}"}
+        held = f"{len(table.rows):,} rows of {len(table.names)} columns, {', '.join(table.names)}"
+        file = f"{Path(source or self.data).name} (SHA-256 {table.digest[:16]})"
+        return {"data": f"{file}: {held}"}
 
     def remarks(self) -> list[str]:
         """What is likely a mistake in the file."""

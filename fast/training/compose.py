@@ -113,6 +113,21 @@ def unused(task: type[Task], options: Mapping[str, Any]) -> tuple[str, ...]:
     return task.generated if any(options.get(name) for name in task.inputs) else ()
 
 
+def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
+    """The task of a run folder with its copies of the user's files; None of tasks without such.
+
+    Args:
+        options: what its config.json holds.
+        folder: the run folder.
+    """
+    kind = TASKS.get(str(options.get("task")))
+    if kind is None or not kind.inputs:
+        return None
+    values = {name: options[name] for name in option_names(kind) if name in options}
+    copies = {option: folder / copy for option, copy in kind.inputs.items() if values.get(option)}
+    return build(kind, {**values, **copies}, str(folder / "config.json"))
+
+
 def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     """The configuration that `to_json` wrote.
 

@@ -88,6 +88,7 @@ class SampleRun:
             self._run_sampler(self.run_folder)
 
     def _run_sampler(self, folder: Path) -> None:
+        from fast.runs.folder import load_config
         from fast.runs.job import draw_samples
         from pdai.sample_tables import sample_table
         from reference.files import check_output, replace_file
@@ -98,6 +99,7 @@ class SampleRun:
         if self.format == "parquet" and to_terminal:
             raise InputError("parquet is no text for a terminal: name a file with --out")
         drawn = draw_samples(folder, self.count, self.seed)
+        drawn = drawn._replace(states=load_config(folder).task.texts(drawn.states))
         if self.format == "lines":
             for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
                 print(f"{_escaped(str(state))}\t{log_reward:.6f}")
@@ -121,6 +123,7 @@ class SampleRun:
 
     def _run_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
+        from fast.runs.folder import load_config
         from pdai.certified_runs import exact_draws
 
         kept, found = exact_draws(folder, self.count, self.seed, MAX_RATIONAL_NODES)
@@ -129,8 +132,9 @@ class SampleRun:
             f"({kept.drawn:,} drawn)",
             file=sys.stderr,
         )
-        for state, log_reward in zip(kept.terminals, kept.log_rewards, strict=True):
-            print(f"{_escaped(str(state))}\t{log_reward:.6f}")
+        states = load_config(folder).task.texts(kept.terminals)
+        for state, log_reward in zip(states, kept.log_rewards, strict=True):
+            print(f"{_escaped(state)}\t{log_reward:.6f}")
 
 
 def _escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from pdai.page.elements import tag
+from pdai.page.elements import folded, table, tag
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46
@@ -130,6 +130,18 @@ def drawn(chart: Chart) -> Element:
         "svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="group", class_="chart",
         aria_label=f"{chart.title}. {chart.about} Arrow keys go from mark to mark.",
     )  # fmt: skip
+
+
+def figure(chart: Chart) -> Element:
+    """The chart with what it shows in words, and its numbers."""
+    rows = [
+        (f"{series.name}, {number}" if len(series.points) > 1 else series.name, point.text)
+        for series in chart.series
+        for number, point in enumerate(series.points, 1)
+    ]
+    numbers = folded("The numbers", table(chart.title, ("mark", chart.y), rows))
+    heading = tag("figcaption", tag("strong", chart.title), f". {chart.about}")
+    return tag("figure", drawn(chart), heading, numbers)
 
 
 def _axis(

@@ -17,9 +17,11 @@ from fast.runs.folder import check_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.records import load_law, read_json, read_report
 from fast.tasks import TASKS
+from fast.training.compose import stored_task, unused
 from fast.training.factors import Factors
 from fast.training.parts import option_names
 from pdai.run import Run
+from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, TooLargeError
 from reference.files import load_arrays
@@ -50,11 +52,13 @@ class Computed:
         certificate: how wrong its sampler is.
         samples: a few.
         lift: the lifted DAG, if it is small.
+        offset: what makes a log score of log R, where states explain data.
     """
 
     certificate: Certificate | str
     samples: Samples | str
     lift: Lift | str
+    offset: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Entry:
     Attributes:
         name: of its folder, with a number if another has the same.
         number: among the runs of the page, from 0.
-        options: what was asked for, by name.
+        options: what was asked for, by name; of a user's data, what they hold.
         meta: how it was made.
         report: the final figures.
         records: what was measured while it trained.
@@ -72,6 +76,7 @@ class Entry:
         target: `pi(x)`.
         labels: of the terminal states; empty if they are not enumerated.
         computed: what is computed of it; None if nothing is.
+        has_networks: whether its states are directed graphs over named variables.
     """
 
     name: str
@@ -84,6 +89,7 @@ class Entry:
     target: Floats
     labels: Sequence[str]
     computed: Computed | None
+    has_networks: bool = False
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
@@ -113,8 +119,14 @@ def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Ent
     """
     check_folder(folder)
     options, meta = read_json(folder / "config.json"), read_json(folder / "meta.json")
+    task = stored_task(options, folder)
+    if task is not None:
+        left = unused(type(task), options)
+        options = {name: value for name, value in options.items() if name not in left}
+        options |= task.facts(str(meta.get("inputs", {}).get("data", "")))
     report = Report.from_json(read_report(folder))
     learned, target = load_law(folder)
+    labels = _labels(folder, len(target))
     return Entry(
         name=name,
         number=number,
@@ -124,8 +136,9 @@ def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Ent
         records=finished_records(folder),
         learned=learned[0],
         target=target,
-        labels=_labels(folder, len(target)),
+        labels=labels if task is None else task.texts(labels),
         computed=None if seconds is None else _computed(Run(folder), seconds),
+        has_networks=task is not None and task.has_networks,
     )
 
 
@@ -142,10 +155,18 @@ def _labels(folder: Path, count: int) -> Sequence[str]:
 def _computed(run: Run, seconds: float) -> Computed:
     from pdai.certifying import certify
 
+    problem, task = _or_reason(run.config.restricted), run.config.task
+    features = problem.quantities if isinstance(problem, KnowsMeans) else None
+
+    def samples() -> Samples:
+        drawn = run.sample(SAMPLES)
+        return drawn._replace(states=task.texts(drawn.states))
+
     return Computed(
-        certificate=_or_reason(lambda: certify(run, seconds=seconds)),
-        samples=_or_reason(lambda: run.sample(SAMPLES)),
+        certificate=_or_reason(lambda: certify(run, seconds=seconds, features=features)),
+        samples=_or_reason(samples),
         lift=_or_reason(lambda: _lift(run)),
+        offset=getattr(problem, "offset", None),
     )
 
 

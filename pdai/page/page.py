@@ -7,9 +7,9 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from pdai import __version__
-from pdai.page.chart import COLOURS, Chart, dash_of, drawn, marker
+from pdai.page.chart import COLOURS, dash_of, figure, marker
 from pdai.page.curves import loss_chart, tv_chart
-from pdai.page.elements import folded, short, table, tag, written
+from pdai.page.elements import short, table, tag, written
 from pdai.page.entries import Entry, entry_of
 from pdai.page.laws import law_chart
 from pdai.page.sections import certificate_words, run_section, tv_words
@@ -149,7 +149,7 @@ def _problem_names(groups: Sequence[Sequence[Entry]]) -> list[str]:
     for group in groups:
         alike = [other[0] for other in groups if _task(other) == _task(group)]
         differing = [
-            f"{key.replace('_', ' ')} {short(value)}"
+            f"{key.replace('_', ' ')} {short(value).partition(': ')[0]}"
             for key, value in group[0].problem
             if any(dict(other.problem).get(key) != value for other in alike)
         ]
@@ -165,17 +165,18 @@ def _overview(entries: Sequence[Entry]) -> Element:
         rows.append(
             (
                 name,
+                tv_words(entry.report),
+                certificate_words(entry),
                 _task([entry]),
                 short(entry.options.get("dynamics")),
                 short(entry.options.get("loss")),
                 f"{entry.meta['parameters']:,}",
                 f"{entry.options['steps']:,}",
                 len(entry.meta["seeds"]),
-                tv_words(entry.report),
-                certificate_words(entry),
             )
         )
-    head = ("run", "problem", "dynamics", "loss", "parameters", "steps", "seeds", "TV", "certified")
+    # What one comes for is first, where a narrow screen shows it.
+    head = ("run", "TV", "certified", "problem", "dynamics", "loss", "parameters", "steps", "seeds")
     return tag(
         "section",
         tag("h2", "Overview", id="overview", tabindex=-1),
@@ -191,7 +192,7 @@ def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
         if value not in ("", None)
     ]
     charts = [tv_chart(group), law_chart(group), loss_chart(group)]
-    figures = [_figure(chart) for chart in charts if chart is not None]
+    figures = [figure(chart) for chart in charts if chart is not None]
     parts = [
         tag("h2", f"Problem {name}", id=f"problem-{number}"),
         tag("p", "; ".join(options)),
@@ -227,17 +228,6 @@ def _swatch(entry: Entry) -> Element:
         "svg", line, marker(number, 16, 7, class_="mark"), viewBox="0 0 32 14", width=32, height=14,
         class_=f"swatch c{number % COLOURS}", aria_hidden="true",
     )  # fmt: skip
-
-
-def _figure(chart: Chart) -> Element:
-    rows = [
-        (f"{series.name}, {number}" if len(series.points) > 1 else series.name, point.text)
-        for series in chart.series
-        for number, point in enumerate(series.points, 1)
-    ]
-    numbers = folded("The numbers", table(chart.title, ("mark", chart.y), rows))
-    heading = tag("figcaption", tag("strong", chart.title), f". {chart.about}")
-    return tag("figure", drawn(chart), heading, numbers)
 
 
 def _differences(group: Sequence[Entry]) -> Element:

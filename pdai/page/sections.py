@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
+from rich.table import Table
+
 from fast.measure.report import Figures, Report
 from pdai.page.chart import number_text
 from pdai.page.elements import folded, short, table, tag
 from pdai.page.entries import Computed, Entry
 from pdai.page.laws import state_tables
 from pdai.page.lifts import lift_picture
-from pdai.tables import report_table
+from pdai.page.posteriors import feature_figures
+from pdai.tables import expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate
 from reference.representations import number_text as fraction_text
 
@@ -18,7 +21,8 @@ def run_section(entry: Entry) -> Element:
     """A run by itself."""
     parts = [
         tag("h2", f"Run {entry.name}", id=f"run-{entry.number}"),
-        _figures(entry),
+        _rich(entry, report_table(entry.report)),
+        *_features(entry),
         *_certificate(entry),
     ]
     states = state_tables(entry)
@@ -27,7 +31,7 @@ def run_section(entry: Entry) -> Element:
         parts.append(tag("p", "Of the first seed; the share of TV is that of all differences."))
         parts.append(tag("div", *states, class_="states"))
     else:
-        parts.append(tag("p", "The run does not know its terminal states by name."))
+        parts.append(tag("p", "Its terminal states are too many to be listed one by one."))
     if entry.computed is not None:
         parts += _samples(entry, entry.computed)
         parts += _lift(entry, entry.computed)
@@ -77,12 +81,21 @@ def _value(found: Certificate) -> str:
     return f"TV of {found.of} in [{low}, {high}]"
 
 
-def _figures(entry: Entry) -> Element:
-    found = report_table(entry.report)
+def _rich(entry: Entry, found: Table) -> Element:
+    """A table of the terminal."""
     head = [str(column.header) for column in found.columns]
-    rows = zip(*(list(column.cells) for column in found.columns), strict=True)
+    rows = zip(*(list(map(str, column.cells)) for column in found.columns), strict=True)
     made = table(f"{entry.name}: {found.title}", head, rows)
     return tag("div", made, tag("p", str(found.caption or ""), class_="note"))
+
+
+def _features(entry: Entry) -> Sequence[Element]:
+    """What the problem names of its states, such as edges by the columns that they join."""
+    found = expectations_table(entry.report, most=len(entry.report.expectations))
+    if found is None:
+        return ()
+    figures = tag("div", *feature_figures(entry), class_="charts")
+    return tag("h3", "Features of the answers"), figures, _rich(entry, found)
 
 
 def _certificate(entry: Entry) -> Sequence[Element]:
@@ -112,10 +125,18 @@ def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
     heading, found = tag("h3", "Samples"), computed.samples
     if isinstance(found, str):
         return heading, tag("p", "There are no samples: ", found, ".")
-    columns = zip(found.states, found.log_reward, found.log_p_f, strict=True)
-    rows = [(short(x), f"{reward:.4f}", f"{p:.4f}") for x, reward, p in columns]
-    head = ("state", "log R, nats", "log p_F of its trajectory, nats")
-    return heading, table(f"{entry.name}: {len(rows)} samples of the first seed", head, rows)
+    # With data, log R is the log score less that of the best answer, which is the offset.
+    scores = {"log R": found.log_reward}
+    if computed.offset is not None:
+        scores = {"log score": found.log_reward + computed.offset, **scores}
+    columns = {**scores, "log p_F of its trajectory": found.log_p_f}
+    numbers = ([f"{x:.4f}" for x in column] for column in columns.values())
+    rows = list(zip(map(short, found.states), *numbers, strict=True))
+    head = ("state", *(f"{name}, nats" for name in columns))
+    prior = entry.options.get("prior")
+    note = [tag("p", f"Prior: {prior}.", class_="note")] if prior else []
+    made = table(f"{entry.name}: {len(rows)} samples of the first seed", head, rows)
+    return heading, made, *note
 
 
 def _lift(entry: Entry, computed: Computed) -> Sequence[Element]:
