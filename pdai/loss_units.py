@@ -8,14 +8,15 @@ from fast.balance.loss import Loss
 from fast.balance.options import LOSSES
 
 
-def units_of(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The units of the losses of runs, for the axis that they share, from their options.
+def loss_label(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The names and units of the losses of runs, for the axis that they share, from their options.
 
-    A loss of one's own has none here, as its module is not imported to draw a picture.
+    A loss of one's own has no unit here, as its module is not imported to draw a picture.
     """
-    found: dict[str, None] = {}
+    names, units = dict[str, None](), dict[str, None]()
     for options in runs:
-        kind = LOSSES.get(str(options.get("loss")), Loss)
+        name = str(options.get("loss"))
+        kind = LOSSES.get(name, Loss)
         given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
-        found[kind(**given).unit] = None
-    return " or ".join(filter(None, found))
+        names[f"{name.rpartition(':')[2]} loss"] = units[kind(**given).unit] = None
+    return ", ".join(filter(None, (" or ".join(names), " or ".join(filter(None, units)))))

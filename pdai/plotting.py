@@ -2,12 +2,14 @@
 
 import shlex
 import sys
+import textwrap
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import (
     FuncFormatter,
@@ -18,10 +20,12 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from fast.measure.report import Report
 from fast.runs.checkpoints import finished_records
 from fast.runs.folder import is_markovian
-from fast.runs.records import load_law, read_json
-from pdai.loss_units import units_of
+from fast.runs.records import load_law, read_json, read_report
+from fast.training.compose import stored_task
+from pdai.loss_units import loss_label
 from pdai.posterior_plots import posterior_of
 from reference.drawing import save_figure
 from reference.errors import InputError
@@ -96,8 +100,8 @@ LOOKS: dict[str, Look] = {
     "50 % random at first": Look("#222222"),
 }
 TARGET = "#444444"
-# As many terminal states have a bar each.
-MOST_BARS = 64
+# As many terminal states have a bar each; more than so many points are drawn as a density.
+MOST_BARS, MOST_POINTS = 64, 5_000
 
 
 def look(model: str, dynamics: str | None = None) -> Look:
@@ -193,27 +197,62 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_law(axis, learned, target, family)
         name = _printable(folder) if several else family[0]
         axis.set_title(f"{name}: learned against target", fontsize=10, parse_math=False)
+    ends = []
     for number, (folder, (name, color), _) in enumerate(runs):
         style = {
             "color": color,
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
-            "label": _printable(folder) if several else name,
         }
         records = finished_records(folder)
-        _draw_curve(axes[-2], records, "tv", style)
-        _draw_curve(axes[-1], records, "loss", style)
-    axes[-2].set(title="total variation to the target", xlabel="step", ylabel="TV", yscale="log")
-    unit = units_of([read_json(folder / "config.json") for folder in folders])
-    axes[-1].set(title="loss", xlabel="step", ylabel=unit or "loss", yscale="log")
+        label = _printable(folder) if several else name
+        ends.append(_final_tv(folder))
+        _draw_curve(axes[-2], records, "tv", {**style, "label": f"{label}: {ends[-1]}"})
+        _draw_curve(axes[-1], records, "loss", {**style, "label": label})
+    end = f": {ends[0]}" if len(runs) == 1 else ""
+    axes[-2].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
+    label = loss_label([read_json(folder / "config.json") for folder in folders])
+    axes[-1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
     # A loss that was recorded once would have a scale around that one step.
     axes[-1].sharex(axes[-2])
+    _scale_tv(axes[-2])
+    decimal(axes[-1].yaxis)
     for axis in axes[-2:]:
-        decimal(axis.yaxis)
         axis.title.set_fontsize(10)
         axis.grid(alpha=0.3)
-        for text in axis.legend(frameon=False, fontsize=9).get_texts():
-            text.set_parse_math(False)
+        if len(runs) > 1:
+            for text in axis.legend(frameon=False, fontsize=9).get_texts():
+                text.set_parse_math(False)
+    if len(runs) == 1:
+        figure.supxlabel(_caption(folders[0]), fontsize=9, parse_math=False)
     return figure
+
+
+def _scale_tv(axis: Any) -> None:
+    """A logarithmic scale, but from zero on where TV falls by less than a decade."""
+    values = np.concatenate([line.get_ydata() for line in axis.lines])
+    if len(values) and values.max() < 10 * values.min():
+        axis.set_ylim(0, 1.05 * values.max())
+    else:
+        axis.set_yscale("log")
+        decimal(axis.yaxis)
+
+
+def _final_tv(folder: Path) -> str:
+    """The mean over seeds at the end, and how it is known."""
+    report = Report.from_json(read_report(folder))
+    known = [figures.tv.mean for figures in report.learned if figures.tv is not None]
+    return f"{np.mean(known):.3g} ({report.tv_kind})" if known else "unknown"
+
+
+def _caption(folder: Path) -> str:
+    """What a picture of a run must say to stand alone: its data, its TV and its steps."""
+    options = read_json(folder / "config.json")
+    task = stored_task(options, folder)
+    source = read_json(folder / "meta.json").get("inputs", {}).get("data", "")
+    facts = {} if task is None else task.facts(str(source))
+    told = [f"{name} {text}" for name, text in facts.items()]
+    told.append(f"TV {_final_tv(folder)} after {options['steps']:,} steps")
+    return "\n".join(textwrap.wrap("; ".join(told), 150))
 
 
 def _printable(folder: Path) -> str:
@@ -244,12 +283,19 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         # Room for the legend above the highest bar.
         axis.set_ylim(0, 1.25 * max(learned.max(), target.max()))
+        axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2)
     else:
         low = least_shown(learned, target)
         both = np.array([low, max(learned.max(), target.max())])
         shown = np.maximum(target, low), np.maximum(learned, low)
-        axis.plot(*shown, ".", ms=3.5, alpha=0.4, color=color, rasterized=True, label=name)
-        axis.plot(both, both, color=TARGET, lw=1, label="equal")
+        if len(target) <= MOST_POINTS:
+            axis.plot(*shown, ".", ms=3.5, alpha=0.4, color=color, rasterized=True)
+        else:
+            shades = LinearSegmentedColormap.from_list(name, ["#E4E4E4", color, "black"])
+            logs = {"xscale": "log", "yscale": "log", "bins": "log"}
+            cells = axis.hexbin(*shown, gridsize=50, mincnt=1, cmap=shades, lw=0.1, **logs)
+            axis.figure.colorbar(cells, ax=axis, label="states", shrink=0.8)
+        axis.plot(both, both, color=TARGET, lw=1)
         axis.set(
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
@@ -261,14 +307,10 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
             every = (np.inf, np.inf)
             scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
             scale.set_minor_formatter(NullFormatter())
-        # Room for the legend above the highest point.
-        axis.set_ylim(top=both[1] * (both[1] / low) ** 0.18)
-        axis.set_yticks([y for y in axis.get_yticks() if axis.get_ylim()[0] <= y <= 1])
+        about = "equal on the line"
         if min(target.min(), learned.min()) < low:
-            axis.set_xlabel(f"target probability\nin both, less than {low:.1g} is drawn as that")
-    # A point of ten thousand is too small to see in a legend; one of ten is not.
-    scale = 1 if len(target) <= MOST_BARS else 2.5
-    axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, markerscale=scale)
+            about += f"; below {low:.1g} drawn as that"
+        axis.set_xlabel(f"target probability\n{about}")
     axis.grid(alpha=0.3)
 
 
@@ -280,11 +322,8 @@ def least_shown(learned: Any, target: Any) -> float:
 
 def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> None:
     """The mean over seeds, in a band from the least to the largest."""
-    found = [(record["step"], record[name]) for record in records if name in record]
-    if not found:
-        axis.plot([], [], **style)
-        return
-    steps, values = zip(*found, strict=True)
+    known = [(record["step"], record[name]) for record in records if name in record]
+    steps, values = zip(*known, strict=True) if known else ((), np.empty((0, 1)))
     # There is no zero on a logarithmic scale; float32 knows seven digits.
     table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
     axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)

@@ -47,14 +47,23 @@ class Posterior(NamedTuple):
         """Draws the rows of panels."""
         if self.has_networks:
             _draw_edges(axes[0], self.report.expectations)
-            _draw_graphs(axes[1], self.folder, self.report)
+            graphs = _best_graphs(self.folder, self.report)
+            names = _variables(self.report.expectations)
+            for axis, (edges, title) in zip(_row(axes[1], len(graphs)), graphs, strict=True):
+                _draw_graph(axis, edges, names)
+                axis.set_title(title, fontsize=10)
             return
-        row = axes[0, 0].get_subplotspec().rowspan
-        whole = axes[0, 0].get_gridspec()[row.start, :]
-        figure = axes[0, 0].figure
-        for axis in axes[0]:
-            axis.remove()
-        _draw_expectations(figure.add_subplot(whole), self.report.expectations, colour)
+        (axis,) = _row(axes[0], 1)
+        _draw_expectations(axis, self.report.expectations, colour)
+
+
+def _row(axes: Any, count: int) -> list[Any]:
+    """So many panels in place of those of a row: none is left blank."""
+    place, figure = axes[0].get_subplotspec(), axes[0].figure
+    cells = place.get_gridspec()[place.rowspan.start, :].subgridspec(1, count)
+    for axis in axes:
+        axis.remove()
+    return [figure.add_subplot(cell) for cell in cells]
 
 
 def posterior_of(folder: Path) -> Posterior | None:
@@ -111,6 +120,7 @@ def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
         ("sampler minus posterior", learned - target, "RdBu_r", -most, most),
     )
     for axis, (title, values, colours, low, high) in zip(axes, panels, strict=True):
+        digits = 2 if high == 1 else 3
         image = axis.imshow(values, cmap=colours, vmin=low, vmax=high)
         axis.set_xticks(range(len(names)), map(_short, names), rotation=90, **_NAMES)
         axis.set_yticks(range(len(names)), map(_short, names), **_NAMES)
@@ -122,9 +132,9 @@ def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
                 if i != j:
                     dark = abs(value) > 0.6 * high
                     tone = "white" if dark else "#222222"
-                    axis.text(
-                        j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color=tone
-                    )
+                    # Not "-0.00".
+                    text = f"{round(value, digits) + 0.0:.{digits}f}"
+                    axis.text(j, i, text, ha="center", va="center", fontsize=7, color=tone)
 
 
 def _variables(every: tuple[Expectation, ...]) -> list[str]:
@@ -138,17 +148,6 @@ def _matrix(values: list[float | None], nodes: int) -> Floats:
     found = np.full((nodes, nodes), np.nan)
     found[~np.eye(nodes, dtype=bool)] = [np.nan if x is None else x for x in values]
     return found
-
-
-def _draw_graphs(axes: Any, folder: Path, report: Report) -> None:
-    """The most probable graphs, with their probabilities."""
-    names = _variables(report.expectations)
-    graphs = _best_graphs(folder, report)
-    for axis in axes:
-        axis.set_axis_off()
-    for axis, (edges, title) in zip(axes, graphs, strict=False):
-        _draw_graph(axis, edges, names)
-        axis.set_title(title, fontsize=10)
 
 
 def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int]], str]]:
@@ -179,16 +178,15 @@ def _draw_graph(axis: Any, edges: list[tuple[int, int]], names: list[str]) -> No
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     axis.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
-    arrow = {"arrowstyle": "-|>", "color": "#0072B2", "lw": 1.3, "shrinkA": 13, "shrinkB": 13}
-    for u, v in edges:
-        axis.annotate("", xy=places[v], xytext=places[u], arrowprops=arrow)
-    for (x, y), name in zip(places, names, strict=True):
+    axis.set_axis_off()
+    boxes = [
         axis.text(
-            x,
-            y,
-            name[:10],
-            ha="center",
-            va="center",
-            **_NAMES,
-            bbox={"boxstyle": "circle,pad=0.35", "fc": "white", "ec": "#444444"},
-        )
+            x, y, name[:10], ha="center", va="center", **_NAMES,
+            bbox={"boxstyle": "round,pad=0.35", "fc": "white", "ec": "#444444"},
+        ).get_bbox_patch()
+        for (x, y), name in zip(places, names, strict=True)
+    ]  # fmt: skip
+    for u, v in edges:
+        arrow = {"arrowstyle": "-|>", "color": "#0072B2", "lw": 1.3, "shrinkA": 2, "shrinkB": 2}
+        ends = {"patchA": boxes[u], "patchB": boxes[v]}
+        axis.annotate("", xy=places[v], xytext=places[u], arrowprops={**arrow, **ends})

@@ -236,8 +236,22 @@ def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.R
 
 
 def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
-    titles = [axis.get_title() for axis in figure_of([run.folder]).axes]
+    figure = figure_of([run.folder])
+    titles = [axis.get_title() for axis in figure.axes]
     assert "edges: exact posterior" in titles
+    # It can stand alone: no legend of one entry, no minus of zero, what was learned and how far.
+    caption = figure.get_supxlabel()
+    assert "40 rows of 3 columns, a, b, c" in caption
+    assert "score bge" in caption
+    assert "(exact) after 300 steps" in caption
+    tv = run.report.learned[0].tv
+    assert tv is not None
+    assert f"total variation to the target: {tv.mean:.3g} (exact)" in titles
+    loss = next(axis for axis in figure.axes if axis.get_title() == "loss")
+    assert (loss.get_ylabel(), loss.get_legend()) == ("log_variance loss, nats²", None)
+    texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert not {"-0.00", "-0.000"} & set(texts)
+    assert all(axis.has_data() or axis.texts for axis in figure.axes)
     best = run.law().target.max()
     assert sum(title.startswith(f"posterior {best:.3g}, sampler") for title in titles) >= 1
     # Control: of several runs, laws and curves alone.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pdai.loss_units import units_of
+from pdai.loss_units import loss_label
 from pdai.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.page.entries import Entry
 
@@ -40,7 +40,7 @@ def loss_chart(entries: Sequence[Entry]) -> Chart | None:
     losses = dict.fromkeys(str(entry.options.get("loss")) for entry in entries)
     other = " Losses of different kinds do not compare." if len(losses) > 1 else ""
     about = f"The loss by step: {', '.join(losses)}.{other}"
-    label = ", ".join(filter(None, ("loss", units_of([entry.options for entry in entries]))))
+    label = loss_label([entry.options for entry in entries])
     return _chart("Loss while training", about, label, series, [])
 
 
