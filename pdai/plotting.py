@@ -250,9 +250,9 @@ def _caption(folder: Path) -> str:
     task = stored_task(options, folder)
     source = read_json(folder / "meta.json").get("inputs", {}).get("data", "")
     facts = {} if task is None else task.facts(str(source))
-    told = [f"{name} {text}" for name, text in facts.items()]
-    told.append(f"TV {_final_tv(folder)} after {options['steps']:,} steps")
-    return "\n".join(textwrap.wrap("; ".join(told), 150))
+    lines = [f"{name} {text}" for name, text in facts.items()]
+    lines.append(f"TV {_final_tv(folder)} after {options['steps']:,} steps")
+    return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 
 def _printable(folder: Path) -> str:

@@ -20,10 +20,11 @@ import pdai
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
 from fast.runs.records import read_json, write_json
+from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
 from pdai.cli import main
 from pdai.plotting import figure_of
-from pdai.progress import QUIET
+from pdai.progress import QUIET, announce
 from pdai.tables import expectations_table
 from reference.errors import InputError
 from reference.problems import HyperGPrior, VariableSelection
@@ -197,6 +198,24 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
     with pytest.raises(InputError, match=r"data\.csv was changed since the run began") as refused:
         pdai.load(folder).sample(2)
     assert "\n" not in str(refused.value)
+
+
+def test_what_a_file_holds_is_said_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("id,b\n" + "\n".join(f"{i},{i % 4}.5" for i in range(20)))
+    announce(StructureTask(data=path))
+    score, data, _, warning = capsys.readouterr().err.splitlines()
+    assert score.startswith("score: bge, as all columns hold numbers")
+    assert data.startswith("data: mine.csv (SHA-256 ")
+    assert data.endswith("20 rows of 2 columns, id, b")
+    assert warning.startswith("warning: column 'id' has another value in every row")
+    announce(VariablesTask(data=path))
+    assert "outcome: b\n" in capsys.readouterr().err
+    # Nothing is said of what is generated but how it is scored.
+    announce(StructureTask())
+    assert capsys.readouterr().err == "score: bge\n"
 
 
 def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_path: Path) -> None:

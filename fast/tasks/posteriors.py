@@ -189,8 +189,8 @@ class VariablesTask(_Posterior):
 
     def facts(self, source: str = "") -> dict[str, str]:
         """What the file holds, and which of its columns the others explain."""
-        told = super().facts(source)
-        return told and {**told, "outcome": self.outcome or self.table().names[-1]}
+        facts = super().facts(source)
+        return facts and {**facts, "outcome": self.outcome or self.table().names[-1]}
 
     def states(self) -> int:
         """Sets, finished or not."""

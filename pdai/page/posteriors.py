@@ -12,7 +12,7 @@ from pdai.plotting import MOST_BARS
 from pdai.posterior_plots import Floats, edge_matrices
 
 CELL = 44
-# A longer name is told when its cell is looked at.
+# A longer name is shown when its cell is looked at.
 LONGEST = 12
 
 
@@ -50,12 +50,12 @@ def _heat_map(title: str, names: Sequence[str], values: Floats, most: float | No
     for (i, j), value in np.ndenumerate(values):
         if i == j:
             continue
-        told = f"{short(names[i])} to {short(names[j])}: {number_text(float(value))}"
+        tip = f"{short(names[i])} to {short(names[j])}: {number_text(float(value))}"
         x, y = margin + CELL * j, margin + CELL * i
         cells.append(
             tag(
-                "rect", x=x, y=y, width=CELL - 1, height=CELL - 1, data_tip=told, role="img",
-                aria_label=told, tabindex=-1, fill_opacity=f"{0.65 * abs(value) / most:.3f}",
+                "rect", x=x, y=y, width=CELL - 1, height=CELL - 1, data_tip=tip, role="img",
+                aria_label=tip, tabindex=-1, fill_opacity=f"{0.65 * abs(value) / most:.3f}",
                 class_=f"mark c{int(value < 0)}",
             )
         )  # fmt: skip

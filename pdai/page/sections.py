@@ -125,10 +125,11 @@ def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
     heading, found = tag("h3", "Samples"), computed.samples
     if isinstance(found, str):
         return heading, tag("p", "There are no samples: ", found, ".")
-    # With data, log R is the log score less that of the best answer, which is the offset.
+    # Given data, log R is the log score less that of the best answer, which is the offset.
     scores = {"log R": found.log_reward}
     if computed.offset is not None:
-        scores = {"log score": found.log_reward + computed.offset, **scores}
+        score = "log score" if entry.has_networks else "log Bayes factor against no variable"
+        scores = {score: found.log_reward + computed.offset, **scores}
     columns = {**scores, "log p_F of its trajectory": found.log_p_f}
     numbers = ([f"{x:.4f}" for x in column] for column in columns.values())
     rows = list(zip(map(short, found.states), *numbers, strict=True))

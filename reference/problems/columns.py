@@ -75,29 +75,29 @@ class Table(NamedTuple):
 
     def coded(self) -> dict[str, list[str]]:
         """The columns that look like categories with integers for names, and these integers."""
-        found = {}
+        coded = {}
         for name, column in self.columns.items():
             values = sorted(set(column))
             if len(values) <= min(MOST_CODES, len(column) / 2) and all(map(_is_integer, values)):
-                found[name] = values
-        return found
+                coded[name] = values
+        return coded
 
     def remarks(self) -> list[str]:
         """What is likely a mistake, a sentence each."""
-        found = []
+        remarks = []
         for name, column in self.columns.items():
             texts = not any(map(DECIMAL.fullmatch, column))
             if len(set(column)) == len(column) > 2 and (texts or all(map(_is_integer, column))):
-                found.append(
+                remarks.append(
                     f"column {name!r} has another value in every row: if it numbers or names the "
                     "rows, leave it out"
                 )
             for value in sorted(STAND_INS.intersection(column)):
-                found.append(
+                remarks.append(
                     f"column {name!r} holds {value} {column.count(value)} times: if that stands "
                     "for a missing value, leave these rows out"
                 )
-        return found
+        return remarks
 
 
 def _is_integer(text: str) -> bool:
