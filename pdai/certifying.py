@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from reference.certificates.features import (
 )
 from reference.certificates.kept import KeptDraws
 from reference.certificates.policies import Gives, Takes
+from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Budget, Seen
+from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Regime
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError
@@ -74,7 +77,7 @@ def certify(
     problem: Any = None,
     *,
     log_z: float | tuple[float, float] | None = None,
-    target: Sequence[Hashable] | None = None,
+    target: Sequence[Hashable] | str | Path | None = None,
     p_b: Callable[[Any], Any] | None = None,
     takes: Takes = "state",
     gives: Gives = "probabilities",
@@ -104,7 +107,7 @@ def certify(
             with `draw`, such as those of `pdai.adapters`.
         problem: a problem, its class, or `module:Name`; runs have one.
         log_z: `log Z` in nats, or a lower and an upper bound of it, as given; else the problem's.
-        target: independent samples of the target, for regime S.
+        target: independent samples of the target, or a CSV file of them, for regime S.
         p_b: from a state to a row over its parents; uniform by default.
         takes: what the function is called with: a state, states, a history or histories.
         gives: what it answers: probabilities, or logits.
@@ -132,6 +135,9 @@ def certify(
     bounds = None
     if log_z is not None:
         bounds = Interval(*log_z) if isinstance(log_z, tuple) else Interval(log_z, log_z)
+    subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
+    if isinstance(target, str | Path):
+        target = read_record(Path(target), subject.texts()).terminals
     asked = Asked(
         bounds,
         target,
@@ -142,7 +148,6 @@ def certify(
         max_states=max_states,
         keep=None if keep is None else Path(keep),
     )
-    subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
     own, known = subject.problem, isinstance(subject.problem, KnowsMeans)
     features = own.quantities if known and features is own.indicators else features
     asked = replace(
@@ -196,7 +201,10 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
     """Of terminal states whose probabilities nobody told."""
     assert subject.bare is not None
     law, target = subject.target_law(), asked.target
-    notes = ["that the samples are independent draws of one sampler is the word of who drew them"]
+    notes = [
+        "that the samples are independent draws of one sampler is the word of who drew them",
+        *subject.notes,
+    ]
     if asked.regime in ("Z", "E"):
         raise InputError(
             f"regime {asked.regime} needs log p_F and log p_B of trajectories, and {subject.name} "
@@ -205,7 +213,9 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
     if law is not None and asked.regime != "N":
         exact = f"the target is exact here, from its {len(law):,} enumerated terminal states"
         notes.append(exact if target is None else f"{exact}: the samples of it are not used")
-        interval, lines = against_law(subject.bare, law, asked.level)
+        # A sampler may give what is no terminal state, whether or not it did here.
+        possible = {**law, Outside(): Fraction(0)}
+        interval, lines = against_law(subject.bare, possible, asked.level)
         return Certificate("S", interval, "terminals", asked.level, len(subject.bare), lines, notes)
     if target is None and isinstance(subject.problem, ClosedForm):
         target = subject.problem.sample(len(subject.bare), subject.seed)

@@ -45,7 +45,7 @@ def _run(arguments: Sequence[str]) -> None:
     except ImportError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
-    from reference.errors import InputError
+    from reference.errors import InputError, printable
     from reference.files import refusal
 
     for stream in (sys.stdout, sys.stderr):
@@ -61,7 +61,7 @@ def _run(arguments: Sequence[str]) -> None:
         command.run()
         print(end="", flush=True)
     except InputError as error:
-        print(f"pdai: {error}", file=sys.stderr)
+        print(f"pdai: {printable(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         # Whoever reads, such as `head`, has enough.
@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str]) -> None:
     except OSError as error:
         _abandon_stdout()
         told = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
-        print(f"pdai: {told}", file=sys.stderr)
+        print(f"pdai: {printable(str(told))}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -11,6 +11,7 @@ from rich.progress import Progress as RichProgress
 from fast.runs.display import Display, Lines, Progress, facts, silent
 from fast.tasks import Task
 from pdai.plotting import plot_or_say
+from reference.errors import printable
 
 
 class Bar:
@@ -18,14 +19,14 @@ class Bar:
 
     def __init__(self, title: str, steps: int, console: Console):
         self._bar = RichProgress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.completed:,}/{task.total:,} {task.fields[facts]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
         )
-        self._task = self._bar.add_task(title, total=steps, facts="compiling ...")
+        self._task = self._bar.add_task(printable(title), total=steps, facts="compiling ...")
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -46,7 +47,7 @@ class Bar:
 
     def say(self, message: str) -> None:
         """Prints a line above the bar."""
-        self._bar.console.print(message)
+        self._bar.console.out(printable(message), highlight=False)
 
 
 def announce(task: Task) -> None:

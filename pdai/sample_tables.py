@@ -28,7 +28,7 @@ def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
 
 def _columns(samples: "Samples") -> dict[str, list[Any]]:
     return {
-        "state": [str(state) for state in samples.states],
+        "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],
         "log_reward": samples.log_reward.tolist(),
         "log_p_f": samples.log_p_f.tolist(),
         "log_p_b": samples.log_p_b.tolist(),
@@ -41,7 +41,8 @@ def csv_table(columns: dict[str, list[Any]]) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode()
+    # Half a character, which no file may have, as Python writes it.
+    return text.getvalue().encode(errors="backslashreplace")
 
 
 def _json(columns: dict[str, list[Any]]) -> bytes:

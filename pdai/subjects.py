@@ -15,9 +15,10 @@ from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows, Gives, Takes
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.reversal import reversed_walker
+from reference.certificates.state_texts import StateTexts
 from reference.certificates.walks import Sampler, Walker, parents_of
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, plain, shown
 from reference.loading import as_problem, load_object, name_of
 from reference.metrics import normalize
 from reference.problems.base import enumerate_dag, enumerate_rewards
@@ -74,6 +75,10 @@ class Subject:
             return None
         labels = [dag.labels[x] for x in dag.terminals]
         return dict(zip(labels, normalize(enumerate_rewards(self.problem, dag)), strict=True))
+
+    def texts(self) -> StateTexts:
+        """How terminal states are written in files of samples."""
+        return StateTexts(self.problem, None if self.problem is None else self.target_law())
 
     @property
     def searches(self) -> bool:
@@ -232,17 +237,18 @@ def _gaps(rows: ForwardRows) -> list[str]:
 
 def _of_file(path: Path, problem: Any, seed: int, max_states: int) -> Subject:
     subject = Subject(str(path), problem, seed, max_states)
-    labels = None
-    if problem is not None:
-        law = subject.target_law()
-        if law is not None:
-            labels = {text: x for x in law for text in (repr(x), str(x))}
-    record = read_record(path, labels)
-    if record.numbers is None:
-        if problem is None:
-            raise InputError(f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem")
-        subject.bare = record.terminals
-    else:
+    record = read_record(path, subject.texts(), tolerant=True)
+    if record.numbers is not None:
         recorded = Recorded(record, problem)
         subject.sampler = lambda: recorded
+        return subject
+    if problem is None:
+        raise InputError(f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem")
+    subject.bare = record.terminals
+    if record.outside:
+        some = ", ".join(map(shown, dict.fromkeys(record.outside)))
+        subject.notes = (
+            f"{len(record.outside):,} of {len(record.terminals):,} samples are no terminal state, "
+            f"which the target never gives, such as {plain(some)}",
+        )
     return subject

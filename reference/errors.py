@@ -185,3 +185,15 @@ def _written(write: Callable[[object], str], value: object) -> str:
     except Exception as error:  # of a class of the user's own
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def printable(text: str, besides: str = "\n") -> str:
+    """A text without what a terminal obeys or cannot print: escape codes, surrogates.
+
+    Args:
+        text: the text.
+        besides: characters that stay, though they are not printable.
+    """
+    return "".join(
+        c if c.isprintable() or c in besides else c.encode("unicode_escape").decode() for c in text
+    )

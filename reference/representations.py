@@ -6,6 +6,8 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from reference.errors import printable
+
 if TYPE_CHECKING:
     from reference.dag import PointedDAG
 
@@ -73,7 +75,7 @@ def number_text(value: object) -> str:
 
 def clipped(value: object, length: int = 24) -> str:
     """What a value is called, if it is not too long."""
-    text = str(value)
+    text = printable(str(value))
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

@@ -177,7 +177,7 @@ def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"was recorded as -9\.5"):
         pdai.certify(path, PROBLEM)
     path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",nan"]))
-    with pytest.raises(InputError, match="is NaN"):
+    with pytest.raises(InputError, match="sample 4096 is 'nan', but must be a number"):
         pdai.certify(path, PROBLEM)
 
 
@@ -229,19 +229,6 @@ def test_bare_samples_bound_the_distance_from_both_sides(tmp_path: Path) -> None
     first = pdai.certify(bare(tmp_path, "one.csv", terminals()[:1] * 500), PROBLEM)
     true = 1 - PROBLEM.reward(terminals()[0]) / PROBLEM.z()
     assert 0.8 * true < first.interval.low <= true <= first.interval.high
-
-
-def test_samples_outside_the_problem_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "samples.csv"
-    path.write_text("banana\n")
-    with pytest.raises(InputError, match="'banana' is none of the problem's 9 terminal states"):
-        pdai.certify(path, PROBLEM)
-    path.write_text(f'"{PROBLEM.initial!r}"\n')
-    with pytest.raises(InputError, match="is none of the problem's"):
-        pdai.certify(path, PROBLEM)
-    path.write_text("")
-    with pytest.raises(InputError, match="has no samples"):
-        pdai.certify(path, PROBLEM)
 
 
 def test_expectations_are_exact_or_widened_by_the_distance() -> None:

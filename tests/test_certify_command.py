@@ -10,12 +10,16 @@ import shlex
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fast.measure.samples import Samples
 from pdai.cli import main
 from pdai.parsing import parse
+from pdai.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
+from reference.errors import printable
 from reference.problems import Grid, enumerate_dag
 
 PAGE = (Path(__file__).parent.parent / "docs" / "certify.md").read_text()
@@ -52,7 +56,7 @@ def test_everything_that_is_known_is_printed_and_written(
     more = ["--features", "certified_module:features", "--table", "law.csv", "--out", "report.json"]
     main([*arguments, *more])
     printed = capsys.readouterr().out
-    assert "regime E" in printed
+    assert "E: everything is enumerated" in printed
     assert re.search(r"TV of terminals\D+0\.\d+ \(exact\)", printed)
     report = json.loads((here / "report.json").read_text())
     with (here / "law.csv").open() as file:
@@ -110,6 +114,66 @@ def test_outputs_replace_links_refuse_pipes_and_are_named_where_the_disk_is_full
         assert stop.value.code == 2
         assert re.search(rf"^pdai: '{name}' .*{why}", capsys.readouterr().err)
     assert not list(here.glob("full*"))
+
+
+NAMED = """
+NAME = {name!r}
+
+class Problem:
+    initial = ""
+
+    def children(self, state):
+        return ["a" + NAME, "b" + NAME] if state == "" else []
+
+    def reward(self, terminal):
+        return 1
+
+if NAME.isprintable():
+    Problem.__name__ = NAME
+
+def features(x):
+    return {{NAME: 0.5}}
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["[/b]", "[a]", "[link=http://evil]x", ":smile:", "\x1b[31m", "\u202e", "\udcff"]
+)
+def test_names_are_no_markup_and_no_escape_codes(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = f"named_{name.encode(errors='surrogateescape').hex()}"
+    (here / f"{module}.py").write_text(NAMED.format(name=name))
+    problem, file = f"{module}:Problem", f"{name.replace('/', '')}.csv"
+    (here / "policy.py").write_text("def half(state):\n    return [0.5, 0.5]\n")
+    (here / file).write_text("terminal\n" + f"a{name}\nb{name}\n" * 9, errors="surrogateescape")
+    outputs = ["--table", "law.csv", "--features", f"{module}:features"]
+    seen = []
+    for command in (
+        ["certify", "policy:half", "--problem", problem, *outputs],
+        ["inspect", problem, "--draw", "problem.svg"],
+        *([["certify", file, "--problem", problem]] if name != "\udcff" else []),
+    ):
+        main(command)
+        seen.append(capsys.readouterr().out)
+    assert all("\x1b" not in text and "\u202e" not in text for text in seen)
+    assert printable(name) in seen[0]
+    assert printable(file) in seen[-1] or name == "\udcff"
+    with pytest.raises(SystemExit):
+        main(["certify", file, "--problem", problem, "--regime", "E"])
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert (here / "law.csv").read_bytes().count(b"\n") == 3
+
+
+def test_the_verdict_comes_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["certify", "certified_module:policy", "--problem", "certified_module:Posterior"])
+    assert re.match(r"\s*TV of terminals 0\.\d+ \(exact\): cert", capsys.readouterr().out)
+
+
+def test_half_a_character_can_be_written_in_a_table() -> None:
+    samples = Samples(["\udcff"], *np.zeros((3, 1)))
+    assert b"\n\\udcff,0.0" in sample_table(samples, "csv")
 
 
 @pytest.mark.parametrize(

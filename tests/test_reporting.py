@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
 from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
+from pdai.progress import Bar
 from pdai.tables import expectations_table, report_table
 from reference.metrics import Estimate
 from reference.problems import Grid, Lines
@@ -112,6 +114,15 @@ def test_a_table_of_seeds_shows_an_infinite_divergence() -> None:
     # What is said of the arithmetic of each figure.
     assert report.kinds["log_z"] == "estimate"
     assert replace(report, log_z_is_learned=True).kinds["log_z"] == "learned"
+
+
+def test_the_name_of_a_run_is_no_markup_beside_its_bar() -> None:
+    console = Console(file=StringIO(), force_terminal=True, width=120)
+    with Bar("[/b]\x1b[35m", 2, console) as bar:
+        bar.say("[a]")
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert r"[/b]\x1b[35m" in text
+    assert "[a]" in text
 
 
 @pytest.mark.parametrize("scale", [Fraction(10) ** 400, Fraction(1, 10**400)])

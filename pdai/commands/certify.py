@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from pdai.commands.tables import show
+from pdai.commands.tables import say, show_rows
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.statement import Regime
 from reference.errors import InputError
@@ -76,11 +76,8 @@ class Certify:
 
     def run(self) -> None:
         """Certifies, and prints a table to stdout."""
-        from rich.table import Table
-
         from pdai.certifying import certify
         from pdai.sample_tables import csv_table
-        from reference.certificates.recorded import read_record
         from reference.certificates.statement import REGIMES
 
         if len(self.log_z) > 2:
@@ -92,7 +89,7 @@ class Certify:
             self.sampler,
             self.problem,
             log_z=(self.log_z[0], self.log_z[-1]) if self.log_z else None,
-            target=None if self.target is None else read_record(self.target).terminals,
+            target=self.target,
             p_b=_named(self.p_b, "backward policy"),
             takes=self.takes,
             gives=self.gives,
@@ -109,16 +106,16 @@ class Certify:
             certificate=self.certificate,
             keep=self.keep,
         )
-        title = f"{found.name}, regime {found.regime}: {REGIMES[found.regime]}"
-        shown = Table(title=title, show_header=False)
-        for name, value in found.report.items():
-            shown.add_row(name, value)
+        (name, verdict), *others = found.report.items()
+        rows = {"regime": f"{found.regime}: {REGIMES[found.regime]}", **dict(others)}
         if found.level:
-            shown.add_row("level of each bound", f"{found.level:g}")
-            shown.add_row("samples", f"{found.samples:,}")
-        show(shown)
+            rows |= {
+                "level of each bound": f"{found.level:g}",
+                "samples": f"{found.samples:,}",
+            }
+        show_rows(f"{name} {verdict}: {found.name}", rows)
         for note in found.notes:
-            print(f"- {note}")
+            say(f"- {note}")
         if self.table is not None:
             if not found.table:
                 raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
-from pdai.commands.tables import show
+from pdai.commands.tables import say, show
 from pdai.distributed.plan import Distributed, Plan, Streamed
 from reference.errors import InputError
 
@@ -71,7 +71,7 @@ class Experiment:
             )
         show(comparison_table(comparison))
         show(parts_table(comparison))
-        print(f"folder: {folder}\nplot: {folder / 'plot.png'}")
+        say(f"folder: {folder}\nplot: {folder / 'plot.png'}")
 
 
 def distribute_command(arguments: Sequence[str]) -> type[Any]:

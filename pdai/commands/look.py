@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import tyro
 
 from fast.runs.display import slow
-from pdai.commands.tables import show
-from reference.errors import InputError
+from pdai.commands.tables import say, show, show_rows
+from reference.errors import InputError, printable
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class SampleRun:
                 print(f"{_escaped(str(state))}\t{log_reward:.6f}")
         elif self.out is not None:
             replace_file(self.out, sample_table(drawn, self.format))
-            print(f"samples: {self.out}")
+            say(f"samples: {self.out}")
         else:
             sys.stdout.buffer.write(sample_table(drawn, self.format))
             sys.stdout.buffer.flush()
@@ -139,9 +139,7 @@ class SampleRun:
 
 def _escaped(text: str) -> str:
     """A text on one line and without tabs, that no other text becomes."""
-    return "".join(
-        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text
-    )
+    return printable(text.replace("\\", r"\\"), besides="")
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ class PlotRuns:
             raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
         check_picture(self.out)
         plot_runs(self.run_folders, self.out)
-        print(f"plot: {self.out}")
+        say(f"plot: {self.out}")
 
 
 @dataclass(frozen=True)
@@ -191,8 +189,6 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
-        from rich.table import Table
-
         from reference.drawing import check_picture, draw
         from reference.inspection import inspect_problem
         from reference.loading import load_problem
@@ -201,14 +197,10 @@ class Inspect:
             check_picture(self.draw)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
-        table = Table(title=f"{inspection.name} breaks no rule", show_header=False)
-        for name, value in inspection.rows().items():
-            table.add_row(name, value)
-        table.caption = inspection.hint
-        show(table)
+        show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)
         if self.draw is not None:
             draw(inspection, self.draw, self.colour)
-            print(f"picture: {self.draw}")
+            say(f"picture: {self.draw}")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import tyro
 
+from pdai.commands.tables import say
+
 
 @dataclass(frozen=True)
 class ReportRuns:
@@ -33,4 +35,4 @@ class ReportRuns:
         from pdai.page.page import report
 
         seconds = None if self.stored_only else self.seconds
-        print(f"report: {report(self.run_folders, self.out, seconds=seconds)}")
+        say(f"report: {report(self.run_folders, self.out, seconds=seconds)}")

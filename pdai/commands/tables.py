@@ -1,10 +1,34 @@
-"""How commands print tables."""
+"""How commands print tables and lines: in them a name is no markup, and no escape code."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reference.errors import printable
+
+
+def say(text: object) -> None:
+    """Prints a line, such as one with the path of a file, to stdout."""
+    print(printable(str(text)))
+
+
+def show_rows(title: str, rows: Mapping[str, str], caption: str = "") -> None:
+    """Prints names and values as a table to stdout."""
+    from rich.table import Table
+
+    table = Table(title=title, caption=caption, show_header=False)
+    for row in rows.items():
+        table.add_row(*row)
+    show(table)
 
 
 def show(table: object) -> None:
     """Prints a table of rich to stdout."""
     from rich.console import Console
 
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Any:
+            return super().render_str(printable(text), **options)
+
     # Not a terminal: wide enough that no cell is cut.
-    console = Console()
-    Console(width=None if console.is_terminal else 120).print(table)
+    width = None if Console().is_terminal else 120
+    Plain(width=width, markup=False, emoji=False).print(table)

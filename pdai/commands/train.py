@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
-from pdai.commands.tables import show
+from pdai.commands.tables import say, show
 from reference.errors import InputError
 
 USUAL = "six6"
@@ -85,6 +85,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             show(report_table(report))
             if (features := expectations_table(report)) is not None:
                 show(features)
-            print(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
+            say(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
 
     return Train

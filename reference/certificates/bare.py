@@ -26,24 +26,23 @@ def against_law(
 
     Args:
         samples: independent samples.
-        target: `pi(x)` of every terminal state.
+        target: `pi(x)` of whatever is among the samples, zero of what it excludes.
         level: of the interval, half of it for each side.
 
     Raises:
-        InputError: if there are fewer than two, or one is not among the terminal states.
+        InputError: if there are fewer than two.
     """
     _check(samples)
-    for x in samples:
-        if x not in target:
-            raise InputError(
-                f"the sample {x!r} is none of the problem's {len(target):,} terminal states: write "
-                "them as the problem does, or name the right problem"
-            )
     half, count = len(samples) // 2, len(samples)
     first, second = Counter(samples[:half]), samples[half:]
-    event = {x for x, p in target.items() if Fraction(first[x], half) < p}
-    mass = sum((target[x] for x in event), start=Fraction(0))
-    low = _excess(_frequency(second, event, level / 2), Interval(float(mass), float(mass)))
+    events = [{x for x, p in target.items() if Fraction(first[x], half) < p}]
+    if excluded := {x for x in first if not target[x]}:
+        events.append(excluded)
+    low = 0.0
+    for event in events:
+        mass = float(sum((target[x] for x in event), start=Fraction(0)))
+        seen = _frequency(second, event, level / 2 / len(events))
+        low = max(low, _excess(seen, Interval(mass, mass)))
     empirical = Counter(samples)
     distance = sum(abs(Fraction(empirical[x], count) - p) for x, p in target.items()) / 2
     spread = math.sqrt(max(len(target) - 1, 1) / count) / 2

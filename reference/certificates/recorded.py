@@ -1,6 +1,5 @@
 """Samples that somebody else drew: bare terminal states, or trajectories with their numbers."""
 
-import ast
 import csv
 import io
 import math
@@ -11,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.errors import InputError
+from reference.certificates.state_texts import Outside, OutsideError, StateTexts
+from reference.errors import InputError, shown
 from reference.files import read_file
 from reference.problems.base import exact_reward
 from reference.problems.closed_form import Enclosure
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
+COLUMNS = ("terminal", *NUMBERS)
 # By how much a recorded log reward may differ from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -25,87 +26,116 @@ class Record(NamedTuple):
     """What a file holds.
 
     Attributes:
-        terminals: labels of terminal states.
+        terminals: terminal states; `Outside()` for a sample that is none.
         numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats; None of bare samples.
+        outside: the texts of bare samples that are no terminal states.
     """
 
     terminals: list[Hashable]
     numbers: Mapping[str, np.ndarray[Any, Any]] | None
+    outside: Sequence[str] = ()
 
 
-def read_record(path: Path, labels: Mapping[str, Hashable] | None = None) -> Record:
+def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Record:
     """Reads a CSV file of samples.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
-    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats. Beside these numbers it may be
-    called `state`, as `pdai sample` does.
+    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats. It may be called `state`, as
+    `pdai sample` does.
 
     Args:
         path: the file.
-        labels: the terminal states by how they are written; None where they are not enumerated:
-            then they are read as Python literals, or as text.
+        texts: how states are written.
+        tolerant: whether bare samples may be no terminal states, where these are enumerated and
+            most samples are among them: a sampler that gives others is wrong by their share.
 
     Raises:
-        InputError: if the file cannot be read, a column is missing, a number is none, or a state is
-            not among the terminal ones.
+        InputError: if the file cannot be read, a column is missing, unknown or there twice, a
+            number is none, or a sample is no terminal state.
     """
+    columns, has_header = _columns(path)
+    bare = len(columns) == 1
+    states, outside, wrong = _states(columns["terminal"], texts)
+    if wrong and not has_header and len(outside) == 1 < len(states) and states[0] == Outside():
+        raise InputError(
+            f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
+            "state: if it names the column, call it 'terminal'; if it is a sample, write "
+            "'terminal' above it"
+        )
+    few = tolerant and bare and texts.listed and 2 * len(outside) < len(states)
+    if wrong and not (few and isinstance(wrong, OutsideError)):
+        raise InputError(f"{str(path)!r}: {wrong}")
+    numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in NUMBERS}
+    return Record(states, numbers, outside)
+
+
+def _states(
+    column: Sequence[str], texts: StateTexts
+) -> tuple[list[Hashable], list[str], InputError | None]:
+    """The states of a column, the texts of those that are none, and the gravest reason why."""
+    states: list[Hashable] = []
+    outside: list[str] = []
+    wrong: InputError | None = None
+    for text in column:
+        try:
+            states.append(texts.read(text))
+        except InputError as error:
+            if wrong is None or not isinstance(error, OutsideError):
+                wrong = error
+            states.append(Outside())
+            outside.append(text)
+    return states, outside, wrong
+
+
+def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
+    """The columns of a file by name, and whether it has a header."""
     try:
         text = read_file(path, follow=True).decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
     header = ["terminal"]
-    if rows and "terminal" in rows[0]:
-        header, *rows = rows
-    elif rows and {"state", *NUMBERS} <= set(rows[0]):
+    known = {"state", *COLUMNS}
+    first = rows[0] if rows else []
+    has_header = first == header or (len(first) > 1 and not known.isdisjoint(first))
+    if has_header:
         names, *rows = rows
         header = ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
+    if set(header) not in ({"terminal"}, set(COLUMNS)) or len(set(header)) < len(header):
+        raise InputError(
+            f"{str(path)!r} has the columns {', '.join(header)}, but must have "
+            f"{', '.join(COLUMNS)}, or terminal alone: add those that are missing, and leave "
+            "others out (for a count, repeat the line: each is one sample)"
+        )
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise InputError(
-                f"{str(path)!r}: sample {number} has {len(row)} columns for {header}: quote states "
-                "that contain commas"
+                f"{str(path)!r}: sample {number} has {len(row)} columns, but must have "
+                f"{', '.join(header)}: quote states that contain commas, or name the columns in "
+                "the first line"
             )
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    terminals = [_label(text, labels) for text in columns["terminal"]]
-    there = [name for name in NUMBERS if name in columns]
-    if not there:
-        return Record(terminals, None)
-    if missing := [name for name in NUMBERS if name not in columns]:
-        raise InputError(f"{str(path)!r} has the columns {there} but not {missing}: add them")
-    return Record(terminals, {name: _numbers(path, name, columns[name]) for name in NUMBERS})
-
-
-def _label(text: str, labels: Mapping[str, Hashable] | None) -> Hashable:
-    if labels is not None:
-        if text not in labels:
-            some = next(iter(labels))
-            raise InputError(
-                f"the sample {text!r} is none of the problem's {len(set(labels.values())):,} "
-                f"terminal states: write them as the problem does, such as {some!r}"
-            )
-        return labels[text]
-    try:
-        found: Hashable = ast.literal_eval(text)
-        hash(found)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-    return found
+    return dict(zip(header, zip(*rows, strict=True), strict=True)), has_header
 
 
 def _numbers(path: Path, name: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    try:
-        found = np.array([float(text) for text in texts])
-    except ValueError as error:
-        raise InputError(f"{str(path)!r}: {name}: {error}") from None
-    if np.isnan(found).any():
+    numbers = np.array([_number(text) for text in texts])
+    if np.isnan(numbers).any():
+        first = int(np.isnan(numbers).argmax())
         raise InputError(
-            f"{str(path)!r}: {name} of sample {int(np.isnan(found).argmax()) + 1} is NaN: check "
-            "what recorded it"
+            f"{str(path)!r}: {name} of sample {first + 1} is {texts[first]!r}, but must be a "
+            "number in nats: check what recorded it"
         )
-    return found
+    return numbers
+
+
+def _number(text: str) -> float:
+    try:
+        # Python reads 1_0 as 10, and the digits of every script.
+        return math.nan if "_" in text or not text.isascii() else float(text)
+    except ValueError:
+        return math.nan
 
 
 class Recorded:
@@ -169,12 +199,6 @@ def _own_rewards(terminals: Sequence[Hashable], recorded: Any, problem: Any) -> 
     known: dict[Hashable, Enclosure] = {}
     for x, given in zip(terminals, recorded.tolist(), strict=True):
         if x not in known:
-            try:
-                ended = not problem.children(x)
-            except (TypeError, ValueError, AttributeError, LookupError) as error:
-                raise InputError(f"{x!r} is no state of the problem ({error!r})") from None
-            if not ended:
-                raise InputError(f"{x!r} is not terminal: record the ends of trajectories")
             log = Enclosure.log_of(exact_reward(problem, x))
             # A reward that is given by its logarithm is known within 2^-51 of itself.
             known[x] = Enclosure(log.value, log.error + 2.0**-50)

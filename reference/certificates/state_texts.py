@@ -1,0 +1,112 @@
+"""Terminal states as text, such as in a CSV file: text stays text until the problem reads it."""
+
+import ast
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from reference.errors import InputError, check_hashable, plain, shown
+from reference.user_code import called
+
+
+class Outside(NamedTuple):
+    """A state that is not terminal in the problem; all of them are one, which `pi` excludes."""
+
+
+class OutsideError(InputError):
+    """A text that reads as a state, but not as a terminal one of the problem."""
+
+
+class StateTexts:
+    """How the terminal states of a problem are written.
+
+    A problem says so by `parse(text)`. Without it they are written as `repr` or `str` writes them
+    where all are listed, and else as the type of the initial state has it: a string as it is,
+    anything else as `repr` writes it, letter by letter, so that `001` is no integer.
+
+    Args:
+        problem: whose states; None if there is none, and text stays as it is.
+        terminals: all terminal states; None if they are not enumerated.
+    """
+
+    def __init__(self, problem: Any, terminals: Iterable[Hashable] | None = None):
+        self._problem, self._name = problem, type(problem).__name__
+        self._parse = getattr(problem, "parse", None)
+        self._terminals = None if terminals is None else dict.fromkeys(terminals)
+        self._read: dict[str, Hashable] = {}
+        self._written: dict[str, list[Hashable]] = {}
+        if self._parse is None:
+            for x in self._terminals or ():
+                for text in {repr(x), str(x)}:
+                    self._written.setdefault(text, []).append(x)
+
+    @property
+    def listed(self) -> bool:
+        """Whether all terminal states are known, so that no other can have a reward."""
+        return self._terminals is not None
+
+    def read(self, text: str) -> Hashable:
+        """The terminal state that a text stands for.
+
+        Raises:
+            OutsideError: if it stands for a state that is not terminal.
+            InputError: if it stands for none, or for two.
+        """
+        if text not in self._read:
+            self._read[text] = text if self._problem is None else self._state(text)
+        return self._read[text]
+
+    def _state(self, text: str) -> Hashable:
+        states = self._written.get(text, [])
+        if len(states) == 1:
+            return states[0]
+        if states:
+            either = " or ".join(f"{shown(x)}, a {type(x).__name__}," for x in states[:2])
+            raise InputError(
+                f"the sample {shown(text)} may be {either} of {self._name}: give it a parse(text), "
+                "such as ast.literal_eval, and write states as repr does"
+            )
+        if self._parse is None:
+            return self._terminal(text, self._literal(text))
+        state: Hashable = called(self._name, "parse", self._parse, text)
+        check_hashable(f"{self._name}: parse({shown(text)})", state)
+        return self._terminal(text, state)
+
+    def _literal(self, text: str) -> Hashable:
+        """A text as a state of the type of the initial one."""
+        kind, value = type(self._problem.initial), None
+        # What repr writes of a string; taken as it is, it would be another string.
+        quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+        if kind is str and not quoted:
+            return text
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            value = ast.literal_eval(text)
+        if kind is not str and type(value) is kind and repr(value) == text:
+            check_hashable("a sample", value)
+            return value
+        if self._terminals is not None:
+            raise InputError(self._none(text))
+        rules = dict.fromkeys((int, float, tuple), "write states as repr does, or ")
+        rule = "write states without quotes, or " if kind is str else rules.get(kind, "")
+        raise InputError(
+            f"the sample {shown(text)} is no state of {self._name}, whose initial state is "
+            f"{shown(self._problem.initial)}: {rule}give {self._name} a parse(text)"
+        )
+
+    def _none(self, text: str) -> str:
+        some = next(iter(self._terminals or ()))
+        return (
+            f"the sample {shown(text)} is none of the problem's {len(self._terminals or ()):,} "
+            f"terminal states: write them as the problem does, such as {plain(some)}"
+        )
+
+    def _terminal(self, text: str, state: Hashable) -> Hashable:
+        if self._terminals is not None:
+            if state not in self._terminals:
+                raise OutsideError(self._none(text))
+        elif len(called(self._name, "children", self._problem.children, state)):
+            raise OutsideError(
+                f"the sample {shown(text)} is not terminal in {self._name}: give the ends of "
+                "trajectories"
+            )
+        return state
