@@ -181,7 +181,8 @@ def _written(write: Callable[[object], str], value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     try:
-        text = write(value)
+        # A state that grows may have a billion letters.
+        text = write(value[:100] if isinstance(value, str) else value)
     except Exception as error:  # of a class of the user's own
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
     return text if len(text) <= 60 else text[:57] + "..."

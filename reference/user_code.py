@@ -1,19 +1,23 @@
-"""The one way in for what a user's code answers: called, converted, asked twice.
+"""The one way in for what a user's code answers: called, converted, asked twice, and ended.
 
 A number may come from NumPy or JAX, whose integers wrap; a function may raise, or answer something
-else the next time. Each is settled here once, so that what is computed from it is exact.
+else the next time; a graph may have no end. Each is settled here once, so that what is computed
+from it is exact.
 """
 
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from numbers import Rational, Real
+from operator import eq
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from reference.errors import InputError, plain, shown
+from reference.errors import InputError, TooLargeError, plain, shown
+from reference.files import memory_in_use, memory_of_machine
 
 T = TypeVar("T")
 
@@ -21,8 +25,27 @@ T = TypeVar("T")
 # their number has grown by a factor of e.
 ASKED_AGAIN = 100
 
+# A longer trajectory is taken to have no end; so is one of a tenth of that whose states have grown
+# to so many bytes, as states that hold their own past do.
+LONGEST, GROWN = 100_000, 2**28
 
-def exact(value: object, what: str) -> Fraction:
+
+class Of(NamedTuple):
+    """The name of a number in messages, which is only written where there is one.
+
+    Attributes:
+        name: such as "the reward".
+        state: of which state.
+    """
+
+    name: str
+    state: object
+
+    def __str__(self) -> str:
+        return f"{self.name} of {shown(self.state)}"
+
+
+def exact(value: object, what: str | Of) -> Fraction:
     """A user's number as the fraction that it is.
 
     Args:
@@ -50,7 +73,7 @@ def exact(value: object, what: str) -> Fraction:
     )
 
 
-def number_or_infinite(value: object, what: str) -> float:
+def number_or_infinite(value: object, what: str | Of) -> float:
     """A user's number in float64, such as a logit, which may be infinite.
 
     Raises:
@@ -76,7 +99,10 @@ def _python_scalar(value: Any) -> Any:
     if isinstance(value, int | float | Fraction | Decimal):
         return value
     if hasattr(value, "as_integer_ratio"):  # NumPy's long double
-        return Fraction(*map(int, value.as_integer_ratio())) if isfinite(value) else float(value)
+        try:
+            return Fraction(*map(int, value.as_integer_ratio()))
+        except (OverflowError, ValueError):
+            return float(value)
     return value if isinstance(value, Rational) or not isinstance(value, Real) else float(value)
 
 
@@ -97,12 +123,17 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
     except InputError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        call = f"{name}({', '.join(map(shown, arguments))})"
-        raise InputError(
-            f"{owner}: {call} raises {type(error).__name__}, {plain(error)} ({last.filename}, line "
-            f"{last.lineno}): fix it, or check that the argument is what it is for"
-        ) from error
+        raise _as_refusal(owner, name, error, arguments) from error
+
+
+def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[object]) -> InputError:
+    """What a user's function raised, as one error."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    call = f"{name}({', '.join(map(shown, arguments))})"
+    return InputError(
+        f"{owner}: {call} raises {type(error).__name__}, {plain(error)} ({last.filename}, line "
+        f"{last.lineno}): fix it, or check that the argument is what it is for"
+    )
 
 
 class AskTwice:
@@ -113,31 +144,110 @@ class AskTwice:
     """
 
     def __init__(self) -> None:
-        self._asked, self._random = 0, Random(0)
+        self._asked, self._random = 0, Random(0).random
 
     def due(self) -> bool:
         """Whether the next answer is one of these."""
         self._asked += 1
-        return self._random.random() * self._asked < ASKED_AGAIN
+        return self._random() * self._asked < ASKED_AGAIN
 
-    def compare(self, call: str, first: T, again: T, same: Callable[[T, T], bool]) -> None:
-        """Checks an answer against the one before.
+
+def asked_again(call: str, first: object, again: object) -> InputError:
+    """What is said of two answers to one question that differ.
+
+    Args:
+        call: the call in messages, such as "P: reward('aab')".
+        first: the first answer.
+        again: the second one.
+    """
+    return InputError(
+        f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must have "
+        "the same answer (random numbers, dropout left on, a set's order, an object without "
+        "__eq__ and __hash__, or state that the calls change?)"
+    )
+
+
+class Asked(Generic[T]):
+    """A user's function of one argument, some of whose answers are asked for twice.
+
+    Args:
+        owner: whose function it is.
+        name: its name.
+        function: the function.
+        read: what is made of an answer, given the argument too; raises `InputError`.
+        same: whether two of these are the same.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        name: str,
+        function: Callable[[Any], Any],
+        read: Callable[[Any, Any], T],
+        same: Callable[[T, T], bool] = eq,
+    ):
+        self.owner, self.name, self.function = owner, name, function
+        self._read, self._same, self._twice = read, same, AskTwice()
+
+    def __call__(self, argument: Any) -> T:
+        """The answer, read."""
+        try:
+            answer = self._read(self.function(argument), argument)
+            if self._twice.due():
+                again = self._read(self.function(argument), argument)
+                if not self._same(answer, again):
+                    call = f"{self.owner}: {self.name}({shown(argument)})"
+                    raise asked_again(call, answer, again)
+        except InputError:
+            raise
+        except Exception as error:
+            raise _as_refusal(self.owner, self.name, error, [argument]) from error
+        return answer
+
+
+class Growth:
+    """How far a search through a user's graph has come: an endless one must end in words.
+
+    Args:
+        name: whose graph it is.
+        seconds: of wall time.
+    """
+
+    def __init__(self, name: str, seconds: float):
+        self.name, self.seconds = name, seconds
+        self._start, self._before = time.monotonic(), memory_in_use()
+
+    def check(self, depth: int, path: Callable[[], Any]) -> None:
+        """Checks that the search may go on.
 
         Args:
-            call: the call in messages, such as "P: reward('aab')".
-            first: the first answer.
-            again: the second one.
-            same: whether two answers are the same.
+            depth: how long the longest path is.
+            path: some states of it, for messages.
 
         Raises:
-            InputError: if they differ.
+            InputError: if the path must be endless.
+            TooLargeError: if time or memory is used up.
         """
-        if not same(first, again):
+        size = memory_in_use() - self._before
+        if depth > LONGEST or (depth > LONGEST // 10 and size > GROWN):
             raise InputError(
-                f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must "
-                "have the same answer (random numbers, dropout left on, a set's order, an object "
-                "without __eq__ and __hash__, or state that the calls change?)"
+                f"{self.name}: the path {_arrows(path())} has more than {depth - 1:,} steps, so "
+                "the state graph has no end, or a cycle: give every state an end, such as a "
+                "largest length or a stop action"
             )
+        # What is computed of the states takes as much again, several times.
+        spent = time.monotonic() - self._start
+        if spent > self.seconds or size > memory_of_machine() // 4:
+            used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
+            raise TooLargeError(
+                f"{self.name} is too large: {used} were used up at depth {depth:,}, on the path "
+                f"{_arrows(path())}: is there an end to it? Use a smaller instance, or smaller or "
+                "faster states"
+            )
+
+
+def _arrows(path: Any) -> str:
+    return " -> ".join([*map(shown, path[:3]), "...", shown(path[-1])])
 
 
 def same_states(first: Any, again: Any) -> bool:

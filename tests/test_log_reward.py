@@ -93,7 +93,7 @@ def within(value: Fraction, power: float) -> bool:
     [
         (float("nan"), "the log_reward of 'y' is nan, but must be a finite number"),
         (float("inf"), "the log_reward of 'y' is inf, but must be a finite number"),
-        (float("-inf"), "the log_reward of 'y' is -inf, .* cannot occur is left out"),
+        (float("-inf"), "the log_reward of 'y' is -inf, but must be a finite number"),
         ("-3", "the log_reward of 'y' is '-3', a str, but must be a number"),
         (True, "the log_reward of 'y' is True, a bool"),
         (None, "the log_reward of 'y' is None, a NoneType"),

@@ -1,5 +1,6 @@
 """A user's number is the fraction that it is, and a user's function is called and asked twice."""
 
+import itertools
 import math
 import random
 from decimal import Decimal
@@ -12,7 +13,10 @@ import numpy as np
 import pytest
 import sympy
 
-from reference.errors import InputError
+from reference import user_code
+from reference.errors import InputError, TooLargeError
+from reference.inspection import inspect_problem
+from reference.problems import base, enumerate_dag, enumerate_rewards
 from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
 
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -104,23 +108,84 @@ class _Plain:
     """A state without equality."""
 
 
+counts = itertools.count(1)
+
+
+class _Rewarded:
+    initial: Any = ""
+
+    def children(self, state: Any) -> Any:
+        return [state + c for c in "ab"] if len(state) < 3 else []
+
+    def reward(self, terminal: Any) -> Any:
+        return 1 + terminal.count("a")
+
+
+class _Number(int):
+    """A numbered state."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
+def _of(**members: Any) -> Any:
+    return type("P", (_Rewarded,), members)()
+
+
 @pytest.mark.parametrize(
-    ("children", "refused"),
+    ("members", "call"),
     [
-        (lambda: ["a", "b"], False),
-        (lambda: random.sample(range(1000), 50), True),
-        (lambda: [_Plain()], True),
-        (lambda: [float("nan")], True),
+        ({"reward": lambda p, x: 1 + random.random()}, "reward"),
+        ({"reward": lambda p, x: next(counts)}, "reward"),
+        ({"children": lambda p, s: random.sample([s + c for c in "abcdef"], 6)}, "children"),
+        ({"initial": 0, "children": lambda p, s: [_Number(s + 1)]}, "children"),
+        ({"initial": 0, "children": lambda p, s: [float("nan")]}, "children"),
+        (
+            {"initial": 0, "children": lambda p, s: [] if s else [(1, True)[next(counts) % 2]]},
+            "children",
+        ),
     ],
-    ids=["list", "shuffled", "without equality", "nan"],
+    ids=["random", "counter", "shuffled", "without equality", "nan", "of two kinds"],
 )
-def test_what_is_not_a_function_is_refused(children: Any, refused: bool) -> None:
-    twice = AskTwice()
-    if not refused:
-        twice.compare("P: children('o')", children(), children(), same_states)
-        return
-    with pytest.raises(InputError, match=r"children\('o'\) is .*, and asked again "):
-        twice.compare("P: children('o')", children(), children(), same_states)
+def test_what_is_not_a_function_is_refused(members: Any, call: str) -> None:
+    random.seed(0)
+    with pytest.raises(InputError, match=rf"^P: {call}\(.*\) is .*, and asked again "):
+        inspect_problem(_of(**members))
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS, jnp.asarray, Decimal, Fraction], ids=str)
+def test_rewards_of_any_kind_of_number_have_one_sum(kind: Any) -> None:
+    make = kind.type if isinstance(kind, np.dtype) else kind
+    dag = enumerate_dag(_of())
+    rewards = enumerate_rewards(_of(reward=lambda p, x: make(30 * (1 + x.count("a")))), dag)
+    assert rewards == tuple(Fraction(30 * (1 + dag.labels[x].count("a"))) for x in dag.terminals)
+    assert sum(rewards) == 600
+
+
+@pytest.mark.parametrize(
+    ("initial", "children"),
+    [
+        ("", lambda p, s: [s + "a"]),
+        ((), lambda p, s: ["stop", (*s, 1)] if s != "stop" else []),
+        (0, lambda p, s: [s + 1]),
+    ],
+    ids=["strings", "tuples", "numbers"],
+)
+def test_an_endless_graph_is_refused_with_the_path_that_grows(initial: Any, children: Any) -> None:
+    with pytest.raises(InputError, match=r"^P: the path .* -> .* has more than .* has no end"):
+        enumerate_dag(_of(initial=initial, children=children))
+
+
+def test_an_enumeration_ends_when_its_time_or_memory_is_used_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(base, "MAX_SECONDS", -1.0)
+    with pytest.raises(TooLargeError, match=r"P is too large: .* s were used up at depth 1"):
+        enumerate_dag(_of())
+    monkeypatch.undo()
+    monkeypatch.setattr(user_code, "memory_of_machine", lambda: 0)
+    monkeypatch.setattr(user_code, "memory_in_use", itertools.count(0, 2**20).__next__)
+    with pytest.raises(TooLargeError, match="P is too large: 1 MiB were used up at depth 1"):
+        enumerate_dag(_of())
 
 
 def test_equal_states_of_two_kinds_are_not_the_same() -> None:

@@ -2,14 +2,11 @@
 
 import inspect
 import math
-import traceback
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
-from numbers import Rational, Real
-from typing import Any, Literal, Protocol, TypeVar
-
-import numpy as np
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from reference.arguments import checked
 from reference.dag import PointedDAG, numbered_dag
@@ -22,7 +19,7 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.files import memory_of_machine
+from reference.user_code import Asked, Growth, Of, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
 
@@ -30,6 +27,8 @@ S = TypeVar("S", bound=Hashable)
 RewardForm = Literal["product", "sum"]
 
 MAX_NODES = 2_000_000
+# Of an enumeration; and after how many states clock and memory are looked at.
+MAX_SECONDS, LOOKED = 600.0, 1_024
 # What Python holds of a state, at the least: its label, its number, its children.
 BYTES_PER_STATE = 200
 # Beyond, a single fraction has a million bits.
@@ -107,36 +106,65 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
 
 
+class AskedProblem(Generic[S]):
+    """A problem as it is asked: what it answers is checked, and some of it asked for twice.
+
+    Attributes:
+        name: that of its class.
+        initial: `s_o`.
+        children: the children of a state, in order, cut after `most + 1`.
+    """
+
+    def __init__(self, problem: Any, most: int = MAX_NODES):
+        self.name, self.most = type(problem).__name__, most
+        self.initial: S = problem.initial
+        self.children: Asked[tuple[S, ...]] = Asked(
+            self.name, "children", problem.children, self._row, same_states
+        )
+        self._problem = problem
+
+    @cached_property
+    def reward(self) -> Asked[Fraction]:
+        """`R(x)`, as `enumerate_rewards` says."""
+        if hasattr(self._problem, "log_reward"):
+            return Asked(self.name, "log_reward", self._problem.log_reward, _from_logarithm)
+        return Asked(self.name, "reward", self._problem.reward, positive_reward)
+
+    def _row(self, answer: Any, state: S) -> tuple[S, ...]:
+        if not isinstance(answer, Sequence) or isinstance(answer, str | bytes):
+            raise InputError(
+                f"{self.name}: children({shown(state)}) is {shown(answer)}, but must be a tuple of "
+                "states, () if and only if the state is terminal; a set has another order in every "
+                "process: sort it"
+            )
+        # Cut while they are listed: a row may have a billion.
+        return tuple(islice(answer, self.most + 1))
+
+
 @checked
 def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG[S]:
     """Every state of a problem, as a validated pointed DAG.
 
     Raises:
-        TooLargeError: if there are more than `max_nodes` states.
+        TooLargeError: if there are more than `max_nodes` states, or they take ten minutes or a
+            quarter of the memory.
         InputError: if the states do not form a pointed DAG.
     """
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
     check_members(problem, with_reward=False)
     check_hashable("the initial state", problem.initial)
-    # However many are asked for, more than memory holds are not listed.
-    max_nodes = min(max_nodes, memory_of_machine() // BYTES_PER_STATE)
-    states, number = [problem.initial], {problem.initial: 0}
+    asked: AskedProblem[S] = AskedProblem(problem, max_nodes)
+    growth = Growth(asked.name, MAX_SECONDS)
+    states, number = [asked.initial], {asked.initial: 0}
     rows: list[tuple[int, ...]] = []
     depth = 0
     while len(rows) < len(states):
         depth += 1
         for state in states[len(rows) :]:
+            if len(rows) < LOOKED or not len(rows) % LOOKED:
+                growth.check(depth, lambda: _path_to_last(states, rows))
             row = []
-            children = problem.children(state)
-            if not isinstance(children, Sequence) or isinstance(children, str | bytes):
-                raise InputError(
-                    f"{type(problem).__name__}: children({shown(state)}) is {shown(children)}, "
-                    "but must be a "
-                    "tuple of states, () if and only if the state is terminal; a set has another "
-                    "order in every process: sort it"
-                )
-            # Cut while they are listed: a row may have a billion.
-            for child in islice(children, max_nodes + 1):
+            for child in asked.children(state):
                 try:
                     v = number.setdefault(child, len(states))
                 except TypeError:
@@ -145,23 +173,31 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
                 if v == len(states):
                     states.append(child)
                 row.append(v)
-                if max(len(states), len(row)) > max_nodes:
-                    raise TooLargeError(
-                        f"{type(problem).__name__} has more than {max_nodes:,} states (stopped at "
-                        f"depth {depth}), too many to enumerate: use a smaller instance; or write "
-                        "an environment, trained with `pdai train custom --environment MODULE:NAME`"
-                        " and bounded by `pdai certify`, which enumerate nothing; or raise "
-                        "`max_nodes` (on the command line --max-states, of `pdai inspect` "
-                        "--max-nodes)"
-                    )
             rows.append(tuple(row))
+            if len(states) > max_nodes or len(row) > max_nodes:
+                raise TooLargeError(
+                    f"{asked.name} has more than {max_nodes:,} states (stopped at depth {depth}), "
+                    "too many to enumerate: use a smaller instance; or write an environment, "
+                    "trained with `pdai train custom --environment MODULE:NAME` and bounded by "
+                    "`pdai certify`, which enumerate nothing; or raise `max_nodes` (on the command "
+                    "line --max-states, of `pdai inspect` --max-nodes)"
+                )
     for node, state in enumerate(states):
         if number.get(state) != node:
             raise InputError(
-                f"{type(problem).__name__}: the state {shown(state)} was changed after it was "
-                "listed: children(state) must leave states as they are; copy, or use tuples"
+                f"{asked.name}: the state {shown(state)} was changed after it was listed: "
+                "children(state) must leave states as they are; copy, or use tuples"
             )
-    return numbered_dag(states, rows, initial=problem.initial)
+    return numbered_dag(states, rows, initial=asked.initial)
+
+
+def _path_to_last(states: list[S], rows: list[tuple[int, ...]]) -> list[S]:
+    """States from the initial one to the one that is opened next."""
+    path = [len(rows)]
+    for node in reversed(range(len(rows))):
+        if path[-1] in rows[node]:
+            path.append(node)
+    return [states[node] for node in reversed(path)]
 
 
 @checked
@@ -172,7 +208,8 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
         InputError: if a reward is not a positive finite number, or its logarithm not a finite one.
     """
     check_members(problem)
-    return tuple(exact_reward(problem, dag.labels[x]) for x in dag.terminals)
+    reward = AskedProblem[S](problem).reward
+    return tuple(reward(dag.labels[x]) for x in dag.terminals)
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
@@ -181,26 +218,7 @@ def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
     Raises:
         InputError: as `enumerate_rewards`.
     """
-    name = "log_reward" if hasattr(problem, "log_reward") else "reward"
-    try:
-        given = getattr(problem, name)(terminal)
-    except InputError:
-        raise
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise InputError(
-            f"{type(problem).__name__}: {name}({shown(terminal)}) raises {type(error).__name__}, "
-            f"{error} ({last.filename}, line {last.lineno}): is this a terminal state of it?"
-        ) from error
-    if name == "log_reward":
-        value = _finite("log_reward", given, terminal)
-        if abs(value) > MAX_LOG_REWARD:
-            raise InputError(
-                f"the log_reward of {shown(terminal)} is {plain(given)} nats, but must be at most "
-                f"{MAX_LOG_REWARD:,} in size: add the same number to all, which only changes Z"
-            )
-        return exponential(value)
-    return positive_reward(given, terminal)
+    return AskedProblem[S](problem).reward(terminal)
 
 
 def positive_reward(value: Any, terminal: object) -> Fraction:
@@ -209,39 +227,29 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
     Raises:
         InputError: if it is negative, zero, NaN or infinite.
     """
-    fraction = _finite("reward", value, terminal)
+    fraction = exact(value, Of("the reward", terminal))
     if fraction < 0:
         raise InputError(
             f"the reward of {shown(terminal)} is {plain(value)}, but rewards are unnormalised "
-            "probabilities "
-            "and cannot be negative: shift or exponentiate it"
+            "probabilities and cannot be negative: shift or exponentiate it"
         )
     if fraction == 0:
         raise InputError(
             f"the reward of {shown(terminal)} is 0, where the balance losses need log R: leave it "
-            "out "
-            "of all children, as no target state has probability 0; if a posterior has "
+            "out of all children, as no target state has probability 0; if a posterior has "
             "underflowed, give its logarithm as log_reward(terminal) instead of reward"
         )
     return fraction
 
 
-def _finite(name: str, value: Any, terminal: object) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, Real):
+def _from_logarithm(value: Any, terminal: object) -> Fraction:
+    log = exact(value, Of("the log_reward", terminal))
+    if abs(log) > MAX_LOG_REWARD:
         raise InputError(
-            f"the {name} of {shown(terminal)} is {shown(value)}, a {type(value).__name__}, but "
-            "must be a "
-            "number: return a Fraction, an int or a float"
+            f"the log_reward of {shown(terminal)} is {plain(value)} nats, but must be at most "
+            f"{MAX_LOG_REWARD:,} in size: add the same number to all, which only changes Z"
         )
-    if isinstance(value, float | np.floating) and not np.isfinite(value):
-        raise InputError(
-            f"the {name} of {shown(terminal)} is {plain(value)}, but must be a finite number: "
-            "check the "
-            "computation, or cap it; a terminal that cannot occur is left out of all children"
-        )
-    if isinstance(value, np.floating):
-        return Fraction(*value.as_integer_ratio())
-    return Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
+    return exponential(log)
 
 
 def exponential(power: Fraction) -> Fraction:
