@@ -27,7 +27,9 @@ NETWORK = (
 )
 
 
-def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Subject:
+def run_subject(
+    folder: Path, seed: int, max_states: int, of: int | None, seconds: float
+) -> Subject:
     """The sampler of a run, at its last checkpoint.
 
     Args:
@@ -35,6 +37,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         seed: of draws.
         max_states: more states or histories are not enumerated.
         of: which of the run's seeds; by default its first.
+        seconds: of each search.
 
     Raises:
         InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
@@ -47,7 +50,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
         policy = _summable(folder, setup.policies(state)[row])
     problem, stands = config.restricted(), unfinished(config, state)
     notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
-    subject = Subject(str(folder), problem, seed, max_states, notes=notes)
+    subject = Subject(str(folder), problem, seed, max_states, seconds, notes=notes)
 
     def exact(file: Any) -> ExactLaw:
         enumeration = setup.enumeration
@@ -65,7 +68,7 @@ def run_subject(folder: Path, seed: int, max_states: int, of: int | None) -> Sub
 
     def tighter(sampler: RowSampler, steps: int) -> RowSampler:
         with arithmetic(config):
-            learned = tightened(policy, setup.environment, steps, seed)
+            learned = tightened(policy, setup.environment, steps, seed, seconds)
         return RowSampler(learned, setup.environment, problem, config.run.precision, seed)
 
     if setup.enumeration is not None:

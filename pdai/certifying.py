@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pdai.knowledge import WHY_NO_MORE, knowledge_of
-from pdai.subjects import Subject, subject_of
+from pdai.subjects import Subject, log_z_interval, subject_of
+from reference.arguments import checked
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.exact import ExactLaw
@@ -25,8 +26,15 @@ from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Budget, Seen
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Regime
-from reference.certificates.walks import Sampler
-from reference.errors import InputError, TooLargeError
+from reference.certificates.walks import LogRewards, Sampler
+from reference.errors import (
+    InputError,
+    TooLargeError,
+    check_integer,
+    check_seed,
+    check_sequence,
+    shown,
+)
 from reference.files import check_output
 from reference.problems.closed_form import ClosedForm
 
@@ -65,13 +73,19 @@ class Asked:
     keep: Path | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
+        # A part of a smaller level is zero in float64.
+        if not 1e-300 < self.level < 1:
             raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
+        check_integer("certify", "tighten", self.tighten, 0)
+        check_integer("certify", "max_states", self.max_states, 1, most=10**12)
+        if self.target is not None and not len(self.target):
+            raise InputError("target is empty, but must be samples of the target: leave it out")
         for name, value, least in zip(Budget._fields, self.budget, (0, 2, 0), strict=True):
             if not value >= least:
                 raise InputError(f"{name} is {value}, but must be at least {least}")
 
 
+@checked
 def certify(
     what: Any,
     problem: Any = None,
@@ -114,7 +128,7 @@ def certify(
         regime: which is wanted; by default the one that says most.
         width: stop when the interval is as narrow.
         samples: stop after so many trajectories.
-        seconds: stop after so much wall time.
+        seconds: stop after so much wall time, and learn `p_B` no longer.
         level: with which probability, at most, each bound may be wrong.
         seed: of the draws.
         tighten: learn `p_B` in so many steps of 256 trajectories first.
@@ -132,14 +146,15 @@ def certify(
     """
     if certificate is not None:
         check_output(Path(certificate))
-    bounds = None
-    if log_z is not None:
-        bounds = Interval(*log_z) if isinstance(log_z, tuple) else Interval(log_z, log_z)
-    subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of)
+    check_seed("certify", seed)
+    subject = subject_of(what, problem, p_b, takes, gives, seed, max_states, of, seconds)
     if isinstance(target, str | Path):
         target = read_record(Path(target), subject.texts()).terminals
+    elif target is not None:
+        check_sequence("certify", "target", target)
+    check_modes(subject, mode_states)
     asked = Asked(
-        bounds,
+        None if log_z is None else log_z_interval(log_z, "log_z"),
         target,
         regime,
         Budget(width, samples, seconds),
@@ -174,6 +189,24 @@ def certify(
         if value is not None and not used
     ]
     return replace(made, name=subject.name, notes=[*made.notes, *unused])
+
+
+def check_modes(subject: Subject, states: Sequence[Hashable]) -> None:
+    """Checks that states are terminal ones of the problem, where one can tell.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not states or subject.problem is None:
+        return
+    law, reward = subject.target_law(), LogRewards(subject.problem)
+    for state in states:
+        reward(state)
+        if law is not None and state not in law:
+            raise InputError(
+                f"mode_states has {shown(state)}, which is none of the problem's {len(law):,} "
+                "terminal states: write it as the problem does"
+            )
 
 
 def _exact(subject: Subject, asked: Asked, file: str | Path | None) -> Certificate | None:
@@ -268,8 +301,8 @@ def _sampler(subject: Subject, asked: Asked) -> tuple[Sampler, list[str]]:
             raise InputError(f"p_B cannot be learned for {subject.name}: only its draws are known")
         sampler = subject.tightened(sampler, asked.tighten)
         notes.append(
-            f"p_B was learned in {asked.tighten:,} steps of 256 trajectories; fresh ones are used "
-            "after them"
+            f"p_B was learned in {asked.tighten:,} steps of 256 trajectories, or as many as "
+            f"{asked.budget.seconds:g} s allow; fresh ones are used after them"
         )
     if asked.keep is not None:
         sampler = KeptDraws(sampler, asked.keep, subject.seed, asked.features)

@@ -57,8 +57,8 @@ def check_any(
             environment = load_environment(spec, own)
         return check_environment(own, environment, precision or "float32", **options)
     raise InputError(
-        f"{what!r} is {found!r}, but must be a Loss, an AbstractDynamics or an "
-        "AbstractEnvironment: name one of these"
+        f"{what if isinstance(what, str) else 'this'} is of the type {type(found).__name__}, but "
+        "must be a Loss, an AbstractDynamics or an AbstractEnvironment: name one of these"
     )
 
 

@@ -63,6 +63,9 @@ def _run(arguments: Sequence[str]) -> None:
     except InputError as error:
         print(f"pdai: {printable(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
+        sys.exit(2)
     except BrokenPipeError:
         # Whoever reads, such as `head`, has enough.
         _abandon_stdout()

@@ -11,13 +11,15 @@ from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY, QUIET, announce
 from pdai.run import Run, free_folder
+from reference.arguments import checked
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture
-from reference.errors import InputError, check_type, no_such
+from reference.errors import InputError, no_such
 from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
 
 
+@checked
 def train(
     problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
 ) -> Run:
@@ -35,7 +37,6 @@ def train(
         InputError: if an option is of no part that is chosen, or breaks a rule, or training
             diverges.
     """
-    check_type("pdai.train", "display", display, Display)
     config = _configured(problem, environment, options)
     if config.run.out is None:
         config = config.changed(out=free_folder(config.folder()))
@@ -66,6 +67,7 @@ def _named(found: Any) -> str:
     return found if isinstance(found, str) else name_of(found)
 
 
+@checked
 def load(folder: str | Path) -> Run:
     """A run that was trained before.
 
@@ -84,6 +86,7 @@ def inspect(problem: Any) -> Inspection[Any]:
     return inspect_problem(as_problem(problem))
 
 
+@checked
 def draw(what: Any, output: str | Path, **options: Any) -> Path:
     """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending says the format.
 

@@ -22,7 +22,8 @@ from fast.runs.job import MAX_SAMPLES, load_run, resume
 from fast.runs.records import load_law, read_json, read_metrics, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
-from reference.errors import InputError, check_integer, check_type, nearest
+from reference.arguments import checked
+from reference.errors import InputError, check_integer, check_seed, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,6 +93,7 @@ class Run:
         found: Enumeration | None = self._loaded[0].enumeration
         return found
 
+    @checked
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
         row = self._row(seed)
@@ -99,6 +101,7 @@ class Run:
             policy: Policy = self._trained.policy(row)
         return policy
 
+    @checked
     def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
         """Samples terminal states.
 
@@ -111,12 +114,14 @@ class Run:
             InputError: if `count` is not positive, or the run has no such seed.
         """
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
+        check_seed("sample", seed)
         row = self._row(of)
         with arithmetic(self.config):
             return drawn_terminals(
                 self._trained.policy(row), self._trained.environment, count, seed
             )
 
+    @checked
     def log_prob(
         self,
         terminals: Sequence[Hashable] | None = None,
@@ -137,6 +142,8 @@ class Run:
         """
         if (terminals is None) == (trajectories is None):
             raise InputError("log_prob needs either terminals or trajectories: give one of them")
+        if trajectories is not None and not len(trajectories):
+            return np.zeros(0)
         if trajectories is not None:
             with arithmetic(self.config):
                 environment = self._trained.environment
@@ -200,6 +207,7 @@ class Run:
 
         return figure_of([self.folder])
 
+    @checked
     def train(self, steps: int, *, out: Path | None = None, display: Display = DISPLAY) -> "Run":
         """Trains on, from these parameters, with a new schedule, in a folder of its own.
 
@@ -208,7 +216,6 @@ class Run:
             out: the new folder; by default this one's name with a number.
             display: how it is shown.
         """
-        check_type("Run.train", "display", display, Display)
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
         with arithmetic(config):
             setup, state, _ = self._loaded

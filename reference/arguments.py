@@ -8,6 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Real
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -53,10 +54,12 @@ def _check(owner: str, name: str, value: object, kind: Any) -> None:
     if origin in (Union, UnionType):
         if value is None and NoneType in entries:
             return
-        some = [entry for entry in entries if entry is not NoneType]
+        some = tuple(entry for entry in entries if entry is not NoneType)
         # Of several, such as a problem with one kind of reward or another, the function decides.
         if len(some) == 1:
             _check(owner, name, value, some[0])
+        elif set(some) == {str, Path}:
+            check_type(owner, name, value, some)
     elif origin is Literal:
         check_choice(owner, name, value, kind)
     elif origin is Sequence:
@@ -67,6 +70,8 @@ def _check(owner: str, name: str, value: object, kind: Any) -> None:
         check_takes(f"{owner}: {name}", value, len(entries[0]))
     elif kind in (int, float, bool):
         _check_number(owner, name, value, kind)
+    elif kind is Any:
+        return
     elif isinstance(kind := origin or kind, type) and not getattr(kind, "_is_protocol", False):
         check_type(owner, name, value, kind)
 

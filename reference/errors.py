@@ -172,20 +172,20 @@ def shown(value: object) -> str:
     return _written(repr, value)
 
 
-def plain(value: object) -> str:
+def plain(value: object, most: int = 60) -> str:
     """A number in a message as it is printed, cut where it is long."""
-    return _written(str, value)
+    return _written(str, value, most)
 
 
-def _written(write: Callable[[object], str], value: object) -> str:
+def _written(write: Callable[[object], str], value: object, most: int = 60) -> str:
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     try:
         # A state that grows may have a billion letters.
-        text = write(value[:100] if isinstance(value, str) else value)
+        text = write(value[: most + 1] if isinstance(value, str) else value)
     except Exception as error:  # of a class of the user's own
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def printable(text: str, besides: str = "\n") -> str:

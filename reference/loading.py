@@ -3,11 +3,13 @@
 import importlib
 import inspect
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
-from reference.errors import InputError, nearest
+from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_members
+from reference.user_code import called
 
 # What stands before the colon in the name of an object that has no name to import it by.
 OBJECT = "object"
@@ -43,11 +45,13 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     find_modules_here()
     try:
         found: Any = importlib.import_module(module_name)
-    except ImportError as error:
+    except (Exception, SystemExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
-            f"the module {module_name!r} cannot be imported ({error}): run from the folder that "
-            "holds it, and check its imports"
-        ) from None
+            f"the module {module_name!r} cannot be imported ({type(error).__name__}: "
+            f"{plain(error, 300)}; {place.filename}, line {place.lineno}): run from the folder "
+            "that holds it, and check its imports"
+        ) from error
     for name in path.split("."):
         if not hasattr(found, name):
             meant = nearest(name, dir(found)) or ": check the spelling"
@@ -81,14 +85,17 @@ def as_problem(problem: Any) -> Any:
     """
     if isinstance(problem, str):
         return load_problem(problem)
-    return problem() if isinstance(problem, type) else problem
+    if isinstance(problem, type):
+        problem = call_without_arguments(problem.__name__, problem)
+    check_members(problem)
+    return problem
 
 
 def call_without_arguments(spec: str, factory: Any) -> Any:
     """What a class or function gives.
 
     Raises:
-        InputError: if it needs arguments.
+        InputError: if it needs arguments, or raises.
     """
     try:
         inspect.signature(factory).bind()
@@ -97,7 +104,7 @@ def call_without_arguments(spec: str, factory: Any) -> Any:
             f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
             "Grid.minimal, or a function that returns the instance"
         ) from None
-    return factory()
+    return called("the constructor", spec, factory)
 
 
 def find_modules_here() -> None:

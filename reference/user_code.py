@@ -7,7 +7,7 @@ from it is exact.
 
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -90,6 +90,17 @@ def number_or_infinite(value: object, what: str | Of) -> float:
         ) from None
 
 
+def feature(value: object, what: str | Of) -> float:
+    """A feature in float64; a truth value is 0 or 1.
+
+    Raises:
+        InputError: as `number_or_infinite`.
+    """
+    if getattr(value, "shape", None) == () and isinstance(value.item(), bool):  # type: ignore[attr-defined]
+        value = bool(value)
+    return float(value) if isinstance(value, bool) else number_or_infinite(value, what)
+
+
 def _python_scalar(value: Any) -> Any:
     """A scalar of NumPy or JAX as Python's own number; None for what is no single real number."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
@@ -131,8 +142,8 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
     last = traceback.extract_tb(error.__traceback__)[-1]
     call = f"{name}({', '.join(map(shown, arguments))})"
     return InputError(
-        f"{owner}: {call} raises {type(error).__name__}, {plain(error)} ({last.filename}, line "
-        f"{last.lineno}): fix it, or check that the argument is what it is for"
+        f"{owner}: {call} raises {type(error).__name__}, {plain(error, 300)} ({last.filename}, "
+        f"line {last.lineno}): fix it, or check that the argument is what it is for"
     )
 
 
@@ -217,12 +228,12 @@ class Growth:
         self.name, self.seconds = name, seconds
         self._start, self._before = time.monotonic(), memory_in_use()
 
-    def check(self, depth: int, path: Callable[[], Any]) -> None:
+    def check(self, depth: int, path: Sequence[Any] | Callable[[], Sequence[Any]]) -> None:
         """Checks that the search may go on.
 
         Args:
             depth: how long the longest path is.
-            path: some states of it, for messages.
+            path: some states of it, for messages; or a function that gives them.
 
         Raises:
             InputError: if the path must be endless.
@@ -231,7 +242,7 @@ class Growth:
         size = memory_in_use() - self._before
         if depth > LONGEST or (depth > LONGEST // 10 and size > GROWN):
             raise InputError(
-                f"{self.name}: the path {_arrows(path())} has more than {depth - 1:,} steps, so "
+                f"{self.name}: the path {_arrows(path)} has more than {depth - 1:,} steps, so "
                 "the state graph has no end, or a cycle: give every state an end, such as a "
                 "largest length or a stop action"
             )
@@ -241,12 +252,13 @@ class Growth:
             used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
             raise TooLargeError(
                 f"{self.name} is too large: {used} were used up at depth {depth:,}, on the path "
-                f"{_arrows(path())}: is there an end to it? Use a smaller instance, or smaller or "
-                "faster states"
+                f"{_arrows(path)}: is there an end to it? If so, give more seconds, or a "
+                "smaller instance"
             )
 
 
-def _arrows(path: Any) -> str:
+def _arrows(path: Sequence[Any] | Callable[[], Sequence[Any]]) -> str:
+    path = path() if callable(path) else path
     return " -> ".join([*map(shown, path[:3]), "...", shown(path[-1])])
 
 

@@ -95,7 +95,7 @@ def test_a_library_whose_states_can_be_listed_is_certified_exactly() -> None:
 
 def test_control_ends_that_are_none_of_the_problem_are_refused() -> None:
     foreign = SteppedSampler(ForeignGrid(), PROBLEM, lambda x: Cell(x, stopped=False))
-    with pytest.raises(InputError, match="which is no terminal state of the problem"):
+    with pytest.raises(InputError, match="is not terminal: it has the children"):
         pdai.certify(foreign, PROBLEM)
 
 

@@ -27,7 +27,7 @@ def test_float32_rows_become_rationals_that_sum_to_one() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ([0.5, 0.4], "the row of 's' sums to 0.9, not to 1"),
+        ([0.5, 0.4], "s sums to 0.9, not to 1"),
         ([0.5, np.nan], "finite numbers >= 0"),
         ([1.5, -0.5], "finite numbers >= 0"),
         ([0.0, 0.0], "positive sum"),

@@ -1,16 +1,21 @@
 """`pdai.certify`: the right number lies inside, and nothing is claimed that is not known."""
 
 import math
+import os
+import random
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import pdai
+from pdai.subjects import log_z_interval
 from reference import InputError
 from reference.bounds import one_sided_tv_bound
 from reference.certificates import check_certificate, confirm_problem, read_header
@@ -254,19 +259,265 @@ def test_expectations_are_exact_or_widened_by_the_distance() -> None:
         pdai.certify(policy, PROBLEM, features=lambda x: {"y": x.coordinates[1]})
 
 
+def half(state: Any) -> Any:
+    return [0.5, 0.5]
+
+
+class Words:
+    """Words of three letters; two thirds of the samples begin with a."""
+
+    initial: Any = ""
+
+    def children(self, state: Any) -> Any:
+        return [state + c for c in "ab"] if len(state) < 3 else []
+
+    def parents(self, state: Any) -> Any:
+        return [state[:-1]]
+
+    def reward(self, terminal: Any) -> Any:
+        return 1 + terminal.count("a")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, np.float32, jnp.int32])
+@pytest.mark.parametrize("scale", [1, 30])
+def test_rewards_of_a_librarys_numbers_give_the_distance_of_pythons(kind: Any, scale: int) -> None:
+    class Numpy(Words):
+        def reward(self, terminal: Any) -> Any:
+            return kind(scale * (1 + terminal.count("a")))
+
+    assert pdai.certify(half, Numpy).tv == Fraction(3, 20)
+
+
 @pytest.mark.parametrize(
-    ("options", "words"),
+    "row",
     [
-        ({"level": 0.0}, "level is 0.0"),
-        ({"samples": 1}, "samples is 1"),
-        ({"regime": "X"}, "must be E, Z, S or N"),
-        ({"takes": "history"}, "WEIGHTS|attribute"),
+        np.array([1, 0], np.uint8),
+        np.array([0.25, 0.75], np.float16),
+        jnp.array([0.25, 0.75]),
+        (Fraction(1, 4), Fraction(3, 4)),
+        [Decimal("0.25"), np.float64(0.75)],
+        {"b": np.float32(1)},
+    ],
+    ids=repr,
+)
+def test_rows_of_any_kind_of_number_are_read(row: Any) -> None:
+    def first(state: Any) -> Any:
+        return row if state == "" else half(state)
+
+    def plain(state: Any) -> Any:
+        if state:
+            return [0.5, 0.5]
+        return [0.0, 1.0] if isinstance(row, dict) else [*map(float, row)]
+
+    assert pdai.certify(first, Words).tv == pdai.certify(plain, Words).tv
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (None, "the row of '' is None, .* must be a sequence of numbers"),
+        (0.5, "the row of '' is 0.5, .* must be a sequence of numbers"),
+        ({0.9, 0.1}, "a set has no order"),
+        ("01", "the row of '' is '01', a str, but must be a sequence"),
+        (b"01", "but must be a sequence of numbers"),
+        ([True, False], "the row of '' is True, a bool, but must be a number"),
+        (np.array([[0.5, 0.5]]), "the row of '' has 1 numbers for 2 states"),
+        (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
+        ([0.5, np.nan], "the row of '' is nan, but must be a finite number"),
+        ({"a": 0.5, "c": 0.5}, "the row of '' is over 'c', which is none of"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_row_is_refused(row: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        pdai.certify(lambda s: row if s == "" else half(s), Words)
+
+
+def noisy(state: Any) -> Any:
+    x = random.random()
+    return [x, 1 - x]
+
+
+def centred(states: Any) -> Any:
+    """A row that depends on those beside it, as in batch normalisation in training."""
+    counts = np.array([s.count("a") for s in states])
+    first = 0.5 + 0.1 * (counts - counts.mean())
+    return np.stack([first, 1 - first], 1)
+
+
+@pytest.mark.parametrize("regime", ["E", "Z"])
+@pytest.mark.parametrize(
+    ("policy", "options"),
+    [
+        (noisy, {}),
+        (lambda s: [random.random(), 0.0], {"gives": "logits"}),
+        (lambda h: noisy(h), {"takes": "history"}),
+        (lambda states: [noisy(s) for s in states], {"takes": "states"}),
+        (lambda hs: [noisy(h) for h in hs], {"takes": "histories"}),
+        (centred, {"takes": "states"}),
+        (half, {"features": lambda x: {"u": random.random()}}),
+    ],
+    ids=["state", "logits", "history", "states", "histories", "batch", "features"],
+)
+def test_what_answers_otherwise_the_second_time_is_refused(
+    policy: Any, options: dict[str, Any], regime: Any
+) -> None:
+    with pytest.raises(InputError, match=r"and asked again .*the same question"):
+        pdai.certify(policy, Words, regime=regime, samples=4_096, **options)
+
+
+def test_a_batch_of_another_size_may_round_otherwise() -> None:
+    def rounded(states: Any) -> Any:
+        x = 0.5 + 2.0**-12 * (len(states) % 2)
+        return [[x, 1 - x]] * len(states)
+
+    assert pdai.certify(rounded, Words, takes="states").regime == "E"
+
+
+def wrong(**members: Any) -> Any:
+    return type("P", (Words,), members)()
+
+
+def fails(*_: Any) -> Any:
+    raise KeyError("mine")
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "words"),
+    [
+        (wrong(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
+        (wrong(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
+        (wrong(parents=fails), {"regime": "Z"}, r"P: parents\('\w+'\) raises KeyError"),
+        (wrong(parents=lambda p, s: (s,)[:0]), {"regime": "Z"}, "is .*: give each parent once"),
+        (wrong(parents=lambda p, s: iter([s[:-1]])), {"regime": "Z"}, "must be a sequence"),
+        (wrong(log_z=fails), {"regime": "Z"}, r"P: log_z\(\) raises KeyError"),
+        (wrong(log_z=lambda p: None), {"regime": "Z"}, r"P.log_z\(\) is None, .* be a number"),
+        (wrong(log_z=lambda p: math.nan), {"regime": "Z"}, r"P.log_z\(\) is nan, .* finite"),
+        (Words, {"p_b": fails, "regime": "Z"}, r"p_b\('\w+'\) raises KeyError"),
+        (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
+        (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
+        (Words, {"features": lambda x: {"f": "0"}}, "the feature 'f' of 'aaa' is '0', a str"),
+        (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
+        (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
+        (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
+        (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
+        (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
+        (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
+        (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
+        (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
+        (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
+        (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
+        (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
+        (Words, {"target": []}, "target is empty"),
+        (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
+        (Words, {"log_z": ()}, "log_z is .*: give a number, or a lower and an upper one"),
+        (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
+        (Words, {"log_z": math.inf, "regime": "Z"}, "must be a finite number"),
+        (Words, {"log_z": -math.inf, "regime": "Z"}, "must be a finite number"),
+        (Words, {"level": "x"}, "level is 'x', but must be a number"),
+        (Words, {"level": 5e-324}, "level is 5e-324, but must lie between 0 and 1"),
+        (Words, {"level": 0.0}, "level is 0.0"),
+        (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
+        (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
+        (Words, {"samples": 2.5}, "samples is 2.5, but must be an integer"),
+        (Words, {"samples": 1}, "samples is 1"),
+        (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
+        (object(), {}, "a object without the member 'initial'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(options: dict[str, Any], words: str) -> None:
-    error = AttributeError if options.get("takes") else InputError
-    with pytest.raises(error, match=words):
-        pdai.certify(policy, PROBLEM, **options)
+def test_what_is_nearly_right_is_refused_by_name(
+    problem: Any, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        pdai.certify(half, problem, **options)
+
+
+@pytest.mark.parametrize(
+    "given", [2.5, Fraction(5, 2), np.float32(2.5), Decimal("2.5"), jnp.asarray(2.5)], ids=repr
+)
+def test_log_z_may_be_any_number_or_two(given: Any) -> None:
+    assert log_z_interval(given, "it") == Interval(2.5, 2.5)
+    assert log_z_interval([given, np.int64(3)], "it") == Interval(2.5, 3.0)
+    assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("r_mlp", "there is no run folder and no file 'r_mlp' here"),
+        (Path("r_mlp"), "there is no run folder and no file 'r_mlp' here"),
+        (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
+        (type("D", (), {"draw": lambda d, n, labels: [1]})(), "what draw gives is .*be a Walks"),
+        (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
+        (os.environ, r"is of the type _Environ, but must be a run folder, a function"),
+    ],
+)
+def test_what_is_no_sampler_is_refused(what: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        pdai.certify(what, Words)
+    assert "PATH" not in str(refused.value)
+
+
+def test_log_z_is_rounded_outwards() -> None:
+    third = log_z_interval(Fraction(1, 3), "it")
+    assert third.low < Fraction(1, 3) < third.high == math.nextafter(third.low, 1)
+
+
+class Plane:
+    """Steps right and up, whose parents forget the edge of the plane."""
+
+    initial: Any = (0, 0)
+
+    def children(self, state: Any) -> Any:
+        x, y = state
+        return [(x + 1, y), (x, y + 1)] if x + y < 6 else []
+
+    def parents(self, state: Any) -> Any:
+        x, y = state
+        return [(x - 1, y), (x, y - 1)]
+
+    def reward(self, terminal: Any) -> Any:
+        return math.comb(6, terminal[0])
+
+
+@pytest.mark.parametrize("regime", ["Z", "S"])
+@pytest.mark.parametrize("max_states", [1_000, 5], ids=["enumerated", "not"])
+def test_parents_that_are_never_reached_are_refused(regime: Any, max_states: int) -> None:
+    options: Any = {"regime": regime, "max_states": max_states, "seconds": 5}
+    known: Any = {"log_z": math.log(64)} if regime == "Z" else {"target": [(3, 3)] * 5_000}
+    words = "reached from the initial one are others" if max_states > 5 else "Plane, by its parents"
+    with pytest.raises(InputError, match=words):
+        pdai.certify(half, Plane, samples=4_096, **options, **known)
+
+    class Right(Plane):
+        def parents(self, state: Any) -> Any:
+            return [s for s in super().parents(state) if min(s) >= 0]
+
+    found = pdai.certify(half, Right, p_b=reversal, samples=4_096, **options, **known)
+    assert found.interval.low < 0.01
+    with pytest.raises(InputError, match=r"p_b\(.*and asked again"):
+        pdai.certify(half, Right, p_b=one_sided, samples=4_096, **options, **known)
+
+
+def reversal(state: Any) -> Any:
+    x, y = state
+    return {s: n / (x + y) for s, n in (((x - 1, y), x), ((x, y - 1), y)) if n}
+
+
+def one_sided(state: Any) -> Any:
+    x = random.random()
+    return [x, 1 - x] if min(state) else [1.0]
+
+
+def test_a_walk_without_end_is_stopped() -> None:
+    endless = wrong(children=lambda p, s: [s + "a", s + "b"])
+    with pytest.raises(InputError, match=r"P is too large: .* were used up at depth"):
+        pdai.certify(half, endless, log_z=0, samples=2, max_states=10, seconds=0.1)
+
+
+def test_learning_p_b_ends_with_the_seconds() -> None:
+    found = pdai.certify(half, Words, regime="Z", samples=4_096, tighten=10**6, seconds=0.5)
+    assert any("or as many as 0.5 s allow" in note for note in found.notes)
 
 
 def test_a_function_needs_a_problem() -> None:

@@ -161,10 +161,39 @@ def test_a_users_problem_may_import_its_neighbours_late_and_fail_by_itself(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert inspect_problem(load_problem("shop:Shop")).rewards == (3,)
-    with pytest.raises(TypeError, match="has no len"):
+    with pytest.raises(
+        InputError, match=r"shop:Broken\(\) raises TypeError, .*has no len.*line 10"
+    ):
         load_problem("shop:Broken")
     with pytest.raises(InputError, match=r"without arguments .missing a required argument: 'size'"):
         load_problem("shop:Greedy")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def f(:\n", "SyntaxError: invalid syntax"),
+        ("x = 1\ny = 1 / 0\n", "ZeroDivisionError: division by zero; .*bad.py, line 2"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3; .*bad.py, line 2"),
+        ("def f(): return f()\nf()\n", "RecursionError: .*bad.py, line 1"),
+        ("from bad import Later\n", "ImportError: cannot import name 'Later'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_error(
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "bad", raising=False)
+    with pytest.raises(InputError, match=rf"the module 'bad' cannot be imported \({words}"):
+        load_problem("bad:It")
+
+
+@pytest.mark.parametrize("spec", ["reference.problems:Problem", "builtins:print", "typing:Any"])
+def test_what_is_no_problem_is_refused(spec: str) -> None:
+    with pytest.raises(InputError, match=spec):
+        load_problem(spec)
 
 
 def test_graphs_go_to_networkx_and_come_back() -> None:

@@ -83,7 +83,7 @@ def test_control_a_bound_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="must bound from above"):
         bound_partition(problem)
     problem.log_mass_bound = lambda state: math.nan
-    with pytest.raises(InputError, match="must be a number of nats"):
+    with pytest.raises(InputError, match="is nan, but must be a finite number"):
         bound_partition(problem)
 
 

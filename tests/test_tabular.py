@@ -181,8 +181,8 @@ def test_children_without_an_order_are_refused() -> None:
         (lambda label: 3, r"features\('door'\) is 3, but must be a list"),
         (lambda label: [], "at least one"),
         (lambda label: [1.0] * len(label), r"features\('shelf'\) is .* as many for every state"),
-        (lambda label: label, "has the entry 'd'"),
-        (lambda label: [float("nan")], "has the entry nan"),
+        (lambda label: label, "is 'd', a str"),
+        (lambda label: [float("nan")], "is nan"),
         (lambda label: [1e39], "that float32 can hold"),
     ],
 )

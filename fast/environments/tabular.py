@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 from collections.abc import Callable, Hashable, Iterable
-from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -19,6 +18,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
+from reference.user_code import Asked, Of, feature
 
 S = TypeVar("S", bound=Hashable)
 
@@ -197,20 +197,24 @@ def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.
     Raises:
         InputError: if they are not equally many finite numbers for every state.
     """
-    rows: list[list[float]] = []
-    for label in dag.labels:
-        numbers = features(label)
-        row = list(numbers) if isinstance(numbers, Iterable) else []
-        if not row or len(row) != len((rows or [row])[0]):
+    length = 0
+
+    def read(given: Any, label: S) -> list[float]:
+        nonlocal length
+        entries = list(given) if isinstance(given, Iterable) else []
+        length = length or len(entries)
+        if not entries or len(entries) != length:
             raise InputError(
-                f"features({label!r}) is {numbers!r}, but must be a list of numbers, at least one "
+                f"features({label!r}) is {given!r}, but must be a list of numbers, at least one "
                 "and as many for every state: pad or cut it"
             )
-        for value in row:
-            if not isinstance(value, Real) or not abs(value) <= LARGEST:
-                raise InputError(
-                    f"features({label!r}) has the entry {value!r}, but features are finite numbers "
-                    "that float32 can hold: replace or rescale it"
-                )
-        rows.append(row)
-    return np.array(rows, np.float32)
+        row = [feature(entry, Of("an entry of features", label)) for entry in entries]
+        if max(map(abs, row)) > LARGEST:
+            raise InputError(
+                f"features({label!r}) is {given!r}, but features are finite numbers that float32 "
+                "can hold: replace or rescale it"
+            )
+        return row
+
+    asked = Asked("the problem", "features", features, read)
+    return np.array([*map(asked, dag.labels)], np.float32)

@@ -28,8 +28,8 @@ from fast.policies.policy import Policy
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all
 from reference.certificates.sums import PathSums, closed_rows
+from reference.certificates.walks import LogRewards
 from reference.errors import InputError
-from reference.problems.base import exact_reward
 from reference.problems.closed_form import Enclosure
 
 # Trajectories per call of the network: always as many, so that one program is compiled.
@@ -68,7 +68,7 @@ class RowSampler:
             self.policy = to_float64(policy)
         self.environment, self.problem, self.precision = environment, problem, precision
         self.rng = np.random.default_rng(seed)
-        self._rewards: dict[Hashable, Enclosure] = {}
+        self._rewards = None if problem is None else LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -152,21 +152,12 @@ class RowSampler:
     def _checked(self, terminals: Sequence[Hashable], given: Floats) -> list[Enclosure]:
         """`log R` of the problem, with which the environment must agree."""
         tolerance = log_reward_tolerance(given, self.precision)
-        if self.problem is None:
+        if self._rewards is None:
             return [Enclosure(value, tolerance) for value in given.tolist()]
-        found = []
-        for x, value in zip(terminals, given.tolist(), strict=True):
-            if x not in self._rewards:
-                log = Enclosure.log_of(exact_reward(self.problem, x))
-                self._rewards[x] = Enclosure(log.value, log.error + 2.0**-50)
-            own = self._rewards[x]
-            if not abs(own.value - value) <= tolerance:
-                raise InputError(
-                    f"log R({x!r}) is {value:.9g} in the environment, {own.value:.9g} in the "
-                    "problem: certify against the reward that was trained on, or correct one"
-                )
-            found.append(own)
-        return found
+        return [
+            self._rewards.confirm(x, value, tolerance, "environment")
+            for x, value in zip(terminals, given.tolist(), strict=True)
+        ]
 
     def _own(self) -> Any:
         """The precision of the environment: features are what the network was trained on."""

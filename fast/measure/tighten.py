@@ -5,6 +5,9 @@ reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gr
 there `p_B` is trained beside `p_F`, which is left alone here.)
 """
 
+import math
+import time
+from itertools import takewhile
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +27,11 @@ TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
 
 
 def tightened(
-    policy: Policy, environment: AbstractEnvironment[Any], steps: int, seed: int
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    steps: int,
+    seed: int,
+    seconds: float = math.inf,
 ) -> Policy:
     """The same `p_F` with a `p_B` that is learned from its trajectories, drawn in float32.
 
@@ -33,6 +40,7 @@ def tightened(
         environment: its environment.
         steps: gradient steps, of 256 trajectories each.
         seed: of these, and of the initial weights.
+        seconds: after which it is taken as it is.
     """
     first, *_ = jax.random.split(jax.random.key(seed), 2)
     features = jax.eval_shape(environment.observe, environment.initial()).shape[0]
@@ -52,7 +60,8 @@ def tightened(
         updates, state = optimiser.update(eqx.filter_grad(loss)(backward), state)
         return eqx.apply_updates(backward, updates), state
 
-    for step in range(steps):
+    end = time.monotonic() + seconds
+    for step in takewhile(lambda _: time.monotonic() < end, range(steps)):
         key = jax.random.fold_in(jax.random.key(seed), step)
         backward, state = move(backward, state, key)
     found: Policy = eqx.tree_at(lambda sampler: sampler.backward, policy, backward)

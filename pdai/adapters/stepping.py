@@ -10,14 +10,14 @@ from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, exact_row
 from reference.certificates.sums import Floats, Ints, PathSums, soft_rows
-from reference.certificates.walks import LONGEST
+from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError, shown
+from reference.errors import InputError, TooLargeError, check_hashable, shown
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
-from reference.problems.base import exact_reward
 from reference.problems.closed_form import Enclosure
+from reference.user_code import LONGEST, called
 
 # What float32 may do to a log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14
@@ -105,14 +105,14 @@ class SteppedSampler:
     ):
         self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
-        self._rewards: dict[Hashable, Enclosure] = {}
+        self._rewards = None if problem is None else LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
         states, sums = self.steps.start(count), PathSums(count)
         active = np.ones(count, bool)
         for _ in range(LONGEST):
-            logits = self.steps.forward(states)
+            logits = self._forward(states)
             open_mask = np.where(active[:, None], np.asarray(logits.mask), True)
             values = np.where(active[:, None], np.asarray(logits.values), 0.0)
             rows = soft_rows(values, open_mask)
@@ -151,7 +151,7 @@ class SteppedSampler:
         ends: dict[Node, Hashable] = {}
         number = {root}
         while len(keys := self.steps.keys(states)):
-            logits = self.steps.forward(states)
+            logits = self._forward(states)
             rows = soft_rows(logits.values, logits.mask)
             at, actions = np.nonzero(np.asarray(logits.mask))
             following, ended, _ = self.steps.move(
@@ -194,7 +194,14 @@ class SteppedSampler:
 
     def _labelled(self, states: Any) -> tuple[list[Hashable], Floats]:
         labels, given = self.steps.ends(states)
-        return labels if self.label is None else list(map(self.label, labels)), given
+        if self.label is not None:
+            labels = [called("the sampler", "label", self.label, x) for x in labels]
+            for x in labels:
+                check_hashable("a state that label gives", x)
+        return labels, given
+
+    def _forward(self, states: Any) -> Logits:
+        return called("the library", "forward", self.steps.forward, states)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """Refused: not written for other libraries."""
@@ -216,18 +223,9 @@ class SteppedSampler:
 
     def _reward(self, x: Hashable, given: float) -> Enclosure:
         tolerance = FLOAT32_ERROR * (1 + abs(given))
-        if self.problem is None:
+        if self._rewards is None:
             return Enclosure(given, tolerance)
-        if x not in self._rewards:
-            log = Enclosure.log_of(exact_reward(self.problem, x))
-            self._rewards[x] = Enclosure(log.value, log.error + 2.0**-50)
-        own = self._rewards[x]
-        if not abs(own.value - given) <= tolerance:
-            raise InputError(
-                f"log R({x!r}) is {given:.9g} in the library, {own.value:.9g} in the problem: "
-                "certify against the reward that was trained on, or correct one of them"
-            )
-        return own
+        return self._rewards.confirm(x, given, tolerance, "library")
 
 
 def _law(

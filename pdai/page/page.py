@@ -14,7 +14,7 @@ from pdai.page.entries import Entry, entry_of
 from pdai.page.laws import law_chart
 from pdai.page.sections import certificate_words, run_section, tv_words
 from pdai.run import Run
-from reference.errors import InputError
+from reference.errors import InputError, check_list, check_type
 from reference.files import check_output, read_file, replace_file
 
 
@@ -37,7 +37,9 @@ def report(
     Raises:
         InputError: if there is no run, one is not finished, or the page cannot be written.
     """
-    given = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    given = [runs] if isinstance(runs, Run | str | Path) else check_list("report", "runs", runs)
+    for run in given:
+        check_type("report", "a run", run, (Run, str, Path))
     folders = [run.folder if isinstance(run, Run) else Path(run) for run in given]
     path = Path(output)
     _check(folders, path, seconds)

@@ -13,7 +13,8 @@ import numpy as np
 from reference.certificates.betting import Floats, Interval, MeanInterval
 from reference.certificates.importance import Walks
 from reference.certificates.statement import Line
-from reference.errors import InputError
+from reference.errors import InputError, check_type, plain, shown
+from reference.user_code import Asked, Of, feature
 
 # From a terminal state to numbers in [0, 1] by name.
 Features = Callable[[Any], Mapping[str, float]]
@@ -125,7 +126,7 @@ def table(
     Raises:
         InputError: if a value lies outside [0, 1], or names differ between states.
     """
-    rows = [_values(features, x) for x in terminals]
+    rows = [*map(_values(features), terminals)]
     names = names or tuple(rows[0] if rows else ())
     for row, x in zip(rows, terminals, strict=True):
         if row.keys() != set(names):
@@ -140,8 +141,9 @@ def table(
 def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
     """The expectations of features, exactly, under a sampler and its target; farthest off first."""
     sums: dict[str, list[Fraction]] = {}
+    values = _values(features)
     for x, p, target in table:
-        for name, value in _values(features, x).items():
+        for name, value in values(x).items():
             both = sums.setdefault(name, [Fraction(0), Fraction(0)])
             both[0] += p * Fraction(value)
             both[1] += target * Fraction(value)
@@ -152,12 +154,20 @@ def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fractio
     ]
 
 
-def _values(features: Features, x: Any) -> Mapping[str, float]:
-    row = {str(name): float(value) for name, value in features(x).items()}
-    for name, value in row.items():
-        if not 0 <= value <= 1:
-            raise InputError(
-                f"the feature {name!r} of {x!r} is {value}, but must lie in [0, 1]: scale it, and "
-                "scale the answer back"
-            )
-    return row
+def _values(features: Features) -> Asked[dict[str, float]]:
+    """The features as they are asked: numbers in [0, 1], some of them twice."""
+
+    def read(given: Any, x: Any) -> dict[str, float]:
+        check_type("the features", f"what {shown(x)} has", given, Mapping)
+        row = {}
+        for name, value in given.items():
+            row[str(name)] = feature(value, Of(f"the feature {name!r}", x))
+            if not 0 <= row[str(name)] <= 1:
+                raise InputError(
+                    f"the feature {name!r} of {shown(x)} is {plain(value)}, but must lie in "
+                    "[0, 1]: scale it, and scale the answer back"
+                )
+        return row
+
+    name = getattr(features, "__name__", type(features).__name__)
+    return Asked("the features", name, features, read)

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.problems.base import exact_reward, exponential
+from reference.problems.base import AskedProblem, exponential
 from reference.problems.closed_form import Enclosure
+from reference.user_code import Of, called, number_or_infinite
 
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
 
@@ -71,20 +72,20 @@ def bound_partition(
         heapq.heappush(queue, (-log_bound, len(seen), state, bound))
         return bound
 
-    open_sum += push(problem.initial)
+    graph: AskedProblem[Any] = AskedProblem(problem)
+    open_sum += push(graph.initial)
     while queue and expanded < most and time.monotonic() < end:
         _, _, state, bound = heapq.heappop(queue)
         open_sum -= bound
         expanded += 1
-        children = problem.children(state)
-        for child in children:
+        for child in graph.children(state):
             if child in seen:
                 continue
             seen.add(child)
-            if problem.children(child):
+            if graph.children(child):
                 open_sum += push(child)
                 continue
-            reward = exact_reward(problem, child)
+            reward = graph.reward(child)
             if reward > _up(_log_bound(problem, child)):
                 raise InputError(
                     f"log_mass_bound({child!r}) is below log R of that terminal state: it must "
@@ -105,8 +106,9 @@ def bound_partition(
 
 
 def _log_bound(problem: Any, state: Hashable) -> float:
-    value = float(problem.log_mass_bound(state))
-    if math.isnan(value) or value == math.inf:
+    given = called(type(problem).__name__, "log_mass_bound", problem.log_mass_bound, state)
+    value = number_or_infinite(given, Of("log_mass_bound", state))
+    if value == math.inf:
         raise InputError(
             f"log_mass_bound({state!r}) is {value}, but must be a number of nats, or minus infinity"
         )

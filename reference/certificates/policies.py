@@ -1,11 +1,22 @@
 """Anybody's sampler: a function that gives the probabilities of children, checked by row."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal, NamedTuple
 
 from reference.certificates.rows import soft_row, unit_row
-from reference.errors import InputError
+from reference.dag import PointedDAG
+from reference.errors import InputError, check_sequence, shown
+from reference.problems.base import AskedProblem
+from reference.user_code import (
+    Asked,
+    AskTwice,
+    Of,
+    asked_again,
+    called,
+    number_or_infinite,
+    same_states,
+)
 
 # What a function is called with, and what it answers.
 Takes = Literal["state", "states", "history", "histories"]
@@ -13,6 +24,10 @@ Gives = Literal["probabilities", "logits"]
 
 # How many rows of states are kept: more would fill the memory.
 KEPT = 1_000_000
+
+# By how much probabilities may differ where a state is asked for in another batch: matrix products
+# of another size round otherwise, by 2^-11 of a logit in TF32. Dropout changes far more.
+BATCH_ROUNDING = 2.0**-9
 
 History = tuple[Hashable, ...]
 
@@ -41,6 +56,14 @@ class Row(NamedTuple):
             sums.append(total)
         return cls(others, values, sums, [math.log(p) if p > 0 else -math.inf for p in values])
 
+    def __repr__(self) -> str:
+        return repr(dict(zip(self.others, self.values, strict=True)))
+
+    def near(self, other: "Row") -> bool:
+        """Whether another row is this one, up to what the size of a batch does to rounding."""
+        pairs = zip(self.values, other.values, strict=True)
+        return all(abs(a - b) <= BATCH_ROUNDING for a, b in pairs)
+
 
 class ForwardRows:
     """The rows of `p_F`, of a function of the state or of the history.
@@ -62,10 +85,14 @@ class ForwardRows:
         takes: Takes = "state",
         gives: Gives = "probabilities",
     ):
-        self.policy, self.problem, self.takes, self.gives = policy, problem, takes, gives
+        self.graph: AskedProblem[Any] = AskedProblem(problem)
+        self.takes, self.gives = takes, gives
         self.is_markovian = takes in ("state", "states")
         self.largest_gap = 0.0
         self._kept: dict[Hashable, Row] = {}
+        self._name = getattr(policy, "__name__", type(policy).__name__)
+        self._one = Asked("the sampler", self._name, policy, self._row)
+        self._many, self._twice = policy, AskTwice()
 
     def rows(self, histories: Sequence[History]) -> list[Row]:
         """The row at the end of each history.
@@ -79,44 +106,65 @@ class ForwardRows:
             if not self.is_markovian or len(self._kept) > KEPT:
                 self._kept.clear()
                 new = list(dict.fromkeys(keys))
-            for key, given in zip(new, self._ask(new), strict=True):
-                self._kept[key] = self._row(key, given)
+            for key, row in zip(new, self._ask(new), strict=True):
+                self._kept[key] = row
         return [self._kept[key] for key in keys]
 
-    def _ask(self, keys: list[Hashable]) -> list[Any]:
+    def _ask(self, keys: list[Hashable]) -> list[Row]:
         if self.takes in ("state", "history"):
-            return [self.policy(key) for key in keys]
-        given = list(self.policy(keys))
-        if len(given) != len(keys):
-            raise InputError(
-                f"the policy gives {len(given)} rows for {len(keys)} {self.takes}: give one each"
-            )
-        return given
+            return [self._one(key) for key in keys]
+        rows = self._batch(keys)
+        due = [i for i in range(len(keys)) if self._twice.due()]
+        # Among others: so that rows which depend on those beside them, as in training mode, differ.
+        for again in (due[::2], due[1::2]):
+            for i, row in zip(again, self._batch([keys[i] for i in again]), strict=True):
+                if not rows[i].near(row):
+                    call = f"the sampler: the row of {shown(keys[i])} that {self._name} gives"
+                    raise asked_again(call, rows[i], row)
+        return rows
 
-    def _row(self, key: Any, given: Any) -> Row:
-        state = key if self.is_markovian else key[-1]
-        children = self.problem.children(state)
-        if isinstance(given, Mapping):
-            absent = 0.0 if self.gives == "probabilities" else -math.inf
-            for child in given:
-                if child not in children:
-                    raise InputError(
-                        f"the row of {key!r} has {child!r}, which is not one of its children "
-                        f"{list(children)}"
-                    )
-            numbers = [float(given.get(child, absent)) for child in children]
-        else:
-            numbers = [float(p) for p in given]
-        if len(numbers) != len(children):
+    def _batch(self, keys: list[Hashable]) -> list[Row]:
+        given = called("the sampler", self._name, self._many, keys) if keys else []
+        if not hasattr(given, "__len__") or len(given) != len(keys):
             raise InputError(
-                f"the row of {key!r} has {len(numbers)} numbers for {len(children)} children: give "
-                "one per child, in the order of children(state), or a mapping from child to number"
+                f"the policy gives {shown(given)} for {len(keys)} {self.takes}: give one row each"
             )
+        return [self._row(row, key) for row, key in zip(given, keys, strict=True)]
+
+    def _row(self, given: Any, key: Any) -> Row:
+        children = self.graph.children(key if self.is_markovian else key[-1])
+        what = Of("the row", key)
         if self.gives == "logits":
-            return Row.of(children, soft_row(numbers, key))
-        values = unit_row(numbers, key)
+            return Row.of(children, soft_row(_numbers(given, children, -math.inf, what), what))
+        numbers = _numbers(given, children, 0.0, what)
+        values = unit_row(numbers, what)
         self.largest_gap = max(self.largest_gap, abs(math.fsum(numbers) - 1))
         return Row.of(children, values)
+
+
+def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
+    """A user's row over the children or parents of a state.
+
+    Raises:
+        InputError: if it is no sequence of numbers, one for each, or mapping to them.
+    """
+    if isinstance(given, Mapping):
+        strange = [other for other in given if other not in others]
+        if strange:
+            raise InputError(f"{what} is over {shown(strange[0])}, which is none of {others}")
+        given = [given.get(other, absent) for other in others]
+    if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
+        raise InputError(
+            f"{what} is {shown(given)}, a {type(given).__name__}, but must be a sequence of "
+            "numbers or a mapping to them, which say whose each is: a set has no order"
+        )
+    numbers = list(given)
+    if len(numbers) != len(others):
+        raise InputError(
+            f"{what} has {len(numbers)} numbers for {len(others)} states: give one per state, in "
+            "the order of children(state) or parents(state), or a mapping from state to number"
+        )
+    return [number_or_infinite(number, what) for number in numbers]
 
 
 class BackwardRows:
@@ -127,6 +175,7 @@ class BackwardRows:
         problem: of whose `children` it is the inverse, which is checked at every state asked for.
         p_b: a function from a state to a row of probabilities over its parents, a sequence or a
             mapping; None for uniform ones.
+        dag: the enumerated graph, if there is one: the parents must then be its own.
     """
 
     def __init__(
@@ -134,41 +183,54 @@ class BackwardRows:
         parents: Callable[[Any], Sequence[Hashable]],
         problem: Any,
         p_b: Callable[[Any], Any] | None = None,
+        dag: PointedDAG[Any] | None = None,
     ):
-        self.parents, self.problem, self.p_b = parents, problem, p_b
+        self.graph: AskedProblem[Any] = AskedProblem(problem)
+        self.parents = Asked(self.graph.name, "parents", parents, self._parents, same_states)
+        self.p_b = None if p_b is None else Asked("the sampler", "p_b", p_b, self._given)
+        self.dag = dag
         self._kept: dict[Hashable, Row] = {}
 
     def row(self, state: Hashable) -> Row:
         """The row of a state.
 
         Raises:
-            InputError: if a parent does not have the state as a child, or it is no row of
-                probabilities: the mass of `p_B` would not be one.
+            InputError: if a parent does not have the state as a child, or is not reached, or it is
+                no row of probabilities: the mass of `p_B` would not be one.
         """
         if state not in self._kept:
             if len(self._kept) > KEPT:
                 self._kept.clear()
-            self._kept[state] = self._row(state)
+            if self.p_b is None:
+                parents = self.parents(state)
+                self._kept[state] = Row.of(parents, unit_row([1 / len(parents)] * len(parents), ""))
+            else:
+                self._kept[state] = self.p_b(state)
         return self._kept[state]
 
-    def _row(self, state: Hashable) -> Row:
-        parents = self.parents(state)
+    def _given(self, given: Any, state: Hashable) -> Row:
+        parents, what = self.parents(state), Of("the row of p_B", state)
+        return Row.of(parents, unit_row(_numbers(given, parents, 0.0, what), what))
+
+    def _parents(self, given: Any, state: Hashable) -> tuple[Hashable, ...]:
+        check_sequence(self.graph.name, f"parents({shown(state)})", given)
+        parents = tuple(given)
         for parent in parents:
-            if state not in self.problem.children(parent):
+            if state not in self.graph.children(parent):
                 raise InputError(
-                    f"parents({state!r}) has {parent!r}, of which it is no child, so the mass of "
-                    "p_B is not one: fix parents, or children"
+                    f"parents({shown(state)}) has {shown(parent)}, of which it is no child, so the "
+                    "mass of p_B is not one: fix parents, or children"
                 )
         if len(set(parents)) != len(parents) or not parents:
-            raise InputError(f"parents({state!r}) is {list(parents)!r}: give each parent once")
-        if self.p_b is None:
-            return Row.of(parents, unit_row([1 / len(parents)] * len(parents), state))
-        given = self.p_b(state)
-        named = dict(zip(parents, given, strict=False)) if not isinstance(given, Mapping) else given
-        if len(named) != len(given) or not set(named) <= set(parents):
-            raise InputError(
-                f"the row of p_B at {state!r} is over {list(named)!r}, but its parents are "
-                f"{list(parents)!r}: give one probability per parent"
-            )
-        row = [float(named.get(parent, 0.0)) for parent in parents]
-        return Row.of(parents, unit_row(row, f"p_B at {state!r}"))
+            raise InputError(f"parents({shown(state)}) is {parents!r}: give each parent once")
+        if self.dag is not None and state in self.dag.index:
+            edges = self.dag.in_edges[self.dag.index[state]]
+            reached = {self.dag.labels[self.dag.edges[edge][0]] for edge in edges}
+            if reached != {*parents}:
+                odd = min(reached ^ {*parents}, key=repr)
+                raise InputError(
+                    f"parents({shown(state)}) is {parents!r}, but the states before it that are "
+                    f"reached from the initial one are others, as {shown(odd)} shows: the mass of "
+                    "p_B is not one; fix parents"
+                )
+        return parents

@@ -1,8 +1,10 @@
 """A backward policy counted from a sampler's own trajectories: its reversal, where it was seen."""
 
+import math
+import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from reference.certificates.policies import BackwardRows
 from reference.certificates.walks import Walker, no_parents
@@ -13,7 +15,7 @@ TRAJECTORIES = 256
 PRIOR = 1.0
 
 
-def reversed_walker(walker: Walker, steps: int) -> Walker:
+def reversed_walker(walker: Walker, steps: int, seconds: float = math.inf) -> Walker:
     """The same sampler with a `p_B` that is counted from its trajectories, for fresh ones.
 
     `p_B(u | v) = (n(u -> v) + 1 / parents) / (n(v) + 1)`: the reversal of a Markovian sampler in
@@ -22,6 +24,7 @@ def reversed_walker(walker: Walker, steps: int) -> Walker:
     Args:
         walker: the sampler.
         steps: of 256 trajectories each.
+        seconds: after which no more are drawn.
 
     Raises:
         InputError: if the problem does not tell the parents of states.
@@ -30,7 +33,8 @@ def reversed_walker(walker: Walker, steps: int) -> Walker:
         raise no_parents(walker.problem)
     parents = walker.backward.parents
     counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    for _ in range(steps):
+    end = time.monotonic() + seconds
+    for _ in takewhile(lambda _: time.monotonic() < end, range(steps)):
         for path in walker.paths(TRAJECTORIES):
             for before, after in pairwise(path):
                 counts[after][before] += 1

@@ -22,12 +22,12 @@ Ints = npt.NDArray[np.int64]
 FLOAT32 = 2.0**-23
 
 
-def unit_row(row: Sequence[float], where: object) -> list[float]:
+def unit_row(row: Sequence[float], what: object) -> list[float]:
     """A row of probabilities in float64: all are what is certified, but the largest is rounded.
 
     Args:
         row: numbers >= 0, one per child, that sum to one up to float32.
-        where: the state or history whose row it is, for messages.
+        what: its name in messages, such as "the row of 'aab'".
 
     Raises:
         InputError: if a number is no probability, or they do not sum to one.
@@ -35,18 +35,18 @@ def unit_row(row: Sequence[float], where: object) -> list[float]:
     total = math.fsum(row) if all(map(math.isfinite, row)) else math.nan
     if not total > 0 or min(row) < 0:
         raise InputError(
-            f"the row of {where!r} is {list(row)}, but must be finite numbers >= 0 with a positive "
+            f"{what} is {list(row)}, but must be finite numbers >= 0 with a positive "
             "sum: check the mask, and the network for NaN"
         )
     if abs(total - 1) > FLOAT32 * (len(row) + 2):
         raise InputError(
-            f"the row of {where!r} sums to {total:.9g}, not to 1, and rounding explains "
+            f"{what} sums to {total:.9g}, not to 1, and rounding explains "
             f"{FLOAT32 * (len(row) + 2):.1g} at most: normalise it, or say that it gives logits"
         )
     return _closed([p / total for p in row])
 
 
-def soft_row(logits: Sequence[float], where: object) -> list[float]:
+def soft_row(logits: Sequence[float], what: object) -> list[float]:
     """The soft-max of a row of logits, as `unit_row`; minus infinity is a probability of zero.
 
     Raises:
@@ -55,7 +55,7 @@ def soft_row(logits: Sequence[float], where: object) -> list[float]:
     largest = max(logits)
     if not math.isfinite(largest) or any(map(math.isnan, logits)):
         raise InputError(
-            f"the row of {where!r} has the logits {list(logits)}, but must have numbers, one of "
+            f"{what} has the logits {list(logits)}, but must have numbers, one of "
             "them finite: check the mask, and the network for NaN"
         )
     weights = [math.exp(logit - largest) for logit in logits]

@@ -8,15 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.certificates.policies import BackwardRows, ForwardRows, History, Row
+from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History, Row
 from reference.certificates.rows import choose
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.fields.field import gamma
-from reference.problems.base import exact_reward
+from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
+from reference.user_code import Growth
 
-# Longer walks are taken to go on for ever.
-LONGEST = 100_000
+# From so many steps on, a walk is asked whether it ends; and how many first ends are walked back.
+LONG, RETURNS = 200, 100
 
 
 class Sampler(Protocol):
@@ -35,6 +36,56 @@ class Sampler(Protocol):
         ...
 
 
+class LogRewards:
+    """`log R(x)` of a problem, in nats, with a proved error; those that were asked for are kept.
+
+    Args:
+        problem: the problem.
+    """
+
+    def __init__(self, problem: Any):
+        self.graph: AskedProblem[Any] = AskedProblem(problem)
+        self._known: dict[Hashable, Enclosure] = {}
+
+    def __call__(self, terminal: Hashable) -> Enclosure:
+        """That of a terminal state.
+
+        Raises:
+            InputError: if the state is not a terminal one, or its reward no positive number.
+        """
+        if terminal not in self._known:
+            if children := self.graph.children(terminal):
+                raise InputError(
+                    f"{shown(terminal)} is not terminal: it has the children {shown(children)}"
+                )
+            if len(self._known) > KEPT:
+                self._known.clear()
+            log = Enclosure.log_of(self.graph.reward(terminal))
+            # A reward that is given by its logarithm is known within 2^-51 of itself.
+            self._known[terminal] = Enclosure(log.value, log.error + 2.0**-50)
+        return self._known[terminal]
+
+    def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
+        """The same, with which another program's must agree.
+
+        Args:
+            terminal: the terminal state.
+            given: its log reward there, in nats.
+            tolerance: by how much it may differ.
+            where: the other program in messages, such as "library".
+
+        Raises:
+            InputError: if it does not.
+        """
+        own = self(terminal)
+        if not abs(own.value - given) <= tolerance:
+            raise InputError(
+                f"log R({shown(terminal)}) is {given:.9g} in the {where}, {own.value:.9g} in the "
+                "problem: certify against the reward that was trained on, or correct one of them"
+            )
+        return own
+
+
 class Walker:
     """The sampler given by rows, on a problem in plain Python.
 
@@ -44,15 +95,22 @@ class Walker:
         backward: the rows of `p_B`; None where every state has one parent, or where only ends are
             asked for.
         seed: of the draws.
+        seconds: after which walks of more than 200 steps are taken to have no end.
     """
 
     def __init__(
-        self, problem: Any, forward: ForwardRows, backward: BackwardRows | None, seed: int
+        self,
+        problem: Any,
+        forward: ForwardRows,
+        backward: BackwardRows | None,
+        seed: int,
+        seconds: float = 600.0,
     ):
         self.problem, self.forward, self.backward = problem, forward, backward
-        self.rng = np.random.default_rng(seed)
+        self.rng, self.seconds = np.random.default_rng(seed), seconds
+        self.reward = LogRewards(problem)
         self._missed: tuple[Hashable, Hashable] | None = None
-        self._rewards: dict[Hashable, Enclosure] = {}
+        self._returned = False
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -60,11 +118,18 @@ class Walker:
         histories = self.paths(count, numbers)
         for history, number in zip(histories, numbers, strict=True):
             self._go_back(history, number)
+        if not self._returned and self.backward is not None:
+            # A way back that never comes to the initial state takes mass from the others.
+            aside = np.random.default_rng(0)
+            for history in histories[:RETURNS]:
+                self._way_back(history[-1], aside)
+            self._returned = True
         return self._walks([history[-1] for history in histories], numbers)
 
     def paths(self, count: int, numbers: "Sequence[_Numbers]" = ()) -> list[History]:
         """Fresh trajectories of `p_F` as states, `s_o, ..., x`."""
-        histories: list[History] = [(self.problem.initial,)] * count
+        graph, growth = self.forward.graph, Growth(self.forward.graph.name, self.seconds)
+        histories: list[History] = [(graph.initial,)] * count
         going = list(range(count))
         while going:
             rows = self.forward.rows([histories[i] for i in going])
@@ -75,17 +140,14 @@ class Walker:
                 if numbers:
                     numbers[i].forward(row, chosen)
                 histories[i] = (*histories[i], row.others[chosen])
-            going = [i for i in going if self.problem.children(histories[i][-1])]
-            if going and len(histories[going[0]]) > LONGEST:
-                raise InputError(
-                    f"a trajectory has more than {LONGEST:,} steps: the state graph has a cycle, "
-                    "or is too deep to be certified"
-                )
+            going = [i for i in going if graph.children(histories[i][-1])]
+            if going and len(path := histories[going[0]]) > LONG:
+                growth.check(len(path), path)
         return histories
 
     def with_backward(self, backward: BackwardRows) -> "Walker":
         """The same sampler, beside another `p_B`; it goes on with the same random numbers."""
-        other = Walker(self.problem, self.forward, backward, 0)
+        other = Walker(self.problem, self.forward, backward, 0, self.seconds)
         other.rng = self.rng
         return other
 
@@ -97,15 +159,22 @@ class Walker:
         """
         numbers = [_Numbers() for _ in terminals]
         for x, number in zip(terminals, numbers, strict=True):
-            path: list[Hashable] = [x]
             self.reward(x)
-            while path[-1] != self.problem.initial:
-                if self.backward is None:
-                    raise no_parents(self.problem)
-                row = self.backward.row(path[-1])
-                path.append(row.others[choose(row.values, row.sums, self.rng)])
-            self._follow(tuple(reversed(path)), number)
+            self._follow(self._way_back(x, self.rng), number)
         return self._walks(list(terminals), numbers)
+
+    def _way_back(self, terminal: Hashable, rng: np.random.Generator) -> History:
+        """A trajectory `tau ~ p_B(. | x)`, from its beginning."""
+        if self.backward is None:
+            raise no_parents(self.problem)
+        growth = Growth(f"{self.forward.graph.name}, by its parents", self.seconds)
+        path = [terminal]
+        while path[-1] != self.forward.graph.initial:
+            row = self.backward.row(path[-1])
+            path.append(row.others[choose(row.values, row.sums, rng)])
+            if len(path) > LONG and not len(path) % LONG:
+                growth.check(len(path), path)
+        return tuple(reversed(path))
 
     def follow(self, trajectories: Sequence[History]) -> Walks:
         """The numbers of given trajectories, `s_o, ..., x`."""
@@ -128,29 +197,6 @@ class Walker:
                 "trajectories through that step are missed, and their share counts as TV"
             )
         return found
-
-    def reward(self, terminal: Hashable) -> Enclosure:
-        """`log R(x)`, in nats, with a proved error.
-
-        Raises:
-            InputError: if the state is not a terminal one, or its reward no positive number.
-        """
-        if terminal not in self._rewards:
-            try:
-                children = self.problem.children(terminal)
-            except (TypeError, ValueError, AttributeError, LookupError) as error:
-                raise InputError(
-                    f"{terminal!r} is no state of {type(self.problem).__name__} ({error!r}): give "
-                    "states as the problem writes them"
-                ) from None
-            if children:
-                raise InputError(f"{terminal!r} is not terminal: it has the children {children!r}")
-            if len(self._rewards) > 1_000_000:
-                self._rewards.clear()
-            log = Enclosure.log_of(exact_reward(self.problem, terminal))
-            # A reward that is given by its logarithm is known within 2^-51 of itself.
-            self._rewards[terminal] = Enclosure(log.value, log.error + 2.0**-50)
-        return self._rewards[terminal]
 
     def _follow(self, history: History, number: "_Numbers") -> None:
         for step in range(1, len(history)):

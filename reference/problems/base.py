@@ -109,19 +109,25 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
 class AskedProblem(Generic[S]):
     """A problem as it is asked: what it answers is checked, and some of it asked for twice.
 
-    Attributes:
-        name: that of its class.
-        initial: `s_o`.
-        children: the children of a state, in order, cut after `most + 1`.
+    Args:
+        problem: the problem.
+        most: more states are not enumerated.
     """
 
     def __init__(self, problem: Any, most: int = MAX_NODES):
         self.name, self.most = type(problem).__name__, most
-        self.initial: S = problem.initial
-        self.children: Asked[tuple[S, ...]] = Asked(
-            self.name, "children", problem.children, self._row, same_states
-        )
         self._problem = problem
+
+    @property
+    def initial(self) -> S:
+        """`s_o`."""
+        state: S = self._problem.initial
+        return state
+
+    @cached_property
+    def children(self) -> Asked[tuple[S, ...]]:
+        """The children of a state, in order, cut after `most + 1`."""
+        return Asked(self.name, "children", self._problem.children, self._row, same_states)
 
     @cached_property
     def reward(self) -> Asked[Fraction]:

@@ -244,10 +244,27 @@ FAULTS = (
     Fault(
         "rewards-of-a-library-believed",
         "The reward of another library is not compared with that of the problem.",
-        "pdai/adapters/stepping.py",
+        "reference/certificates/walks.py",
         "if not abs(own.value - given) <= tolerance:",
         "if False:",
         "tests/test_adapters.py::test_control_a_reward_that_disagrees_is_refused",
+    ),
+    # --- a user's functions
+    Fault(
+        "second-answer-not-compared",
+        "What a user's function answers the second time is not compared with the first time.",
+        "reference/user_code.py",
+        "if not self._same(answer, again):",
+        "if False:",
+        "tests/test_user_code.py::test_what_is_not_a_function_is_refused",
+    ),
+    Fault(
+        "parents-that-are-not-reached-accepted",
+        "The parents that a problem names are not compared with those of its graph.",
+        "reference/certificates/policies.py",
+        "if reached != {*parents}:",
+        "if False:",
+        "tests/test_certify.py::test_parents_that_are_never_reached_are_refused",
     ),
     # --- kept draws
     Fault(
