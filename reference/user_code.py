@@ -97,7 +97,10 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
     except InputError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        # Where the user's code called a library, that line says more than one of the library.
+        own = [frame for frame in frames if "site-packages" not in frame.filename]
+        last = (own or frames)[-1]
         call = f"{name}({', '.join(map(shown, arguments))})"
         raise InputError(
             f"{owner}: {call} raises {type(error).__name__}, {plain(error)} ({last.filename}, line "
