@@ -1,6 +1,8 @@
 """Checks of what comes from outside: a loss, a network, an environment."""
 
 from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jax
@@ -8,11 +10,22 @@ import jax
 from fast.balance.loss import Loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment, load_environment
+from fast.measure.check_dynamics import check_dynamics
 from fast.measure.check_environment import check_environment
 from fast.measure.check_loss import check_loss
 from fast.measure.enumeration import Precision
+from fast.runs.display import SILENT
+from fast.runs.job import draw_samples, train
+from fast.tasks.options import build
+from fast.training.compose import configure
+from fast.training.trainer import make_trainer
 from reference.errors import InputError
 from reference.loading import as_problem, load_object, name_of
+
+# What a network is tried on: most states of sets are reached in several ways.
+USUAL = "reference.problems:Sets.minimal"
+WIDTH = 16
+SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batch": 16}
 
 
 def check_any(
@@ -38,13 +51,13 @@ def check_any(
             f"{what!r} is none: leave it out"
         )
     if isinstance(found, type) and issubclass(found, Loss):
-        found = found()
+        found = build(found, {}, "")
     if isinstance(found, Loss):
         return check_loss(found, **options)
     if isinstance(found, AbstractDynamics):
-        return _check_network(found, problem, options)
+        return _check_network(found, problem or USUAL, options)
     if isinstance(found, type) and issubclass(found, AbstractDynamics):
-        return _check_network(found, problem, options)
+        return _check_network(found, problem or USUAL, options)
     if is_environment:
         if problem is None:
             raise InputError(
@@ -63,15 +76,24 @@ def check_any(
 
 
 def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
-    """The check of a network, made on the environment of a problem, by default a small grid."""
-    from fast.dynamics.options import OwnDynamics
-    from fast.environments import TabularEnvironment
-    from fast.measure.check_dynamics import check_dynamics
+    """The check of a network on the environment of a problem, by default on small sets.
 
-    own = as_problem(problem or "reference.problems:Grid.minimal")
-    environment = TabularEnvironment.from_problem(own, getattr(own, "features", None))
-    network = make if isinstance(make, AbstractDynamics) else None
-    if network is None:
-        options_of = OwnDynamics(make=make, latent_size=8, hidden_layers=1)
-        network = options_of.build(environment, environment.actions, 16, key=jax.random.key(0))
-    return check_dynamics(network, environment, **options)
+    What is a class is also trained for a step, measured, saved and loaded, as `pdai train` does it.
+    """
+    spec = problem if isinstance(problem, str) else name_of(problem)
+    own = {} if isinstance(make, AbstractDynamics) else {"dynamics": make, **SHORT}
+    config = configure("custom", problem=spec, **own)
+    environment = config.task.make_environment(config.problem(), config.run.max_states)
+    if isinstance(make, AbstractDynamics):
+        return check_dynamics(make, environment, **options)
+    # Without numbers first, where what cannot be traced is named.
+    make_trainer(config, environment).shapes()
+    actions, key = environment.actions, jax.random.key(0)
+    network = config.dynamics.build(environment, actions, WIDTH, key=key)
+    name = config.name_of("dynamics").rpartition(":")[2]
+    report = check_dynamics(network, environment, name=name, **options)
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        train(config.changed(out=out), display=SILENT)
+        draw_samples(out, 1, 0)
+    return report

@@ -139,7 +139,10 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
 
 def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[object]) -> InputError:
     """What a user's function raised, as one error."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    # Where the user's code called a library, that line says more than one of the library.
+    own = [frame for frame in frames if "site-packages" not in frame.filename]
+    last = (own or frames)[-1]
     call = f"{name}({', '.join(map(shown, arguments))})"
     return InputError(
         f"{owner}: {call} raises {type(error).__name__}, {plain(error, 300)} ({last.filename}, "

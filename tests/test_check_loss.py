@@ -54,7 +54,8 @@ def test_our_losses_learn_the_right_law(name: str) -> None:
     assert (report.reached, report.lies, report.counterexample) == (report.starts, {}, None)
     assert report.worst_distance < 1e-5
     assert report.instances == (2 if name == "fm" else 3)
-    assert report.rows()["learns the right law"] == "yes, here"
+    assert report.rows()["learns the right law"] == f"yes, on the {report.instances} graphs tried"
+    assert report.verdict.endswith(f" learns the right law on the {report.instances} graphs tried")
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
     assert found.law == dict(zip("xy", found.p_f["o"], strict=True))
     assert found.distance > Fraction(1, 50)
     assert report.rows()["learns the right law"] == "no"
+    assert report.verdict == "EqualLengths learns a WRONG law"
 
 
 def test_control_on_one_length_alone_nothing_is_wrong_with_it() -> None:
@@ -180,6 +182,47 @@ def test_control_a_loss_that_asks_for_nothing_lies_everywhere() -> None:
 
 
 @dataclass(frozen=True)
+class Endless(TrajectoryLoss):
+    """A loss without a minimum: the variance with the wrong sign, or a gap without its score."""
+
+    kind: str
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        ratios = log_ratio(steps)
+        gap = -jnp.log(jnp.mean(jnp.exp(ratios - ratios.mean())))
+        return {"variance": -ratios.var(), "score": ratios.mean(), "gap": gap}[self.kind]
+
+
+@pytest.mark.parametrize("kind", ["variance", "score", "gap"])
+def test_control_a_loss_without_a_minimum_is_named(kind: str) -> None:
+    report = check(Endless(kind))
+    graph = "Endless has no minimum: it falls without end (o -> x u; u -> y, towards p_F at o = ("
+    assert report.verdict.startswith(graph)
+    assert not report.learns_the_target
+    # Nothing more is tried.
+    assert report.instances == 1
+
+
+@dataclass(frozen=True)
+class HalfOfPb(TrajectoryLoss):
+    """Trajectory balance with the root of `p_B`: the least loss is at irrational rows."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        return jnp.mean((log_z + log_ratio(steps) + 0.5 * steps.log_p_b.sum(1)) ** 2)
+
+
+def test_a_counterexample_has_small_denominators_where_its_minimum_has_none() -> None:
+    report = check(HalfOfPb(), instances=FEW[1:2])
+    found = report.counterexample
+    assert found is not None
+    assert all(share.denominator <= 10 for row in found.p_f.values() for share in row)
+    assert found.loss < found.balanced_loss
+    assert found.distance > Fraction(1, 50)
+
+
+@dataclass(frozen=True)
 class Noisy(TrajectoryLoss):
     """Trajectory balance of trajectories chosen at random."""
 
@@ -199,7 +242,7 @@ def test_a_loss_may_draw_random_numbers() -> None:
     [
         (3, {}, "loss is 3, a int, but must be a Loss"),
         (Loss(), {}, "derives from TrajectoryLoss"),
-        (Constant((2,)), {}, r"has the shape \(2,\), but must be one number"),
+        (Constant((2,)), {}, r"of the shape \(2,\), but must give one number"),
         (TrajectoryBalance(), {"backward": "of the moon"}, "must be one of 'uniform'"),
         (TrajectoryBalance(), {"starts": 0}, "starts is 0"),
         (TrajectoryBalance(), {"seed": -1}, "the seed is -1"),

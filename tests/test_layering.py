@@ -25,7 +25,10 @@ FORBIDDEN = {
 # reference enumerates. Semantics are written twice, so the others may take from the reference the
 # parameters and labels of problems (and their errors), and nothing else.
 COMPARING = ("fast/measure", "fast/runs", "fast/environments/tabular.py")
-PARAMETERS_ONLY = {"reference.problems", "reference.errors", "reference.loading"}
+PARAMETERS_ONLY = {
+    *("reference.problems", "reference.errors", "reference.loading"),
+    "reference.user_code",  # errors of what a user wrote
+}
 
 
 def imports(path: Path) -> set[str]:

@@ -1,12 +1,16 @@
 """What comes in from outside trains as ours does: losses, networks, environments, p_B, problems."""
 
+import importlib.util
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import pdai
@@ -17,7 +21,10 @@ from examples.renyi import Renyi
 from examples.subsets import Subsets, SubsetsProblem
 from examples.transformer import Attention
 from fast.balance.loss import RatioLoss
+from fast.dynamics import AbstractDynamics, AbstractMarkovian
 from fast.dynamics.perceptron import Perceptron
+from fast.environments import make_environment
+from fast.measure.samples import drawn_terminals
 from fast.policies.backward import AbstractStateBackward
 from fast.policies.build import make_policy
 from fast.policies.policy import count_parameters
@@ -25,8 +32,11 @@ from fast.runs.display import SILENT
 from fast.runs.job import resume
 from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.compose import configure, from_json, to_json
+from pdai.commands.look import Check
 from reference.errors import InputError
+from reference.problems import Lines
 
+ROOT = Path(__file__).parent.parent
 SMALL: dict[str, Any] = {"steps": 400, "batch": 32, "parameters": 8_000}
 QUICK: dict[str, Any] = {**SMALL, "evaluations": 1, "display": SILENT}
 
@@ -43,7 +53,211 @@ class TwoLayers(AbstractStateBackward):
         return self.head(observation)
 
 
+class EveryField(AbstractDynamics[Any]):
+    """Layers that are not written for leading axes, and fields of every kind."""
+
+    cell: eqx.nn.LSTMCell
+    attention: eqx.nn.MultiheadAttention
+    squeeze: Any
+    columns: Any
+    order: Any
+    scale: float
+    output: int
+
+    def __init__(self, features: int, size: int, *, key: Any):
+        first, second = jax.random.split(key)
+        self.cell = eqx.nn.LSTMCell(features, size, key=first)
+        self.attention = eqx.nn.MultiheadAttention(2, size, inference=True, key=second)
+        self.squeeze = lambda x: jnp.tanh(x)
+        self.columns, self.order = jnp.arange(size), np.arange(size)
+        self.scale, self.output = 2.0, size
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Any:
+        return (jnp.zeros((*batch, self.output)),) * 2
+
+    def advance(self, latent: Any, observation: Any) -> Any:
+        step = jnp.vectorize(lambda x, h, c: self.cell(x, (h, c)), signature="(n),(d),(d)->(d),(d)")
+        return step(observation, *latent)
+
+    def read(self, latent: Any, observation: Any) -> Any:
+        attend = jnp.vectorize(
+            lambda h, c: self.attention(h[None], *2 * (jnp.stack([h, c]),))[0],
+            signature="(d),(d)->(d)",
+        )
+        return self.scale * self.squeeze(attend(*latent))[..., self.columns][..., self.order]
+
+    def unroll(self, observations: Any) -> Any:
+        latent = self.initial(observations.shape[:-2])
+        read = [self.read(latent, None)]
+        for time in range(1, observations.shape[-2]):
+            latent = self.advance(latent, observations[..., time, :])
+            read.append(self.read(latent, None))
+        return jnp.stack(read, -2)
+
+
+CALLS = [0]
+
+
+class Wrong(AbstractMarkovian):
+    """A network with one of many mistakes."""
+
+    weights: Any
+    more: Any
+    output: int
+    mistake: ClassVar[str] = ""
+
+    def __init__(self, features: int, size: int, *, key: Any):
+        self.weights, self.output = jax.random.normal(key, (features, size)), size
+        shift = jnp.ones(size)
+        kept = {"a set": {1}, "a key": key, "a closure": lambda x: x + shift}
+        self.more = kept.get(self.mistake, eqx.nn.Dropout())
+
+    def read(self, latent: Any, observation: Any) -> Any:
+        CALLS[0] += 1
+        right = observation @ self.weights
+        return {
+            "a counter": lambda: CALLS[0] * right,
+            "NumPy's numbers": lambda: right + np.random.default_rng().normal(size=self.output),
+            "dropout": lambda: self.more(right),
+            "an if": lambda: right if right.mean() > 0 else -right,
+            "its shape": lambda: right.sum(-1),
+            "a closure": lambda: self.more(right),
+        }.get(self.mistake, lambda: right)()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "why"),
+    [
+        ("a counter", r"a step of the program is .*, and asked again .* must have the same answer"),
+        ("NumPy's numbers", r"a step of the program is .*, and asked again"),
+        (
+            "dropout",
+            r"read\(\) raises RuntimeError, Dropout requires a key .*test_outside.py, line",
+        ),
+        ("an if", r"read\(\) raises TypeError, it reads a traced array.*test_outside.py, line"),
+        ("its shape", r"read\(\) \(.*test_outside.py, line .*\) gives .* must give an array"),
+        ("a closure", "uses an array that __init__ made and that is no field"),
+        ("a set", r"has .more = .1., which is no array of numbers"),
+        ("a key", r"has .more = .*key.* which is no array of numbers"),
+    ],
+)
+def test_a_network_with_a_mistake_is_refused_before_there_is_a_folder(
+    mistake: str, why: str, tmp_path: Path
+) -> None:
+    mistaken = type("Mistaken", (Wrong,), {"mistake": mistake})
+    for start in (
+        pdai.check,
+        lambda made: pdai.train(Necklaces, dynamics=made, out=tmp_path / "r"),
+    ):
+        with pytest.raises(InputError, match=why):
+            start(mistaken)
+    assert not (tmp_path / "r").exists()
+
+
+def loss_of(of_ratios: Any) -> RatioLoss:
+    """A loss of one's own."""
+    made: Any = dataclass(frozen=True)(type("Mine", (RatioLoss,), {"of_ratios": of_ratios}))
+    loss: RatioLoss = made()
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("of_ratios", "why"),
+    [
+        (
+            lambda self, f, key: f[:2],
+            r"gives float.* numbers of the shape \(2,\), but must give one",
+        ),
+        (
+            lambda self, f, key: 3,
+            "test_outside.py, line .* gives 3, a int, but must give one number",
+        ),
+        (lambda self, f, key: 0.5, "gives 0.5, a float"),
+        (lambda self, f, key: None, "gives None, a NoneType"),
+        (lambda self, f, key: (f.mean(), 0), "a tuple, but must give one number"),
+        (lambda self, f, key: 1j * f.var(), "gives complex"),
+        (lambda self, f, key: np.var(np.asarray(f)), "reads a traced array.*test_outside.py, line"),
+        (lambda self, f, key: f.var() if f.mean() > 0 else 0, "reads a traced array.*outside.py"),
+        (lambda self, f: f.var(), "raises TypeError, .* takes 2 positional arguments"),
+        (lambda self, f, key: {}["a"], "raises KeyError, 'a' .*test_outside.py, line"),
+    ],
+)
+def test_a_loss_with_a_mistake_is_refused_before_there_is_a_folder(
+    of_ratios: Any, why: str, tmp_path: Path
+) -> None:
+    for start in (pdai.check, lambda loss: pdai.train(Necklaces, loss=loss, out=tmp_path / "r")):
+        with pytest.raises(InputError, match="Mine: of_ratios.*" + why):
+            start(loss_of(of_ratios))
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_command_says_first_that_a_loss_is_wrong_and_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = "Mine learns a WRONG law [/b]"
+    report = SimpleNamespace(verdict=verdict, learns_the_target=False, rows=lambda: {"[b]": "1"})
+    monkeypatch.setattr("pdai.checks.check_any", lambda *_: report)
+    with pytest.raises(SystemExit) as ended:
+        Check("my_module:Mine").run()
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.split("\n")[0].strip() == verdict
+
+
+@dataclass(frozen=True)
+class Incomplete(RatioLoss):
+    """A field without a default, and no method."""
+
+    weight: float
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": 1.0}])
+def test_a_loss_that_cannot_be_made_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=r"(abstract class|missing 1 required).*define the method"):
+        configure("custom", problem="examples.necklaces:Necklaces", loss=Incomplete, **options)
+
+
+def test_rows_that_are_not_finite_are_not_drawn_from() -> None:
+    environment = make_environment(Lines.minimal())
+    config = configure("lines")
+    policy = make_policy(config, environment, key=jax.random.key(0))
+    large = jax.tree.map(lambda leaf: jnp.full_like(leaf, 3e38), policy)
+    with pytest.raises(InputError, match="a row of logits that is not finite"):
+        drawn_terminals(large, environment, 10, 0)
+
+
+def documented(marker: str) -> dict[str, Any]:
+    """What the code of the guide defines."""
+    guide = (ROOT / "docs" / "extending.md").read_text()
+    names: dict[str, Any] = {"__name__": "guide"}
+    code = guide.partition(f"<!-- {marker} -->\n```python\n")[2].partition("```")[0]
+    exec(compile(code, "extending.md", "exec"), names)
+    return names
+
+
+IMPORT = re.compile(r"^ *from ((?:pdai|fast|reference)[\w.]*) import ([\w, ]+)$", re.M)
+NAMED = re.compile(r"((?:`\w+`,? ?(?:or |and )?)+) of\s+\[?`((?:fast|reference)\.[\w.]+)`")
+
+
+def test_what_the_docs_say_to_import_can_be_imported() -> None:
+    pages = [ROOT / "README.md"]
+    for top in ("docs", "examples", "pdai", "fast", "reference"):
+        pages += [*ROOT.glob(f"{top}/**/*.md"), *ROOT.glob(f"{top}/**/*.py")]
+    text = "\n".join(page.read_text() for page in pages)
+    lines = [(module, names) for module, names in IMPORT.findall(text)]
+    lines += [(module, names) for names, module in NAMED.findall(text)]
+    assert ("fast.dynamics", "`AbstractRecurrence` or `AbstractDynamics`") in lines
+    for module, names in lines:
+        for name in re.findall(r"\w+", re.sub(r" as \w+|`? or |`? and ", " ", names)):
+            found = importlib.import_module(module)
+            assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), (
+                module,
+                name,
+            )
+
+
 PARTS: dict[str, dict[str, Any]] = {
+    "layers of the guide": {"dynamics": documented("layers")["Layers"]},
+    "fields of every kind": {"dynamics": EveryField, "latent_size": 8, "seeds": 2},
     "renyi": {"loss": Renyi(order=0.25)},
     "renyi by name": {"loss": "examples.renyi:Renyi", "order": 0.75},
     "random subtrajectory": {"loss": RandomSubtrajectory()},

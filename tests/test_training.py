@@ -405,7 +405,7 @@ def policy_of(config: TrainConfig) -> Policy:
     [
         ("optimiser", "schedule", lambda c: c.optimiser.make(0.1), KeyError),
         ("run", "precision", compute_in, KeyError),
-        ("loss", "penalty", loss_of, KeyError),
+        ("loss", "penalty", loss_of, InputError),
         ("dynamics", "rotation", policy_of, InputError),
         ("dynamics", "link", policy_of, InputError),
         ("task", "encoding", environment_of, InputError),

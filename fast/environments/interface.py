@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fast.dynamics.own import traced
 from fast.environments.base import AbstractEnvironment
 from reference.errors import InputError, check_integer
 
@@ -27,9 +28,9 @@ def check_types(environment: AbstractEnvironment[Any]) -> None:
                 f"{name}: a field holds {leaf!r}, which is no array: convert it with jnp.asarray, "
                 "or declare the field as eqx.field(static=True)"
             )
-    state, action = _trace(name, "initial", environment.initial), jnp.int32(0)
+    state, action = traced(name, "initial", jax.eval_shape, environment.initial), jnp.int32(0)
     for method in ("step", "backward_step"):
-        result = _trace(name, method, getattr(environment, method), state, action)
+        result = traced(name, method, jax.eval_shape, getattr(environment, method), state, action)
         if _types(result) != _types(state):
             raise InputError(
                 f"{name}: {method}() gives {_shown(result)}, and initial() {_shown(state)}, but "
@@ -56,7 +57,7 @@ def _check_array(
     kind: Any,
 ) -> None:
     """Checks the type of one array; `None` stands for any vector."""
-    result = _trace(name, method, call, *arguments)
+    result = traced(name, method, jax.eval_shape, call, *arguments)
     is_array = isinstance(result, jax.ShapeDtypeStruct)
     fits = is_array and (result.shape == shape if shape is not None else result.ndim == 1)
     if not fits or not jnp.issubdtype(result.dtype, kind):
@@ -65,17 +66,6 @@ def _check_array(
             f"{name}: {method}() gives {_shown(result)}, but must give {expected} of "
             f"{kind.__name__} numbers: fix its shape, or cast it with astype()"
         )
-
-
-def _trace(name: str, method: str, call: Callable[..., Any], *arguments: Any) -> Any:
-    """The types of a result, computed without numbers."""
-    try:
-        return jax.eval_shape(call, *arguments)
-    except TypeError as error:
-        raise InputError(
-            f"{name}: {method}() cannot be traced by jax.jit ({str(error).splitlines()[0]}): use "
-            "jnp functions on arrays, and jnp.where instead of if"
-        ) from error
 
 
 def _shown(tree: Any) -> str:

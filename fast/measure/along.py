@@ -61,25 +61,11 @@ def along(name: str, network: AbstractDynamics[Any], observations: Any) -> Along
     """The same as NumPy arrays of one shape.
 
     Raises:
-        InputError: if it cannot be evaluated with two batch axes, or a result has another shape.
+        InputError: if a result is not finite, or `recall` gives another number of them.
     """
     shape = (*observations.shape[:-1], network.output)
-    try:
-        found = _all_ways(network, observations)
-        unrolled, stepwise, recalled = (np.asarray(each) for each in found)
-    except (TypeError, ValueError, IndexError) as error:
-        raise InputError(
-            f"{name}: it cannot be evaluated on observations of shape {observations.shape} "
-            f"({str(error).splitlines()[0]}): every method accepts leading batch axes, as with "
-            "jnp.broadcast_to in initial() and `...` in indices"
-        ) from error
+    unrolled, stepwise, recalled = map(np.asarray, _all_ways(network, observations))
     for method, value in (("unroll", unrolled), ("read", stepwise)):
-        if value.shape != shape:
-            raise InputError(
-                f"{name}: {method}() gives the shape {value.shape} along observations of shape "
-                f"{observations.shape}, but must give {shape}: one vector of `output` numbers "
-                "per state"
-            )
         if not np.isfinite(value).all():
             raise InputError(
                 f"{name}: {method}() gives numbers that are not finite in {value.dtype}: "
@@ -93,14 +79,21 @@ def along(name: str, network: AbstractDynamics[Any], observations: Any) -> Along
     return Along(unrolled, stepwise, recalled.reshape(shape))
 
 
-def has_memory(seen: Any, unrolled: Any, drawn: Trajectories, tolerance: float) -> bool:
-    """Whether states that look the same give different outputs, on trajectories under way."""
+def has_memory(seen: Any, unrolled: Any, drawn: Trajectories, tolerance: float) -> bool | None:
+    """Whether states that look the same give different outputs, on trajectories under way.
+
+    None if no state was reached in two ways, so that there is nothing to tell.
+    """
     active = np.asarray(drawn.active)
     features = seen.reshape(*active.shape[:1], -1, seen.shape[-1])[:, : active.shape[1]]
     outputs = unrolled.reshape(*active.shape[:1], -1, unrolled.shape[-1])[:, : active.shape[1]]
-    first: dict[bytes, Any] = {}
-    for row, output in zip(features[active], outputs[active], strict=True):
-        other = first.setdefault(row.tobytes(), output)
-        if np.abs(other - output).max() > tolerance * np.abs(unrolled).max():
+    first: dict[bytes, tuple[bytes, Any]] = {}
+    answer = None
+    for batch, time in np.argwhere(active).tolist():
+        history = features[batch, : time + 1].tobytes()
+        output = outputs[batch, time]
+        other, its = first.setdefault(features[batch, time].tobytes(), (history, output))
+        if np.abs(its - output).max() > tolerance * np.abs(unrolled).max():
             return True
-    return False
+        answer = answer if other == history else False
+    return answer

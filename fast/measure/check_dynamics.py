@@ -11,13 +11,14 @@ from jaxtyping import Array, Float
 from fast.balance.steps import evaluate
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Uniform
+from fast.dynamics.own import check_network
 from fast.environments import AbstractEnvironment
 from fast.measure.along import along, cast, has_memory
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
-from reference.errors import InputError, check_type
+from reference.errors import InputError
 
 # A batch of two axes, which is flattened, and cut, for fewer.
 BATCH = (2, 8)
@@ -37,7 +38,8 @@ class DynamicsReport(NamedTuple):
         parameters: the number of its parameters.
         output: the number of its outputs.
         is_markovian: whether it says that it is a function of the state alone.
-        remembers: whether two histories of one state were met that give different outputs.
+        remembers: whether two histories of one state were met that give different outputs; None if
+            no state was met with two.
         unroll_error: the largest difference between `unroll` and step by step, in float64,
             relative to the largest output.
         recall_error: likewise between `recall` of what `record` gives, and `unroll`.
@@ -53,21 +55,27 @@ class DynamicsReport(NamedTuple):
     parameters: int
     output: int
     is_markovian: bool
-    remembers: bool
+    remembers: bool | None
     unroll_error: float
     recall_error: float
     gradient_norm: float | None
     rounding: float
     tolerance: float
 
+    @property
+    def verdict(self) -> str:
+        """The whole report in a sentence."""
+        return f"{self.network} breaks no rule"
+
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
+        memory = {None: "no state here has two: name another problem", True: "yes", False: "no"}
         norm = "no policy" if self.gradient_norm is None else f"{self.gradient_norm:.2g}"
         return {
             "parameters": f"{self.parameters:,}",
             "outputs": f"{self.output:,}",
             "says that it is Markovian": "yes" if self.is_markovian else "no",
-            "two histories of a state give different outputs": "yes" if self.remembers else "no",
+            "two histories of a state give different outputs": memory[self.remembers],
             "unroll against step by step, relative, float64": f"{self.unroll_error:.2g}",
             "recall of record against unroll": f"{self.recall_error:.2g}",
             "gradient of the sum of log p_F, norm": norm,
@@ -78,7 +86,10 @@ class DynamicsReport(NamedTuple):
 
 
 def check_dynamics(
-    network: AbstractDynamics[Any], environment: AbstractEnvironment[Any], seed: int = 0
+    network: AbstractDynamics[Any],
+    environment: AbstractEnvironment[Any],
+    seed: int = 0,
+    name: str = "",
 ) -> DynamicsReport:
     """Checks every rule of latent dynamics along trajectories drawn from the uniform policy.
 
@@ -91,22 +102,24 @@ def check_dynamics(
             (`needs_head = False`), `log p_F` is differentiated, else the sum of read-outs.
         environment: of which it sees the features.
         seed: of the trajectories.
+        name: in messages, by default that of its class.
 
     Raises:
         InputError: at the first rule that is broken.
     """
-    check_type("check_dynamics", "network", network, AbstractDynamics)
-    check_type("check_dynamics", "environment", environment, AbstractEnvironment)
-    name = type(network).__name__
+    name = name or type(network).__name__
     _check_markovian(name, network)
     drawn = _draw(environment, seed)
     seen = np.asarray(jax.jit(jax.vmap(jax.vmap(environment.observe)))(drawn.states))
     seen = seen.reshape(*BATCH, *seen.shape[1:])
+    check_network(name, network, seen[0, 0, 0], seen.shape[-2])
     single = along(name, cast(network, jnp.float32), jnp.asarray(seen, jnp.float32))
     with jax.enable_x64(True):
         double, exact = cast(network, jnp.float64), jnp.asarray(seen, jnp.float64)
         found = along(name, double, exact)
-        parameters = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_array)))
+        parameters = sum(
+            leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array))
+        )
         ulps = ULPS * seen.shape[-2] * max(1, parameters) ** 0.5
         least = ulps * float(np.finfo(np.float64).eps)
         remembers = has_memory(seen, found.unrolled, drawn, least)
@@ -134,7 +147,9 @@ def check_dynamics(
     )
 
 
-def _check_markovian(name: str, network: AbstractDynamics[Any], *, remembers: bool = False) -> None:
+def _check_markovian(
+    name: str, network: AbstractDynamics[Any], *, remembers: bool | None = False
+) -> None:
     """Checks that what says that it is Markovian has no latent, and remembers nothing."""
     if network.is_markovian and jax.tree.leaves(network.initial()):
         raise InputError(
@@ -177,25 +192,9 @@ def _check_axes(
 ) -> None:
     """Checks that one trajectory, and a batch of one axis, give what they give among others."""
     for observations, expected in ((seen[0], unrolled[0]), (seen[0, 0], unrolled[0, 0])):
-        try:
-            found = np.asarray(eqx.filter_jit(type(network).unroll)(network, observations))
-            latent = network.initial(observations.shape[:-2])
-            first = np.asarray(network.read(latent, observations[..., 0, :]))
-        except (TypeError, ValueError, IndexError) as error:
-            raise InputError(
-                f"{name}: it cannot be evaluated with {observations.ndim - 2} batch axes "
-                f"({str(error).splitlines()[0]}), but sampling has one and a single state none"
-            ) from error
-        for method, result, wanted in (
-            ("unroll", found, expected),
-            ("read", first, expected[..., 0, :]),
-        ):
-            if result.shape != wanted.shape:
-                raise InputError(
-                    f"{name}: {method}() gives the shape {result.shape} with "
-                    f"{observations.ndim - 2} batch axes, but must give {wanted.shape}: let "
-                    "initial() have the shape of the batch in front, and nothing else"
-                )
+        found = np.asarray(_unroll(network, observations))
+        latent = network.initial(observations.shape[:-2])
+        first = np.asarray(network.read(latent, observations[..., 0, :]))
         wide = expected.reshape(1, -1, *expected.shape[-2:])
         _compare(name, wide, found.reshape(wide.shape), tolerance, "itself with fewer batch axes")
         start = first.reshape(wide[:, :, :1].shape)

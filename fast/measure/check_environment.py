@@ -47,6 +47,11 @@ class CheckReport(NamedTuple):
     log_reward_error: float
     log_reward_tolerance: float
 
+    @property
+    def verdict(self) -> str:
+        """The whole report in a sentence."""
+        return f"{self.environment} breaks no rule: it is its problem, {self.problem}"
+
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
         return {

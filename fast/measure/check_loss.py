@@ -18,7 +18,7 @@ from fast.measure.expected_loss import (
     take,
     training_gradient,
 )
-from fast.measure.instances import Instance, all_trajectories, small_instances
+from fast.measure.instances import Instance, all_trajectories, describe, small_instances
 from fast.measure.landscape import Landscape
 from fast.measure.liars import LIE, Minimum, clearest, search
 from fast.measure.tabular_policy import BackwardKind, balanced_sampler, perturbed
@@ -56,6 +56,8 @@ class LossReport:
         reached: how many of these ended without loss.
         worst_distance: the largest total variation from the target of one that did.
         lies: by instance, how many of these have the wrong law.
+        falls: where the loss has no minimum, as text: the graph, and the rows at which it still
+            falls; "" if it has one.
         counterexample: the lie on the smallest instance, in rationals; None if there is no lie.
     """
 
@@ -70,6 +72,7 @@ class LossReport:
     reached: int
     worst_distance: float
     lies: dict[str, int]
+    falls: str
     counterexample: Counterexample | None
 
     @property
@@ -83,10 +86,27 @@ class LossReport:
         return self.gradient_error <= SAME_GRADIENT
 
     @property
+    def faults(self) -> list[str]:
+        """What is wrong with it, the worst first, in words."""
+        found = {
+            f"has no minimum: it falls without end ({self.falls})": bool(self.falls),
+            "learns a WRONG law": bool(self.lies),
+            "is trained by a WRONG gradient": not self.is_unbiased,
+            "is not at a minimum where the law is right": not self.is_balanced,
+            "was never brought down to where the law is right": self.reached == 0,
+        }
+        return [fault for fault, holds in found.items() if holds]
+
+    @property
     def learns_the_target(self) -> bool:
         """Whether all checks passed."""
-        reached = self.reached > 0
-        return self.is_balanced and self.is_unbiased and reached and not self.lies
+        return not self.faults
+
+    @property
+    def verdict(self) -> str:
+        """The whole report in a sentence."""
+        right = f"learns the right law on the {self.instances} graphs tried"
+        return f"{type(self.loss).__name__} {(self.faults or [right])[0]}"
 
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
@@ -105,7 +125,9 @@ class LossReport:
             "total variation of these from R / Z, at most": f"{self.worst_distance:.2g}",
             f"without loss, but off R / Z by more than {LIE:g}": where or "none",
             **told,
-            "learns the right law": "yes, here" if self.learns_the_target else "no",
+            "learns the right law": f"yes, on the {self.instances} graphs tried"
+            if self.learns_the_target
+            else "no",
         }
 
 
@@ -165,8 +187,10 @@ def _report(
     minima: list[Minimum] = []
     lies: dict[str, int] = {}
     example: Counterexample | None = None
+    falls, tried = "", 0
     compared = {False: 0, True: 0}
     for instance in chosen:
+        tried += 1
         landscape = Landscape(loss, instance, backward)
         values.append(_balanced_loss(loss, landscape))
         slopes.append(landscape.slope)
@@ -175,6 +199,11 @@ def _report(
             errors += [_gradient_error(loss, instance, backward, own=own) for own in (True, False)]
         found = search(landscape, starts, seed)
         minima += found
+        fallen = next((each for each in found if each.has_no_end), None)
+        if fallen is not None:
+            # Nor has it one on another graph, and it would be searched for in vain.
+            falls = f"{describe(instance)}, towards {landscape.rows_in_words(fallen.vector)}"
+            break
         clear = clearest(landscape, found)
         if clear is not None:
             lies[instance.name] = sum(each.is_lie for each in found)
@@ -183,7 +212,7 @@ def _report(
     return LossReport(
         loss=loss,
         backward=backward,
-        instances=len(chosen),
+        instances=tried,
         balanced_loss=_largest(values),
         balanced_gradient=_largest(slopes),
         gradients=len(errors),
@@ -192,6 +221,7 @@ def _report(
         reached=len(reached),
         worst_distance=max((each.distance for each in reached), default=0.0),
         lies=lies,
+        falls=falls,
         counterexample=example,
     )
 

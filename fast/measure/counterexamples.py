@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import softmax
 
 from fast.measure.enumeration import Floats
 from fast.measure.instances import describe
@@ -26,7 +27,7 @@ COARSE, FINE, LAST = (2, 3, 4, 6, 10), (100, 1_000, 10_000), 1_000_000
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A policy that a loss takes for balanced, and whose law is not the target.
+    """A policy that a loss takes for balanced, or for better, and whose law is not the target.
 
     Attributes:
         instance: its name.
@@ -78,12 +79,38 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
     """The lie with its rows rounded one after the other, all else being minimised anew.
 
     A row that is free takes the smallest denominator; one that the others force is its rational
-    already. The rows of `p_B` come first, as they force those of `p_F`.
+    already, or irrational: then small rows are taken whose loss is no larger than the balanced
+    policy's. The rows of `p_B` come first, as they force those of `p_F`.
     """
     free = np.arange(len(minimum.vector))
     vector = landscape.polished(minimum.vector, free)
-    level = min(landscape.floor, landscape.graded(vector)[0]) + CERTAIN
+    certain = min(landscape.floor, landscape.graded(vector)[0]) + CERTAIN
     least = min(0.05, minimum.distance / 2)
+    shares, loss = _rounded(landscape, vector, certain, least)
+    if _denominator(shares) > COARSE[-1]:
+        small, its = _rounded(landscape, vector, landscape.floor, least)
+        if its <= landscape.floor and _denominator(small) < _denominator(shares):
+            shares, loss = small, its
+    return _written(landscape, shares, loss, certain)
+
+
+def _denominator(shares: Sequence[tuple[Fraction, ...]]) -> int:
+    """The largest."""
+    return max((share.denominator for row in shares for share in row), default=1)
+
+
+def _rounded(
+    landscape: Landscape, vector: Floats, level: float, least: float
+) -> tuple[list[tuple[Fraction, ...]], float]:
+    """Rational rows near a minimum, and their loss.
+
+    Args:
+        landscape: the loss.
+        vector: the minimum.
+        level: the loss that rows may have at most, unless only the nearest rationals are left.
+        least: the total variation from the target that they have at least.
+    """
+    free = np.arange(len(vector))
     rounded: dict[int, tuple[Fraction, ...]] = {}
     for number, row in enumerate(landscape.rows):
         free = np.setdiff1d(free, row.places)
@@ -98,12 +125,13 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
                 break
         vector = tried
     shares = [rounded[number] for number in range(len(landscape.rows))]
-    return _written(landscape, shares, landscape.graded(vector)[0], level)
+    return shares, landscape.graded(vector)[0]
 
 
 def _candidates(logits: Floats) -> Iterator[tuple[Fraction, ...]]:
     """Rows of positive rationals near a soft-max, the simplest first; the last is the nearest."""
-    share = np.exp(logits - logits.max())
+    # No row is deterministic, as no soft-max is.
+    share = np.maximum(softmax(logits), 2 / LAST)
     share = share / share.sum()
     seen = set()
     for denominator in (*COARSE, *FINE, LAST):

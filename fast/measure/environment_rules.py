@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from fast.dynamics.own import same_program
 from fast.environments import AbstractEnvironment
 from fast.measure.enumeration import Enumeration, decode_all
 from reference.errors import InputError
@@ -86,66 +87,38 @@ def _same(found: Any, states: Any) -> npt.NDArray[np.bool_]:
 
 
 def check_rules(facts: Facts, environment: AbstractEnvironment[Any]) -> None:
-    """Checks all that an environment says, and that it says so compiled or not.
+    """Checks all that an environment says, and that it says so again.
 
     Raises:
         InputError: at the first rule that is broken.
     """
-    _check_terminals(facts)
-    _check_observations(facts)
-    _check_way_back(facts)
-    _check_eagerly(facts, environment)
+    _check_states_and_edges(facts)
+    start = environment.initial()
+    same_program(facts.name, _at, environment, start)
+    same_program(facts.name, _along, environment, start, jnp.int32(0))
     _check_random_terminals(facts, environment)
 
 
-def _check_terminals(facts: Facts) -> None:
-    """Checks that terminal states allow every action, and stay."""
-    dag, stays = facts.enumeration.dag, _same(facts.along.child, facts.states)
-    for x in dag.terminals:
-        for action in np.flatnonzero(~facts.at.mask[x]).tolist():
+def _check_states_and_edges(facts: Facts) -> None:
+    """Checks terminal states, features, and that every edge can be undone and redone."""
+    (name, enumeration, states, at, along), dag = facts, facts.enumeration.dag
+    edges, parents = enumeration.edge >= 0, at.parent_mask.shape[1]
+    ends = np.array([not row for row in dag.children])[:, None]
+    is_slot = (along.undone >= 0) & (along.undone < parents) & along.undone_legal
+    actions = np.arange(edges.shape[1])
+    for method, rule, broken in (
+        ("mask", "allow every action at a terminal state, for the soft-max", ends & ~at.mask),
+        ("step", "stay at a terminal state", ends & ~_same(along.child, states)),
+        ("observe", "give finite numbers", ~np.isfinite(at.observation)),
+        ("undo", "give a backward action that is legal at the child", edges & ~is_slot),
+        ("backward_step", "go back to the parent", edges & ~_same(along.returned, states)),
+        ("redo", "give the action that undo() takes back", edges & (along.redone != actions)),
+    ):
+        for node, number in np.argwhere(broken).tolist():
+            which = "feature" if method == "observe" else "action"
             raise InputError(
-                f"{facts.name}: mask() forbids action {action} at the terminal state "
-                f"{dag.labels[x]!r}, but a soft-max there needs every action: allow all"
-            )
-        for action in np.flatnonzero(~stays[x]).tolist():
-            raise InputError(
-                f"{facts.name}: step() leaves the terminal state {dag.labels[x]!r} by action "
-                f"{action}, but a batch goes on until its last trajectory ends: return the state "
-                "as it is"
-            )
-
-
-def _check_observations(facts: Facts) -> None:
-    """Checks that features are finite."""
-    features = facts.at.observation
-    for node, feature in np.argwhere(~np.isfinite(features)).tolist():
-        raise InputError(
-            f"{facts.name}: feature {feature} of {facts.enumeration.dag.labels[node]!r} is "
-            f"{features[node, feature]}, but a network needs finite numbers: fix observe()"
-        )
-
-
-def _check_way_back(facts: Facts) -> None:
-    """Checks that every edge can be undone, and redone."""
-    (_, enumeration, states, at, along), labels = facts, facts.enumeration.dag.labels
-    returns, parents = _same(along.returned, states), at.parent_mask.shape[1]
-    for node, action in np.argwhere(enumeration.edge >= 0).tolist():
-        slot, redone = int(along.undone[node, action]), int(along.redone[node, action])
-        edge = f"{labels[node]!r} -> {labels[enumeration.child[node, action]]!r}"
-        if not (0 <= slot < parents and along.undone_legal[node, action]):
-            raise InputError(
-                f"{facts.name}: undo() takes back action {action} along {edge} by the backward "
-                f"action {slot}, which is not legal at the child: fix undo() or parent_mask()"
-            )
-        if not returns[node, action]:
-            raise InputError(
-                f"{facts.name}: undo() takes back action {action} along {edge} by the backward "
-                f"action {slot}, which does not lead to the parent: fix undo() or backward_step()"
-            )
-        if redone != action:
-            raise InputError(
-                f"{facts.name}: redo() gives action {redone} for the backward action {slot} along "
-                f"{edge}, but action {action} leads there: fix redo()"
+                f"{name}: {method}() must {rule}, but does not at {dag.labels[node]!r}, {which} "
+                f"{number}: fix {method}()"
             )
 
 
@@ -166,29 +139,3 @@ def _check_random_terminals(facts: Facts, environment: AbstractEnvironment[Any])
             f"{facts.name}: random_terminal() never gives {min(terminals - met, key=repr)!r} in "
             f"{DRAWS:,} draws: draw uniformly among the terminal states"
         )
-
-
-def _check_eagerly(facts: Facts, environment: AbstractEnvironment[Any]) -> None:
-    """Checks on three states that compiled code and the same code line by line agree."""
-    dag, edge = facts.enumeration.dag, facts.enumeration.edge
-    nodes = len(dag.labels)
-    for node in sorted({0, nodes // 2, nodes - 1}):
-        state = jax.tree.map(lambda leaf, node=node: jnp.asarray(leaf[node]), facts.states)
-        eager, compiled = _at(environment, state)._asdict(), facts.at._asdict()
-        if dag.children[node]:
-            # The reward of an inner state has no meaning, and need not be a number.
-            del eager["log_reward"]
-        pairs = [(what, value, compiled[what][node]) for what, value in eager.items()]
-        for action in np.flatnonzero(edge[node] >= 0)[:1].tolist():
-            along = _along(environment, state, jnp.int32(action))._asdict()
-            for what, value in along.items():
-                batch = getattr(facts.along, what)
-                there = jax.tree.map(lambda leaf, i=(node, action): leaf[i], batch)
-                pairs.append((f"{what} by action {action}", value, there))
-        for what, value, expected in pairs:
-            leaves = zip(jax.tree.leaves(value), jax.tree.leaves(expected), strict=True)
-            if not all(np.allclose(a, b, rtol=1e-5, atol=1e-5) for a, b in leaves):
-                raise InputError(
-                    f"{facts.name}: at {dag.labels[node]!r}, {what} is {expected} when compiled by "
-                    f"jax.jit, and {value} when not: methods must be pure functions of the state"
-                )

@@ -13,6 +13,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
+from fast.balance.own import context_of, penalties_of, value_of
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
@@ -75,23 +76,16 @@ def batch_loss(
         InputError: if it is neither a loss of trajectories nor one of policies, or no number.
     """
     if isinstance(loss, PolicyLoss):
-        penalties = loss.penalties(sampler.policy, environment, batch)
-        value = jnp.sum(penalties) / jnp.sum(batch.active)
-    elif isinstance(loss, TrajectoryLoss):
-        steps = evaluate(sampler.policy, environment, batch)
-        context = lax.stop_gradient(loss.context(environment, batch))
-        value = loss.value(steps._replace(context=context), sampler.log_z, key)
-    else:
+        penalties = penalties_of(loss, sampler.policy, environment, batch)
+        return jnp.sum(penalties) / jnp.sum(batch.active)
+    if not isinstance(loss, TrajectoryLoss):
         raise InputError(
             f"{loss!r} is a {type(loss).__name__}, but a loss derives from TrajectoryLoss, "
             "RatioLoss or PolicyLoss of fast.balance.loss: derive it from one of them"
         )
-    if jnp.shape(value) != ():
-        raise InputError(
-            f"{type(loss).__name__}: the loss of a batch has the shape {jnp.shape(value)}, but "
-            "must be one number: take the mean"
-        )
-    return value
+    steps = evaluate(sampler.policy, environment, batch)
+    context = context_of(loss, environment, batch)
+    return value_of(loss, steps._replace(context=context), sampler.log_z, key)
 
 
 def expected_loss(

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from fast.balance.loss import Loss
 from fast.measure.enumeration import Floats, Ints
@@ -153,10 +154,18 @@ class Landscape:
         table = np.asarray(self.sampler(vector).policy.network.table)
         for node, edges in enumerate(dag.out_edges):
             if edges:
-                logits = table[node, : len(edges)]
-                share = np.exp(logits - logits.max())
-                reached[list(dag.children[node])] += reached[node] * share / share.sum()
+                share = softmax(table[node, : len(edges)])
+                reached[list(dag.children[node])] += reached[node] * share
         return reached[list(dag.terminals)]
+
+    def rows_in_words(self, vector: Floats) -> str:
+        """The soft-maxes that a vector holds, by state."""
+        shares = (softmax(vector[row.places]) for row in self.rows)
+        return ", ".join(
+            f"p_{'F' if row.is_forward else 'B'} at {row.label} = "
+            f"({', '.join(f'{share:.3g}' for share in each)})"
+            for row, each in zip(self.rows, shares, strict=True)
+        )
 
     def distance(self, vector: Floats) -> float:
         """The total variation between the terminal law and `R / Z`."""

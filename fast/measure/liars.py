@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from fast.measure.enumeration import Floats
 from fast.measure.landscape import Landscape
@@ -10,6 +11,9 @@ from fast.measure.landscape import Landscape
 # A loss this little above that of the balanced policy is none. Batches have a probability of 1/500
 # at least: of a mean of squares each residual is then below 3e-5 nats, and so is the distance.
 NO_LOSS = 1e-12
+
+# Below the balanced policy by this much, at rows as good as deterministic, a loss has no end.
+FALLEN, DETERMINISTIC = 30.0, 100.0
 
 # A total variation above this is a lie.
 LIE = 1e-3
@@ -35,6 +39,11 @@ class Minimum(NamedTuple):
     def has_no_loss(self) -> bool:
         """Whether the loss cannot tell it from the balanced policy."""
         return self.loss <= NO_LOSS
+
+    @property
+    def has_no_end(self) -> bool:
+        """Whether the loss went on falling, as logits went on growing."""
+        return self.loss < -FALLEN and float(np.abs(self.vector).max()) > DETERMINISTIC
 
     @property
     def is_lie(self) -> bool:
@@ -67,9 +76,7 @@ def clearest(landscape: Landscape, minima: list[Minimum]) -> Minimum | None:
     def clarity(minimum: Minimum) -> float:
         least = 1.0
         for row in landscape.rows:
-            logits = minimum.vector[row.places]
-            share = np.exp(logits - logits.max())
-            least = min(least, float(share.min() / share.sum()))
+            least = min(least, float(softmax(minimum.vector[row.places]).min()))
         return minimum.distance * least
 
     return max((each for each in minima if each.is_lie), key=clarity, default=None)

@@ -16,6 +16,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import rollout_latents
+from reference.errors import InputError
 
 # Trajectories per call.
 BLOCK = 4_096
@@ -75,7 +76,11 @@ def sample_terminals(
 def drawn_terminals(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> Samples:
-    """Samples terminal states, on any problem."""
+    """Samples terminal states, on any problem.
+
+    Raises:
+        InputError: if a row of logits on the way is not finite, from which nothing can be drawn.
+    """
     labels: list[Any] = []
     columns: list[Floats] = []
     for start in range(0, count, BLOCK):
@@ -84,6 +89,12 @@ def drawn_terminals(
         size = min(BLOCK, count - start)
         labels += decode_all(environment, jax.tree.map(lambda leaf, n=size: leaf[:n], final))
         columns.append(np.stack([np.asarray(x, np.float64)[:size] for x in numbers]))
+        if not np.isfinite(columns[-1][1]).all():
+            raise InputError(
+                "the network gives a row of logits that is not finite in the precision of the run: "
+                "its parameters are too large to draw from; train again with a smaller "
+                "--learning-rate"
+            )
     log_reward, log_p_f, log_p_b = np.concatenate(columns, axis=1)
     return Samples(labels, log_reward, log_p_f, log_p_b)
 

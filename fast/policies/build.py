@@ -8,9 +8,11 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
+from fast.dynamics.options import OwnDynamics
+from fast.dynamics.own import check_network
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
-from fast.policies.policy import AnyPolicy, Policy
+from fast.policies.policy import AnyPolicy, Policy, count_parameters
 from fast.training.config import TrainConfig
 from reference.errors import InputError
 
@@ -38,7 +40,16 @@ def make_policy(
     Raises:
         InputError: if no width comes within 5 % of the budget.
     """
-    return fitted(config, lambda width: build_policy(config, environment, width, key=key))
+
+    def build(width: int) -> Policy:
+        return build_policy(config, environment, width, key=key)
+
+    if isinstance(config.dynamics, OwnDynamics):
+        # Made in a trace of its own, so that what refers to arrays of that trace is seen to.
+        network = eqx.filter_eval_shape(lambda: fitted(config, build).network)
+        seen = jax.eval_shape(environment.observe, environment.initial())
+        check_network(config.name_of("dynamics"), network, seen, environment.horizon)
+    return fitted(config, build)
 
 
 def fitted(config: TrainConfig, build: Callable[[int], Built]) -> Built:
@@ -85,9 +96,7 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
 
     @cache
     def count(width: int) -> int:
-        shapes: AnyPolicy = eqx.filter_eval_shape(build, width)
-        leaves = jax.tree.leaves(shapes)
-        return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
+        return count_parameters(eqx.filter_eval_shape(build, width))
 
     budget = asked or max(USUAL, count(LEAST_WIDTH))
     # To count is slow. Two layers of one width share width^2 weights, so that nearly every

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -98,16 +99,21 @@ class OwnBackward(BackwardOptions):
         Raises:
             InputError: if it is no `AbstractBackwardPolicy`.
         """
+        from fast.dynamics.own import held, traced
         from fast.policies.backward import AbstractBackwardPolicy
         from reference.errors import InputError
+        from reference.loading import name_of
 
-        made = self.make(features, parents, key=key)
+        made = traced(
+            name_of(self.make), "__init__", partial(self.make, features, parents, key=key)
+        )
         if not isinstance(made, AbstractBackwardPolicy):
             raise InputError(
                 f"p_b {self.make!r} gives {made!r}, but must give an AbstractBackwardPolicy: "
                 "derive from fast.policies.backward.AbstractStateBackward, and define logits"
             )
-        return made
+        kept: AbstractBackwardPolicy = held(f"p_b {self.make!r}", made)
+        return kept
 
 
 BACKWARD: dict[str, type[BackwardOptions]] = {

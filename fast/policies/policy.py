@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Protocol
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from fast.dynamics.base import AbstractDynamics
@@ -101,5 +102,6 @@ def uniform_policy(policy: AnyPolicy) -> Policy:
 
 
 def count_parameters(policy: AnyPolicy) -> int:
-    """The number of trained numbers of a policy."""
-    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(policy, eqx.is_array)))
+    """The number of trained numbers of a policy, or of the shapes of one."""
+    leaves = jax.tree.leaves(policy)
+    return sum(leaf.size for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact))

@@ -65,7 +65,7 @@ def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str)
         source: where they are from.
 
     Raises:
-        InputError: if the class refuses them.
+        InputError: if the class refuses them, or is abstract, or lacks an option.
     """
     declaring: Any = owner
     kinds = dict(_declared(owner if isinstance(owner, type) else declaring.kind))
@@ -74,6 +74,10 @@ def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str)
         return owner(**options)
     except InputError as error:
         raise InputError(f"{source}: {error}" if source else str(error)) from None
+    except TypeError as error:
+        raise InputError(
+            f"{error}: define the method, give the field a default, or set it as an option"
+        ) from None
 
 
 # Configurations are copied often, and resolving annotations takes a millisecond.

@@ -13,7 +13,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.loss import Loss, PolicyLoss, RatioLoss, TrajectoryLoss
 from fast.balance.losses import aggregated_ratio, log_ratio, streaming_ratio
+from fast.balance.own import context_of, penalties_of, value_of
 from fast.balance.steps import Steps
+from fast.dynamics.own import answer
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.backward import sample_backward
@@ -97,7 +99,7 @@ def loss_and_gradient(
     steps, pullback = evaluate_with_pullback(
         sampler.policy, environment, trajectories, cached, skip_ended=skip_ended
     )
-    steps = steps._replace(context=lax.stop_gradient(loss.context(environment, trajectories)))
+    steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
     everyone, *others = [
@@ -109,10 +111,12 @@ def loss_and_gradient(
         log_p_f, log_p_b, log_flow = terms
         whole = everyone._replace(log_p_f=log_p_f, log_p_b=log_p_b, log_flow=log_flow)
         if not others:
-            return loss.value(whole, log_z, key), loss.estimate_log_z(whole, log_z)
+            return value_of(loss, whole, log_z, key), loss.estimate_log_z(whole, log_z)
         assert isinstance(loss, RatioLoss)
         ratios = combined_ratio(whole, others, rewarded=frozen.rewarded)
-        return loss.of_ratios(ratios, key), -jnp.mean(ratios)
+        name = type(loss).__name__
+        value = answer(name, (), "of_ratios", loss.of_ratios, ratios, key)
+        return value, -jnp.mean(ratios)
 
     start = lax.stop_gradient(loss.starting_log_z(everyone, sampler.log_z))
     (value, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
@@ -147,7 +151,7 @@ def _of_policy(
     count = _total(jnp.sum(trajectories.active), axis)
 
     def loss_of(sampler: Sampler) -> tuple[Array, Array]:
-        penalties = loss.penalties(sampler.policy, environment, trajectories)
+        penalties = penalties_of(loss, sampler.policy, environment, trajectories)
         log_z = loss.learned_log_z(sampler, environment)
         return jnp.sum(penalties) / count, jnp.zeros(()) if log_z is None else log_z
 

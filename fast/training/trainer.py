@@ -20,6 +20,7 @@ from fast.stochastic.training import Latents
 from fast.training.config import TrainConfig
 from fast.training.method import Method
 from fast.training.networks import Networks
+from fast.training.parts import own_parts
 from fast.training.processes import spanning
 from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
 
@@ -95,8 +96,16 @@ def make_trainer(
     initialise, advance = _programs(same)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     go = advance if jax.process_count() == 1 else spanning(advance)
+
+    def begin() -> TrainState:
+        state: TrainState = initialise(environment, seeds, frozen.policies)
+        if own_parts(config):
+            # What is the user's own fails here, before there is a run, and not in its first step.
+            jax.eval_shape(lambda: advance(environment, frozen, seeds, state, 1))
+        return state
+
     return Trainer(
-        lambda: initialise(environment, seeds, frozen.policies),
+        begin,
         lambda state, steps: go(environment, frozen, seeds, state, steps),
         lambda state, steps: Program(
             advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
@@ -116,7 +125,7 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
         environment: AbstractEnvironment[Any], seed: Int[Array, ""], policies: tuple[Policy, ...]
     ) -> TrainState:
         sampler, buffer = method.begin(environment, seed, policies)
-        parameters = eqx.filter(sampler, eqx.is_array)
+        parameters = eqx.filter(sampler, eqx.is_inexact_array)
         return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
 
     def advance_one(
@@ -181,8 +190,9 @@ def train_step(
     """One gradient step of one seed."""
     found, buffer = method.learn(environment, frozen, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, found.starting_log_z)
-    updates, optimizer_state = optimizer.update(found.by, state.optimizer, before)
-    sampler = optax.apply_updates(before, updates)
+    parameters = eqx.filter(before, eqx.is_inexact_array)
+    updates, optimizer_state = optimizer.update(found.by, state.optimizer, parameters)
+    sampler = eqx.apply_updates(before, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(
         found.loss, found.log_z
     )

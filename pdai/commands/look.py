@@ -225,14 +225,19 @@ class Check:
     chosen."""
 
     def run(self) -> None:
-        """Checks, and prints a table to stdout."""
+        """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""
         from rich.table import Table
+        from rich.text import Text
 
         from pdai.checks import check_any
 
         with slow(f"checking {self.part}"):
             report = check_any(self.part, self.problem, self.precision)
-        table = Table(title=f"{self.part} breaks no rule", show_header=False)
+        passes = getattr(report, "learns_the_target", True)
+        show(Text(report.verdict, style="bold" if passes else "bold red"))
+        table = Table(show_header=False)
         for name, value in report.rows().items():
-            table.add_row(name, value)
+            table.add_row(Text(name), Text(value))
         show(table)
+        if not passes:
+            sys.exit(1)

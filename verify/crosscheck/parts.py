@@ -48,6 +48,8 @@ ELSEWHERE = {
     "pdai.devices": "chooses the device: tests/test_processes.py",
     "pdai.distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "fast.dynamics.recurrence": "draws initial weights",
+    "fast.dynamics.own": "holds parts of a user's own: tests/test_outside.py",
+    "fast.balance.own": "asks losses of a user's own: tests/test_outside.py",
     "fast.environments.interface": "part of checking",
     "pdai.experiments.chains": "Markov chains, of reference.mcmc: tests/test_posterior_study.py",
     "pdai.experiments.marginals": "statistics: tests/test_posterior_study.py",

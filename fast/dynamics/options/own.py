@@ -3,10 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fast.dynamics.options.cells import CellOptions, GRUOptions
 from reference.errors import InputError
+from reference.loading import name_of
 
 if TYPE_CHECKING:
     from fast.dynamics.base import AbstractDynamics
@@ -46,26 +48,22 @@ class OwnDynamics(CellOptions):
         self, environment: "AbstractEnvironment[Any]", size: int, width: int, key: Any
     ) -> Any:
         from fast.dynamics.base import AbstractDynamics
+        from fast.dynamics.own import held, traced
         from fast.environments.features import feature_count
 
         more = {"horizon": environment.horizon, "width": width, "environment": environment}
         asked = {name: value for name, value in more.items() if name in _named(self.make)}
-        made = self.make(feature_count(environment), size, key=key, **asked)
+        made = traced(
+            name_of(self.make),
+            "__init__",
+            partial(self.make, feature_count(environment), size, key=key, **asked),
+        )
         if not isinstance(made, AbstractDynamics):
             raise InputError(
                 f"dynamics {self.make!r} gives {made!r}, but must give an AbstractDynamics: derive "
                 "from fast.dynamics.base.AbstractDynamics"
             )
-        for name, value in vars(made).items():
-            if isinstance(value, int | float | str):
-                declared = type(made).__dataclass_fields__.get(name)
-                if declared is None or not declared.metadata.get("static"):
-                    raise InputError(
-                        f"dynamics {self.make!r} has the field {name} = {value!r}, which is no "
-                        f"array: declare it as {name}: {type(value).__name__} = "
-                        "eqx.field(static=True), so that it is not traced"
-                    )
-        return made
+        return held(f"dynamics {self.make!r}", made)
 
     def cell(self, environment: "AbstractEnvironment[Any]", *, key: Any) -> "AbstractDynamics[Any]":
         """What the user's class gives."""
