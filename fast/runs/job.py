@@ -26,7 +26,7 @@ from fast.runs.frozen import (
 )
 from fast.runs.identity import check_own_parts, check_same_run
 from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
-from fast.runs.memory import compiled_bytes, out_of_memory
+from fast.runs.memory import out_of_memory
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import read_report, save_law, write_report
 from fast.runs.setup import Setup, set_up, trainer_of
@@ -211,7 +211,7 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         state,
         seconds,
         measure,
-        explain=partial(_out_of_memory, setup),
+        explain=partial(out_of_memory, batch=config.sampling.batch),
         display=display,
     )
     report, learned, target = meter.final(state)
@@ -222,14 +222,6 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     # Drawn of what the report says; it can be drawn again at any time.
     display.plot([folder], folder / "plot.png")
     return report
-
-
-def _out_of_memory(setup: Setup, error: jax.errors.JaxRuntimeError) -> str | None:
-    def needed(batch: int) -> int:
-        smaller = set_up(setup.config.changed(batch=batch))
-        return compiled_bytes(lambda state: smaller.trainer.advance(state, CHUNK), smaller.initial)
-
-    return out_of_memory(error, setup.config.sampling.batch, setup.config.run.devices, needed)
 
 
 def check_devices(config: TrainConfig) -> None:
