@@ -39,3 +39,4 @@ def test_training_that_runs_out_of_memory_says_what_to_change(
     config = configure("lines", length=3, batch=64, parameters=5_000, out=tmp_path / "run")
     with pytest.raises(InputError, match=r"64 trajectories .*asked for 12345 bytes.*--batch, or"):
         train(config)
+    assert not config.folder().exists()

@@ -195,7 +195,9 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
     changed = DATA.copy()
     changed[0, 0] += 1
     written(folder / "data.csv", changed)
-    with pytest.raises(InputError, match=r"data\.csv was changed since the run began") as refused:
+    with pytest.raises(
+        InputError, match=r"data\.csv was changed since the run was finished"
+    ) as refused:
         pdai.load(folder).sample(2)
     assert "\n" not in str(refused.value)
 
