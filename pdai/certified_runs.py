@@ -64,7 +64,8 @@ def run_subject(
         *([f"of the code as it is now, which changed since the run: {changed}"] if changed else []),
     )
     subject = Subject(str(folder), problem, seed, max_states, seconds, notes=notes)
-    subject.drawn_from = {"run": sha256(read_file(folder / "checkpoint.eqx")), "of": row}
+    run = sha256(read_file(folder / "checkpoint.eqx"))
+    subject.drawn_from = lambda: {"run": run, "of": row}
 
     def exact(file: Any) -> ExactLaw:
         enumeration = setup.enumeration

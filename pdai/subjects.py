@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ class Subject:
         rewards: of all terminal states, where they were enumerated already.
         notes: what a reader must know.
         exact_notes: what a reader of the exact law must know.
-        drawn_from: digests of what its draws depend on, by name.
+        drawn_from: what its draws depend on, by name, as digests and numbers.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Subject:
     rewards: Sequence[Fraction] | None = None
     notes: tuple[str, ...] = ()
     exact_notes: tuple[str, ...] = ()
-    drawn_from: Mapping[str, str | int | None] = field(default_factory=dict)
+    drawn_from: Callable[[], dict[str, str | int | None]] = dict
     _dag: PointedDAG[Any] | TooLargeError | None = None
 
     def dag(self) -> PointedDAG[Any]:
@@ -240,7 +240,7 @@ def _of_sampler(made: Sampler, problem: Any, seed: int, max_states: int) -> Subj
     """A sampler that draws; one of another library that is asked for rows is enumerated, too."""
     own = Drawing(made)
     subject = Subject(type(made).__name__, problem, seed, max_states, sampler=lambda: own)
-    subject.drawn_from = {"sampler": digest_of(made), "problem": digest_of(problem)}
+    subject.drawn_from = lambda: {"sampler": digest_of(made), "problem": digest_of(problem)}
     if problem is not None and hasattr(made, "exact"):
 
         def exact(file: Any) -> ExactLaw:
@@ -271,7 +271,7 @@ def _of_function(
     rows = ForwardRows(policy, problem, takes, gives)
     subject = Subject(name, problem, seed, max_states, seconds)
     parts = {"sampler": policy, "problem": problem, "p_B": p_b}
-    subject.drawn_from = {name: digest_of(part) for name, part in parts.items()}
+    subject.drawn_from = lambda: {name: digest_of(part) for name, part in parts.items()}
 
     def exact(file: Any) -> ExactLaw:
         dag = subject.dag()
