@@ -233,9 +233,12 @@ def _scale_tv(axis: Any) -> None:
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     if len(values) and values.max() < 10 * values.min():
         axis.set_ylim(0, 1.05 * values.max())
-    else:
-        axis.set_yscale("log")
-        decimal(axis.yaxis)
+        return
+    if not len(values):
+        # The usual limits of an empty panel have no logarithm.
+        axis.set_ylim(0.001, 1)
+    axis.set_yscale("log")
+    decimal(axis.yaxis)
 
 
 def _final_tv(folder: Path) -> str:

@@ -141,13 +141,13 @@ def test_samples_are_states_with_their_rewards(finished: Path) -> None:
 
 
 def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     states = ["a\tb", "c\nd", "e\\tf", "π g"]
     monkeypatch.setattr(
         fast.runs.job, "draw_samples", lambda *_, **__: Samples(states, *[np.full(4, 0.5)] * 3)
     )
-    main(["sample", "run"])
+    main(["sample", str(finished / "runs" / "lines-gru-0")])
     rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
     assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
 
