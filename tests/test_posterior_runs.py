@@ -19,7 +19,7 @@ import pytest
 import pdai
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
-from fast.runs.records import read_json, write_json
+from fast.runs.records import read_json, seal_run, write_json
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
 from pdai.cli import main
@@ -163,6 +163,7 @@ def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
     if older:
         # As they were written before: with what generated data would have had.
         write_json(folder / "config.json", {**config, **GENERATED, "score": "bge"})
+        seal_run(folder)
         assert load_config(folder).task == replace(
             load_config(run.folder).task, score="bge", data=folder / "data.csv"
         )
