@@ -10,8 +10,9 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
+from fast.runs.identity import changed_parts
 from fast.runs.job import load_run, unfinished
-from fast.runs.records import read_metrics
+from fast.runs.records import read_metrics, sha256
 from pdai.proof_files import write_file
 from pdai.subjects import Subject
 from pdai.what_now import what_now
@@ -19,6 +20,7 @@ from reference.certificates.exact import ExactLaw, ExactSampler, exact_law
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
+from reference.files import read_file
 from reference.policies import BackwardPolicy
 
 NETWORK = (
@@ -28,7 +30,12 @@ NETWORK = (
 
 
 def run_subject(
-    folder: Path, seed: int, max_states: int, of: int | None, seconds: float
+    folder: Path,
+    seed: int,
+    max_states: int,
+    of: int | None,
+    seconds: float,
+    accept_changed: bool,
 ) -> Subject:
     """The sampler of a run, at its last checkpoint.
 
@@ -38,19 +45,27 @@ def run_subject(
         max_states: more states or histories are not enumerated.
         of: which of the run's seeds; by default its first.
         seconds: of each search.
+        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
             latent.
     """
-    config = load_config(folder)
+    config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config, of, "of")
     with arithmetic(config):
-        setup, state, _ = load_run(folder)
+        setup, state, _ = load_run(config)
         policy = _summable(folder, setup.policies(state)[row])
     problem, stands = config.restricted(), unfinished(config, state)
-    notes = (NETWORK, *([f"the run is at {stands}"] if stands else []))
+    changed = "; ".join(changed_parts(folder))
+    notes = (
+        NETWORK,
+        *([f"the run is at {stands}"] if stands else []),
+        *([f"of the code as it is now, which changed since the run: {changed}"] if changed else []),
+    )
     subject = Subject(str(folder), problem, seed, max_states, seconds, notes=notes)
+    run = sha256(read_file(folder / "checkpoint.eqx"))
+    subject.drawn_from = lambda: {"run": run, "of": row}
 
     def exact(file: Any) -> ExactLaw:
         enumeration = setup.enumeration
@@ -77,7 +92,9 @@ def run_subject(
     return subject
 
 
-def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[Kept, Rejection]:
+def exact_draws(
+    folder: Path, count: int, seed: int, max_states: int, *, accept_changed: bool = False
+) -> tuple[Kept, Rejection]:
     """Exact samples of a run's target, by rejection with the uniform `p_B`.
 
     Args:
@@ -85,14 +102,15 @@ def exact_draws(folder: Path, count: int, seed: int, max_states: int) -> tuple[K
         count: how many.
         seed: of the draw.
         max_states: more states or histories are not enumerated.
+        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
         InputError: if the folder is no run with a checkpoint, or has a random latent.
     """
-    config = load_config(folder)
+    config = load_config(folder, accept_changed=accept_changed)
     with arithmetic(config):
-        setup, state, _ = load_run(folder)
+        setup, state, _ = load_run(config)
         trained = _summable(folder, setup.policies(state)[0])
     if setup.enumeration is None:
         raise TooLargeError(

@@ -305,5 +305,6 @@ def _sampler(subject: Subject, asked: Asked) -> tuple[Sampler, list[str]]:
             f"{asked.budget.seconds:g} s allow; fresh ones are used after them"
         )
     if asked.keep is not None:
-        sampler = KeptDraws(sampler, asked.keep, subject.seed, asked.features)
+        drawn_from = {**subject.drawn_from(), "tighten": asked.tighten}
+        sampler = KeptDraws(sampler, asked.keep, subject.seed, asked.features, drawn_from)
     return sampler, notes

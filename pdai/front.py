@@ -68,13 +68,18 @@ def _named(found: Any) -> str:
 
 
 @checked
-def load(folder: str | Path) -> Run:
+def load(folder: str | Path, *, accept_changed: bool = False) -> Run:
     """A run that was trained before.
 
+    Args:
+        folder: the run folder.
+        accept_changed: whether parts of your own may have changed since; it is said to stderr, and
+            in certificates, then.
+
     Raises:
-        InputError: if the folder is not a run.
+        InputError: if the folder is not a run, or a file of it or a part of your own was changed.
     """
-    return Run(Path(folder))
+    return Run(Path(folder), accept_changed=accept_changed)
 
 
 def inspect(problem: Any) -> Inspection[Any]:

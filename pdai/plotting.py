@@ -21,7 +21,7 @@ from matplotlib.ticker import (
 )
 
 from fast.measure.report import Report
-from fast.runs.checkpoints import finished_records
+from fast.runs.checkpoints import run_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json, read_report
 from fast.training.compose import stored_task
@@ -183,7 +183,8 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     Raises:
         InputError: if a folder is not a finished run.
     """
-    runs = [(folder, _family(folder), load_law(folder)) for folder in folders]
+    laws = [load_law(folder) for folder in folders]
+    runs = [(folder, _family(folder), law) for folder, law in zip(folders, laws, strict=True)]
     panels = len(runs) + 2
     posterior = posterior_of(folders[0]) if len(runs) == 1 else None
     heights = (3.8,) if posterior is None else (3.8, *posterior.heights)
@@ -203,7 +204,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
             "color": color,
             "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
         }
-        records = finished_records(folder)
+        records = run_records(folder)
         label = _printable(folder) if several else name
         ends.append(_final_tv(folder))
         _draw_curve(axes[-2], records, "tv", {**style, "label": f"{label}: {ends[-1]}"})
@@ -232,9 +233,12 @@ def _scale_tv(axis: Any) -> None:
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     if len(values) and values.max() < 10 * values.min():
         axis.set_ylim(0, 1.05 * values.max())
-    else:
-        axis.set_yscale("log")
-        decimal(axis.yaxis)
+        return
+    if not len(values):
+        # The usual limits of an empty panel have no logarithm.
+        axis.set_ylim(0.001, 1)
+    axis.set_yscale("log")
+    decimal(axis.yaxis)
 
 
 def _final_tv(folder: Path) -> str:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from fast.measure.expectations import Expectation
 from fast.measure.report import Report
-from fast.runs.folder import load_config
+from fast.runs.folder import stored_config
 from fast.runs.records import read_json, read_report
 from fast.tasks import TASKS
 from reference.balance import log_float
-from reference.files import kind_of, load_arrays
+from reference.files import load_arrays
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,8 +68,6 @@ def _row(axes: Any, count: int) -> list[Any]:
 
 def posterior_of(folder: Path) -> Posterior | None:
     """What there is to draw of a run beside its law; None if its problem names no features."""
-    if not kind_of(folder / "report.json"):
-        return None
     report = Report.from_json(read_report(folder))
     if not report.expectations:
         return None
@@ -155,7 +153,7 @@ def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int
     try:
         learned, target, labels = load_arrays(folder / "law.npz", "learned", "target", "labels")
     except ValueError:
-        problem = load_config(folder).restricted()
+        problem = stored_config(folder).restricted()
         best = problem.mode()
         assert report.log_z is not None
         share = math.exp(log_float(problem.reward(best)) - report.log_z)

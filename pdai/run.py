@@ -14,12 +14,12 @@ from fast.measure.samples import Samples as Samples
 from fast.measure.samples import drawn_terminals
 from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.policy import Policy
-from fast.runs.checkpoints import save_checkpoint
+from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display
 from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import Trained, arithmetic, load_trained, tables_digest
-from fast.runs.job import MAX_SAMPLES, load_run, resume
-from fast.runs.records import load_law, read_json, read_metrics, read_report
+from fast.runs.job import MAX_SAMPLES, load_run, removed_on_failure, resume, unfinished
+from fast.runs.records import load_law, read_report
 from fast.training.config import TrainConfig
 from pdai.progress import DISPLAY
 from reference.arguments import checked
@@ -53,11 +53,12 @@ class Run:
 
     Args:
         folder: the run folder.
+        accept_changed: whether parts of the user's own may have changed since it was trained.
     """
 
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.config: TrainConfig = load_config(folder)
+    def __init__(self, folder: Path, *, accept_changed: bool = False):
+        self.folder, self.accept_changed = folder, accept_changed
+        self.config: TrainConfig = load_config(folder, accept_changed=accept_changed)
 
     def __repr__(self) -> str:
         steps = f"{self.config.optimiser.steps:,} steps"
@@ -80,7 +81,7 @@ class Run:
     @cached_property
     def _loaded(self) -> Any:
         with arithmetic(self.config):
-            return load_run(self.folder)
+            return load_run(self.config)
 
     @cached_property
     def _trained(self) -> Trained:
@@ -197,7 +198,7 @@ class Run:
                 for name, value in record.items()
                 if name != "step"
             }
-            for record in read_metrics(self.folder)
+            for record in run_records(self.folder)
             for row in range(self.config.run.seeds)
         ]
 
@@ -219,16 +220,33 @@ class Run:
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
         with arithmetic(config):
             setup, state, _ = self._loaded
-            folder = create_run(config, self._parameters, tables_digest(setup.environment))
-            fresh = setup.initial._replace(sampler=state.sampler)
-            save_checkpoint(folder, fresh, 0.0)
-        resume(folder, display=display)
+            policy = setup.policies(state)[0]
+            folder = create_run(config, policy, tables_digest(setup.environment))
+        with removed_on_failure(folder):
+            with arithmetic(config):
+                fresh = setup.initial._replace(sampler=state.sampler)
+                save_checkpoint(folder, fresh, 0.0)
+            resume(folder, display=display)
         return Run(folder)
 
-    @property
-    def _parameters(self) -> int:
-        found: int = read_json(self.folder / "meta.json")["parameters"]
-        return found
+    def steps_until(self, steps: int) -> int:
+        """How many steps a finished run lacks to so many in all.
+
+        Raises:
+            InputError: if it is not finished, or has as many.
+        """
+        done, (_, state, _) = self.config.optimiser.steps, self._loaded
+        if stands := unfinished(self.config, state):
+            raise InputError(
+                f"--steps is {steps:,}, but the run {str(self.folder)!r} is at {stands}: finish it "
+                "with --resume alone, and give --steps then"
+            )
+        if steps <= done:
+            raise InputError(
+                f"--steps is {steps:,}, but must be more than the {done:,} steps that the run "
+                f"{str(self.folder)!r} has"
+            )
+        return steps - done
 
     def _row(self, seed: int | None) -> int:
         return row_of_seed(self.folder, self.config, seed, "of")

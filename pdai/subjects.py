@@ -26,6 +26,7 @@ from reference.errors import InputError, TooLargeError, check_type, plain, shown
 from reference.loading import as_problem, load_object, name_of
 from reference.metrics import normalize
 from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.sources import digest_of
 from reference.user_code import called, exact, number_or_infinite
 
 FILES = (".csv", ".txt", ".tsv")
@@ -48,6 +49,7 @@ class Subject:
         rewards: of all terminal states, where they were enumerated already.
         notes: what a reader must know.
         exact_notes: what a reader of the exact law must know.
+        drawn_from: what its draws depend on, by name, as digests and numbers.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Subject:
     rewards: Sequence[Fraction] | None = None
     notes: tuple[str, ...] = ()
     exact_notes: tuple[str, ...] = ()
+    drawn_from: Callable[[], dict[str, str | int | None]] = dict
     _dag: PointedDAG[Any] | TooLargeError | None = None
 
     def dag(self) -> PointedDAG[Any]:
@@ -165,7 +168,7 @@ def subject_of(
         InputError: if it is nothing of the kind, or a problem is missing.
     """
     folder = getattr(what, "folder", what)
-    if isinstance(folder, str | Path) and (Path(folder) / "config.json").is_file():
+    if isinstance(folder, str | Path) and Path(folder).is_dir():
         from pdai.certified_runs import run_subject
 
         if problem is not None:
@@ -174,7 +177,8 @@ def subject_of(
             )
         if p_b is not None:
             raise InputError("p_b is for functions, and a run has its own: leave it out")
-        return run_subject(Path(folder), seed, max_states, of, seconds)
+        accepts = getattr(what, "accept_changed", False)
+        return run_subject(Path(folder), seed, max_states, of, seconds, accepts)
     if of is not None:
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
     own = None if problem is None else as_problem(problem)
@@ -236,6 +240,7 @@ def _of_sampler(made: Sampler, problem: Any, seed: int, max_states: int) -> Subj
     """A sampler that draws; one of another library that is asked for rows is enumerated, too."""
     own = Drawing(made)
     subject = Subject(type(made).__name__, problem, seed, max_states, sampler=lambda: own)
+    subject.drawn_from = lambda: {"sampler": digest_of(made), "problem": digest_of(problem)}
     if problem is not None and hasattr(made, "exact"):
 
         def exact(file: Any) -> ExactLaw:
@@ -265,6 +270,8 @@ def _of_function(
 ) -> Subject:
     rows = ForwardRows(policy, problem, takes, gives)
     subject = Subject(name, problem, seed, max_states, seconds)
+    parts = {"sampler": policy, "problem": problem, "p_B": p_b}
+    subject.drawn_from = lambda: {name: digest_of(part) for name, part in parts.items()}
 
     def exact(file: Any) -> ExactLaw:
         dag = subject.dag()

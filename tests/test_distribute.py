@@ -121,7 +121,7 @@ def test_every_run_is_an_ordinary_one_that_depends_on_no_other_folder(
     ]
     assert [load_config(path).factors.factors for path in config.factors.frozen] == [(0,), (1,)]
     # Where it was stopped, it goes on to the same bits.
-    (alone / "report.json").unlink()
+    (alone / "seal.json").unlink()
     report = Report.from_json(json.loads((folder / "aggregate" / "report.json").read_text()))
     assert complete(config.changed(frozen=config.factors.frozen)) == report
     assert payload(alone) == payload(folder / "aggregate")
@@ -442,7 +442,7 @@ def test_given_runs_must_be_finished_whole_and_the_same(
     for path, original in zip(clients, aggregate.factors.frozen, strict=True):
         shutil.copytree(original, path)
     config = aggregate.changed(frozen=tuple(clients), out=tmp_path / "aggregate")
-    (clients[0] / "report.json").unlink()
+    (clients[0] / "seal.json").unlink()
     with pytest.raises(InputError, match=r"client-0' is not finished: continue it"):
         train(config)
     assert not config.folder().exists()

@@ -14,7 +14,7 @@ import scipy.stats
 
 from fast.dynamics.options import DYNAMICS
 from fast.runs.folder import load_config
-from fast.runs.records import read_json, write_json
+from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.parts import option_names
@@ -231,12 +231,13 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     (whole,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     (there,) = [path for path in (tmp_path / "whole/runs").iterdir() if path.is_dir()]
     # As after kill -9: the checkpoint of the last step is there, the report is not.
-    (there / "report.json").unlink()
+    (there / "seal.json").unlink()
     (tmp_path / "whole/tab_tiny.json").unlink()
     (again,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     assert again.learned == whole.learned
     config = read_json(there / "config.json")
     write_json(there / "config.json", {**config, "batch": 17})
+    seal_run(there)
     (tmp_path / "whole/tab_tiny.json").unlink()
     made = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
     assert made.runs == []

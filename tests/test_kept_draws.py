@@ -1,5 +1,6 @@
 """Draws that are kept: a certificate that was cut off comes out as if it had not been."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,31 @@ class CutError(Exception):
     """Stands for a kill."""
 
 
+def shy(state: Any) -> list[float]:
+    """Likes every child as well."""
+    return [1 / len(PROBLEM.children(state))] * len(PROBLEM.children(state))
+
+
+def leaning(share: float) -> Any:
+    """A p_B whose numbers are no part of its source: of two samplers, p_F draws the same."""
+
+    def p_b(state: Any) -> list[float]:
+        if state.stopped or sum(map(bool, state.coordinates)) == 1:
+            return [1.0]
+        return [share, 1 - share]
+
+    return p_b
+
+
+def scaled(by: int) -> Any:
+    """Features whose scale is no part of their source."""
+    return lambda x: {"first": x.coordinates[0] / (2 * by)}
+
+
+class Another(Grid):
+    """A problem of another name."""
+
+
 def where(x: Any) -> dict[str, float]:
     return {"first": x.coordinates[0] / 2, "origin": float(x.coordinates == (0, 0))}
 
@@ -54,19 +80,27 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     whole = certified(tmp_path / "whole", regime=regime, features=features)
     from reference.certificates import kept
 
-    write, written = kept.replace_file, []
+    write = kept.replace_file
 
-    def cut(path: Path, content: bytes) -> None:
-        if len(written) == block:
-            raise CutError
-        written.append(path)
-        write(path, content)
+    def certified_until(writes: int) -> int:
+        """Cuts off after so many writes; tells how many blocks are there."""
+        written = []
 
-    with monkeypatch.context() as patched:
-        patched.setattr(kept, "replace_file", cut)
-        with pytest.raises(CutError):
-            certified(tmp_path / "cut", regime=regime, features=features)
-    assert len(list((tmp_path / "cut").iterdir())) == block
+        def cut(path: Path, content: bytes) -> None:
+            if len(written) == writes:
+                raise CutError
+            written.append(path)
+            write(path, content)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(kept, "replace_file", cut)
+            with pytest.raises(CutError):
+                certified(tmp_path / "cut", regime=regime, features=features)
+        return len(list((tmp_path / "cut").glob("*.npz")))
+
+    # The seal is written before all blocks and after each; then between a block and its seal.
+    assert certified_until(1 + 2 * block) == block
+    assert certified_until(1) == block + 1
     assert certified(tmp_path / "cut", regime=regime, features=features) == whole
     # And once more, from what is kept alone.
     assert certified(tmp_path / "cut", regime=regime, features=features) == whole
@@ -90,17 +124,16 @@ def test_more_samples_are_added_to_those_that_are_kept(
 
 def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) -> None:
     certified(tmp_path)
-    with pytest.raises(InputError, match="is of another sampler"):
-        certified(tmp_path, seed=1)
-    with pytest.raises(InputError, match="is of another sampler"):
-        certified(tmp_path, tighten=3)
-    with pytest.raises(InputError, match="is of another sampler"):
-        pdai.certify(
-            lambda s: [1 / len(PROBLEM.children(s))] * len(PROBLEM.children(s)),
-            PROBLEM,
-            regime="Z",
-            keep=tmp_path,
-        )
+    for options, name in (
+        ({"seed": 1}, "seed"),
+        ({"tighten": 3}, "tighten"),
+        ({"p_b": lambda state: []}, "p_B"),
+    ):
+        with pytest.raises(InputError, match=f"holds draws that differ in {name}: keep these in"):
+            certified(tmp_path, **options)
+    for sampler, problem, name in ((shy, PROBLEM, "sampler"), (policy, Another(3, 2), "problem")):
+        with pytest.raises(InputError, match=f"that differ in {name}"):
+            pdai.certify(sampler, problem, regime="Z", keep=tmp_path)
 
 
 def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path: Path) -> None:
@@ -108,25 +141,64 @@ def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path:
     plain = certified(None, features=where, samples=4_096)
     assert [line["name"] for line in kept["lines"]] == [line["name"] for line in plain["lines"]]
     assert any(line["name"] == "origin: sampler" for line in kept["lines"])
-    with pytest.raises(InputError, match="or features"):
+    with pytest.raises(InputError, match="differ in features"):
         certified(tmp_path / "with", features=lambda x: {**where(x), "origin": 0.5})
+    certified(tmp_path / "closures", features=scaled(1), samples=4_096)
+    with pytest.raises(InputError, match=r"forward-00000.npz' is of another .* or features"):
+        certified(tmp_path / "closures", features=scaled(2), samples=4_096)
     # Without features, what is kept with them will do; not the other way round.
     assert certified(tmp_path / "with", samples=4_096)["interval"] == kept["interval"]
     certified(tmp_path / "without", samples=4_096)
-    with pytest.raises(InputError, match="holds no draws of this kind"):
+    with pytest.raises(InputError, match="differ in features"):
         certified(tmp_path / "without", features=where, samples=4_096)
 
 
-def test_damaged_draws_are_refused(tmp_path: Path) -> None:
-    certified(tmp_path)
-    path = tmp_path / "forward-00001.npz"
-    content = path.read_bytes()
-    path.write_bytes(content[:-40])
-    with pytest.raises(InputError, match="begin anew in another folder"):
-        certified(tmp_path)
-    np.savez(path, log_p_f=[1.0], log_p_b=[1.0, 2.0], log_reward=[0.0], error=[0.0])
-    with pytest.raises(InputError, match="its columns differ in length"):
-        certified(tmp_path)
+def without(path: Path) -> dict[str, Any]:
+    return {name: np.load(path)[name] for name in ("log_p_b", "log_reward", "error")}
+
+
+EDITS: dict[str, Any] = {
+    "of another sampler": lambda path, other: path.write_bytes((other / path.name).read_bytes()),
+    "cut off": lambda path, _: path.write_bytes(path.read_bytes()[:-40]),
+    "above one": lambda path, _: np.savez(path, log_p_f=np.full(4_096, 0.1), **without(path)),
+    "rounded": lambda path, _: np.savez(
+        path, log_p_f=np.load(path)["log_p_f"].astype(int), **without(path)
+    ),
+    "empty": lambda path, _: np.savez(path, log_p_f=[], log_p_b=[], log_reward=[], error=[]),
+    "missing": lambda path, _: path.unlink(),
+}
+
+
+def of_closure(share: float, folder: Path) -> Any:
+    return certified(folder, p_b=leaning(share), samples=8_192)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Draws of two samplers whose p_B have one name and one source."""
+    folder = tmp_path_factory.mktemp("kept")
+    of_closure(0.4, folder / "mine")
+    of_closure(0.5, folder / "other")
+    return folder
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_block_that_is_not_what_was_drawn_is_refused(
+    edit: str, kept: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(kept / "mine", tmp_path / "mine")
+    EDITS[edit](tmp_path / "mine" / "forward-00001.npz", kept / "other")
+    with pytest.raises(InputError, match=r"forward-00001.npz' is not what was drawn here"):
+        of_closure(0.4, tmp_path / "mine")
+
+
+def test_control_blocks_of_another_sampler_and_their_seal_are_refused(kept: Path) -> None:
+    of_closure(0.5, kept / "other")
+    with pytest.raises(InputError, match=r"forward-00000.npz' is of another sampler"):
+        of_closure(0.4, kept / "other")
+    (kept / "other" / "seal.json").unlink()
+    with pytest.raises(InputError, match=r"seal.json' is missing or damaged"):
+        of_closure(0.5, kept / "other")
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:

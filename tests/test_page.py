@@ -13,7 +13,7 @@ import pytest
 
 import pdai
 from fast.runs.job import train
-from fast.runs.records import read_json, save_law, write_json
+from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import configure
 from pdai.page.chart import Chart, Point, Series, drawn
 from pdai.page.elements import plain, table, tag, written
@@ -138,17 +138,17 @@ def hostile(run: Path, to: Path) -> Path:
     """A run of a stranger, whose folder, problem and states have names that are markup."""
     folder = to / "<img src=x onerror=alert(1)>"
     shutil.copytree(run, folder)
-    (folder / "checkpoint.eqx").unlink()
     config = read_json(folder / "config.json")
     own = ("length", "step", "target", "target_seed", "peaks", "encoding")
     config = {name: value for name, value in config.items() if name not in own}
     config |= {"task": "custom", "problem": f"evil:{EVIL}", "environment": "", "loss": EVIL}
     write_json(folder / "config.json", config)
     report = read_json(folder / "report.json")
-    write_json(folder / "report.json", {**report, "notes": [EVIL], "of": ""})
+    write_json(folder / "report.json", {**report, "notes": [EVIL]})
     found = entry_of(run, "run", 0, None)
     labels = [f"{EVIL}{i}\u202e\x07\ud800" for i in range(len(found.target))]
     save_law(folder, np.array([found.learned]), found.target, labels)
+    seal_run(folder)
     return folder
 
 
@@ -174,6 +174,7 @@ def test_what_a_folder_says_is_shown_without_importing_what_it_names(
 ) -> None:
     folder = hostile(runs["one"], tmp_path)
     write_json(folder / "config.json", {**read_json(folder / "config.json"), "problem": "evil:P"})
+    seal_run(folder)
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     monkeypatch.chdir(tmp_path)
     pdai.report(folder, seconds=None)
@@ -215,8 +216,8 @@ def test_bad_input_is_refused_before_anything_is_computed(
 
 def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(runs["one"], tmp_path / "cut"))
-    (folder / "report.json").unlink()
-    with pytest.raises(InputError, match=r"no report\.json"):
+    (folder / "seal.json").unlink()
+    with pytest.raises(InputError, match=r"cut' is not finished: continue it with"):
         pdai.report(folder, tmp_path / "r.html")
 
 

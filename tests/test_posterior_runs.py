@@ -19,7 +19,7 @@ import pytest
 import pdai
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
-from fast.runs.records import read_json, write_json
+from fast.runs.records import read_json, seal_run, write_json
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
 from pdai.cli import main
@@ -163,6 +163,7 @@ def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
     if older:
         # As they were written before: with what generated data would have had.
         write_json(folder / "config.json", {**config, **GENERATED, "score": "bge"})
+        seal_run(folder)
         assert load_config(folder).task == replace(
             load_config(run.folder).task, score="bge", data=folder / "data.csv"
         )
@@ -195,7 +196,9 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
     changed = DATA.copy()
     changed[0, 0] += 1
     written(folder / "data.csv", changed)
-    with pytest.raises(InputError, match=r"data\.csv was changed since the run began") as refused:
+    with pytest.raises(
+        InputError, match=r"data\.csv was changed since the run was finished"
+    ) as refused:
         pdai.load(folder).sample(2)
     assert "\n" not in str(refused.value)
 

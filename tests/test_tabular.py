@@ -156,10 +156,9 @@ def test_a_run_is_not_read_against_other_tables(
     spec, out = "tests.test_tabular:Shop", tmp_path / "run"
     config = configure("custom", problem=spec, steps=5, batch=4, evaluations=1, out=out)
     folder, _ = train(config)
-    setup, _, _ = load_run(folder)
-    (folder / "report.json").unlink()
+    (folder / "seal.json").unlink()
     monkeypatch.setattr(Shop, "children", _Sorted.children)
-    for read in (load_run, resume, lambda path: load_policy(path, setup.config)):
+    for read in (lambda _: load_run(config), resume, lambda path: load_policy(path, config)):
         with pytest.raises(InputError, match="was trained on other tables than its problem now"):
             read(folder)
     monkeypatch.undo()

@@ -49,7 +49,7 @@ from fast.training.compose import configure
 config = configure("lines", dynamics="gru", steps=10, batch=8, out=Path({out!r}))
 _, report = train(config, display=SILENT)
 assert report.learned[0].tv is not None
-load_run(config.folder())
+load_run(config)
 """
 
 

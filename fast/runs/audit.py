@@ -67,7 +67,7 @@ class Audit:
         return math.tanh((self.oscillation + math.log(largest / least)) / 4)
 
 
-def audit(folder: Path, seed: int | None = None) -> Audit:
+def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False) -> Audit:
     """Audits the last checkpoint of a run on the enumerated DAG.
 
     The network is evaluated in float64, whatever it was trained in, on every state (Markovian) or
@@ -76,16 +76,17 @@ def audit(folder: Path, seed: int | None = None) -> Audit:
     Args:
         folder: the run folder.
         seed: which of the run's seeds; by default its first.
+        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or has no such seed.
         TooLargeError: if the problem is not enumerated, or a path-dependent policy has too many
             trajectories to sum.
     """
-    config = load_config(folder)
+    config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config, seed, "seed")
     with arithmetic(config):
-        setup, state, _ = load_run(folder)
+        setup, state, _ = load_run(config)
         with slow("summing the law over all states or trajectories"):
             found = _audit(setup.policies(state)[row], setup.enumeration, str(folder))
         return replace(found, unfinished=unfinished(config, state))

@@ -1,6 +1,5 @@
 """Checkpoints: the state of training, from which a run that was cut off goes on."""
 
-import hashlib
 import io
 import json
 import sys
@@ -11,8 +10,16 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from fast.runs.folder import check_folder
-from fast.runs.records import metrics_bytes, parsed_records, read_json, read_metrics
+from fast.runs.identity import changed_parts
+from fast.runs.records import (
+    BRING_BACK,
+    check_seal,
+    metrics_bytes,
+    parsed_records,
+    read_json,
+    read_metrics,
+    sha256,
+)
 from fast.training.compose import FORMAT
 from reference.errors import InputError, shown
 from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file
@@ -53,7 +60,7 @@ def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
         "seconds": seconds,
         **_tied(folder),
         "recorded": len(records),
-        "metrics.jsonl": _sha256(records),
+        "metrics.jsonl": sha256(records),
     }
     sealed = {**header, "sha256": _seal(header, payload)}
     replace_file(folder / "checkpoint.eqx", json.dumps(sealed).encode() + b"\n" + payload)
@@ -62,15 +69,11 @@ def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
 def _tied(folder: Path) -> dict[str, str]:
     """Digests of the files that say what is trained."""
     paths = (folder / name for name in TIED)
-    return {path.name: _sha256(read_file(path)) if kind_of(path) else "" for path in paths}
+    return {path.name: sha256(read_file(path)) if kind_of(path) else "" for path in paths}
 
 
 def _seal(header: dict[str, Any], payload: bytes) -> str:
-    return _sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + payload)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + payload)
 
 
 def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
@@ -99,9 +102,9 @@ def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
             raise ValueError(f"it has {len(payload):,} bytes, and needs {held:,}")
         state: State = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
     except (RuntimeError, ValueError, TypeError, EOFError) as error:
+        changed = "; ".join(changed_parts(folder)) or "it, or the version of pdai that reads it"
         raise InputError(
-            f"{path} does not fit its config.json ({error}): it was changed by hand, or written "
-            "by another version; train again"
+            f"{path} does not fit its config.json ({error}): changed was {changed}; {BRING_BACK}"
         ) from None
     step = int(state.step[0])
     if seeds_gone_bad(state.sampler):
@@ -152,26 +155,19 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
     Raises:
         InputError: if a file that says so is not the one that the checkpoint was written beside.
     """
-    copies = read_json(folder / "meta.json").get("copies", {})
     changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
-    if len(changed) == len(TIED):
-        raise InputError(
-            f"{folder / 'checkpoint.eqx'} is of another run than {' and '.join(TIED)} beside it: "
-            "bring back what was there, or train again"
-        )
+    # A sampler that is itself a copy has no copies of those that it asked.
+    copies = read_json(folder / "meta.json").get("copies", {})
+    changed += [
+        name
+        for name, digest in copies.items()
+        if kind_of(folder / name) and sha256(read_file(folder / name)) != digest
+    ]
     if changed:
         raise InputError(
-            f"{folder / changed[0]} was changed since checkpoint.eqx was written beside it: bring "
-            "back what it was, or train again"
+            f"{folder / changed[0]} was changed since checkpoint.eqx was written beside it, or one "
+            f"of the two is of another run: {BRING_BACK}"
         )
-    # What meta.json says holds: it is the one that the checkpoint was written beside.
-    for name, digest in copies.items():
-        # Of a sampler that is itself a copy, what it asked is not kept.
-        if kind_of(folder / name) and _sha256(read_file(folder / name)) != digest:
-            raise InputError(
-                f"{folder / name} was changed since the run began: bring back what it was, or "
-                "train again"
-            )
 
 
 def checked_records(folder: Path) -> bytes:
@@ -192,7 +188,7 @@ def checked_records(folder: Path) -> bytes:
         )
         return b""
     kept = found[:size]
-    if len(kept) != size or _sha256(kept) != header["metrics.jsonl"]:
+    if len(kept) != size or sha256(kept) != header["metrics.jsonl"]:
         raise InputError(
             f"{path} was changed since checkpoint.eqx was written, or has lost some of its "
             f"{size:,} bytes: bring back what it was, or remove it, to go on without the records "
@@ -201,12 +197,19 @@ def checked_records(folder: Path) -> bytes:
     return kept
 
 
-def finished_records(folder: Path) -> list[dict[str, Any]]:
-    """The records of a finished run, as they were when it ended.
+def saved_step(folder: Path) -> int:
+    """The step of the last checkpoint; 0 without one."""
+    path = folder / "checkpoint.eqx"
+    return int(_read(path)[0]["step"]) if kind_of(path) else 0
+
+
+def run_records(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run until its last checkpoint, as they were then.
 
     Raises:
-        InputError: as `checked_records`.
+        InputError: as `checked_records`, or if another file of a finished run was changed.
     """
+    check_seal(folder)
     if not kind_of(folder / "checkpoint.eqx"):
         return read_metrics(folder)
     return parsed_records(checked_records(folder))
@@ -221,7 +224,6 @@ def last_state(folder: Path, initial: State) -> tuple[State, float]:
     Raises:
         InputError: if the checkpoint is damaged or of another version or configuration.
     """
-    check_folder(folder)
     state, seconds, kept = initial, 0.0, b""
     if kind_of(folder / "checkpoint.eqx"):
         state, seconds = load_checkpoint(folder, initial)

@@ -6,7 +6,7 @@ Imports no JAX.
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,24 +21,6 @@ except ImportError:
 
 # Seconds until a folder in use is given up: a process that was killed may need some to end.
 PATIENCE = 2.0
-
-
-def check_kinds(folder: Path, files: Iterable[str], folders: Iterable[str] = ()) -> None:
-    """Checks that what has the name of a file of ours is a file, and of a folder of ours a folder.
-
-    A link in a folder that somebody gave may lead out of it, and a pipe may never end.
-
-    Raises:
-        InputError: if one is a link, a pipe, a device, or the other of the two.
-    """
-    for names, expected in ((files, "a file"), (folders, "a folder")):
-        for name in names:
-            found = kind_of(folder / name)
-            if found not in ("", expected):
-                raise InputError(
-                    f"{str(folder / name)!r} is {found}, but must be {expected}, if it is there: "
-                    "links are not followed in such a folder; remove it, or put back what it was"
-                )
 
 
 @contextmanager

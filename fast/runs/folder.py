@@ -7,16 +7,16 @@ metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
-plot.png         both, and the curves of training
+seal.json        digests of all of these, written last: it says that the run is finished
+plot.png         both laws, and the curves of training; not sealed, as it can be drawn again
 frozen/          copies of the samplers that the run asks: a folder depends on no other
 data.csv         a copy of the user's data, of tasks that have some
 
-Each JSON object has a checksum of itself; the first line of checkpoint.eqx has those of
-config.json, meta.json and the records before it; law.npz and report.json have that of the
-checkpoint. So a file that was changed, or is of another run, is refused by name.
+Until a run is finished, the first line of checkpoint.eqx has digests of config.json, meta.json and
+of the records before it; then, seal.json has those of all files but plot.png. So a file that was
+changed, or is of another run, is refused by name wherever the folder is read.
 """
 
-import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -29,40 +29,36 @@ from typing import Any
 import jax
 
 from fast.dynamics.options import DYNAMICS
-from fast.runs.files import check_kinds, new_folder
-from fast.runs.identity import SAMPLER, digests_of, inputs_of
-from fast.runs.records import read_json, write_json
+from fast.policies.policy import AnyPolicy, count_parameters
+from fast.runs.files import new_folder
+from fast.runs.identity import SAMPLER, check_own_parts, inputs_of, own_sources
+from fast.runs.records import check_finished, check_seal, read_json, sha256, write_json
 from fast.tasks import Task
 from fast.tasks.options import build
 from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.parts import CHOICES, option_names
+from fast.training.parts import option_names
 from reference.errors import InputError
-from reference.files import kind_of, read_file, replace_file
-
-FILES = (*SAMPLER, "metrics.jsonl", "report.json", "law.npz", "plot.png")
+from reference.files import read_file, replace_file
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 
 
-def create_run(config: TrainConfig, parameters: int, tables: str | None = None) -> Path:
+def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None) -> Path:
     """Makes the run folder of a configuration.
 
     Args:
         config: what is asked for.
-        parameters: how many numbers are trained.
+        policy: what is trained, of one seed.
         tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
         InputError: if it exists already: nothing is overwritten; or if a frozen run is not
-            finished.
+            finished, or was changed since.
     """
     for path in config.factors.frozen:
-        if not (path / "report.json").is_file():
-            raise InputError(
-                f"the frozen run {str(path)!r} is not finished: continue it with `pdai train "
-                f"--resume {path}`"
-            )
+        check_finished(path)
+        check_own_parts(path, accept_changed=False)
     copies = _copies(len(config.factors.frozen))
     copied = {
         copy / name: path / name
@@ -78,12 +74,13 @@ def create_run(config: TrainConfig, parameters: int, tables: str | None = None) 
         config.folder(),
         plain,
         seeds,
-        parameters,
+        count_parameters(policy),
         "train",
         copied,
         {
+            "is_markovian": bool(policy.is_markovian),
             "tables": tables,
-            "own": digests_of(config),
+            "own": own_sources(config),
             "inputs": {option: str(path) for option, path in given.items()},
         },
     )
@@ -120,10 +117,7 @@ def make_folder(
         "commit": _commit(),
         "parameters": parameters,
         "seeds": list(seeds),
-        "copies": {
-            target.as_posix(): hashlib.sha256(content).hexdigest()
-            for target, content in contents.items()
-        },
+        "copies": {target.as_posix(): sha256(content) for target, content in contents.items()},
         **more,
     }
     with new_folder(folder, command) as partial:
@@ -135,13 +129,31 @@ def make_folder(
     return folder
 
 
-def load_config(folder: Path) -> TrainConfig:
-    """The configuration of a run.
+def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
+    """The configuration of a run whose sampler is to be asked or trained.
+
+    Args:
+        folder: the run folder.
+        accept_changed: whether parts of the user's own may have changed since; it is said to
+            stderr then.
+
+    Raises:
+        InputError: if this is not a run folder, or one of another version; or if a file of a
+            finished run, or a part of the user's own, was changed since.
+    """
+    check_seal(folder)
+    # Without it, this is no run folder.
+    read_json(folder / "config.json")
+    check_own_parts(folder, accept_changed)
+    return stored_config(folder)
+
+
+def stored_config(folder: Path) -> TrainConfig:
+    """The configuration of a run that was checked before, or whose own parts are not asked.
 
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
-    check_folder(folder)
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
     placed = replace(config, run=replace(config.run, out=folder), task=_with_copies(folder, config))
     frozen = config.factors.frozen
@@ -185,37 +197,24 @@ def row_of_seed(folder: Path, config: TrainConfig, seed: int | None, name: str) 
     return row
 
 
-def check_folder(folder: Path) -> None:
-    """Checks that what a run folder has of ours are files and folders, and no links out of it.
-
-    Raises:
-        InputError: if one is a link, a pipe or a device.
-    """
-    check_kinds(folder, FILES, ["frozen"])
-    frozen = folder / "frozen"
-    for copy in sorted(path.name for path in frozen.iterdir()) if kind_of(frozen) else ():
-        check_kinds(frozen, [], [copy])
-        check_kinds(frozen / copy, SAMPLER)
-
-
 def _copies(count: int) -> tuple[Path, ...]:
-    """Where the samplers are that a run asks, within its folder."""
+    """Paths of copied frozen samplers within a run folder."""
     return tuple(Path("frozen", str(number)) for number in range(count))
 
 
 def is_markovian(folder: Path) -> bool:
     """Whether the network of a run sees the state alone, without importing what is its user's own.
 
-    To look at somebody's run must not run their code: a network of one's own counts as
-    path-dependent here.
+    To look at somebody's run must not run their code. Runs of before it was recorded do not say it
+    of a network of one's own, which counts as path-dependent here.
 
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
-    check_folder(folder)
+    recorded = read_json(folder / "meta.json").get("is_markovian")
+    if recorded is not None:
+        return bool(recorded)
     data = read_json(folder / "config.json")
-    if not any(":" in str(data.get(part, "")) for part in CHOICES):
-        return load_config(folder).dynamics.is_markovian
     kind = DYNAMICS.get(str(data.get("dynamics")))
     if kind is None:
         return False

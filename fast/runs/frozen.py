@@ -13,7 +13,7 @@ import numpy as np
 from fast.environments import AbstractEnvironment, TabularEnvironment
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import load_checkpoint
-from fast.runs.folder import load_config
+from fast.runs.folder import stored_config
 from fast.runs.records import read_json
 from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
@@ -66,7 +66,7 @@ def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
         InputError: if they do not sample factors of the run's problem, each at most once; if they
             leave factors over and are more than one; or if one is damaged or not finite.
     """
-    configs = [load_config(path) for path in config.factors.frozen]
+    configs = [stored_config(path) for path in config.factors.frozen]
     rest = factors_left(config, configs)
     policies = tuple(
         load_policy(*pair) for pair in zip(config.factors.frozen, configs, strict=True)

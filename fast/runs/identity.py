@@ -1,16 +1,21 @@
 """Whether a run is the one that is meant: its options, data, samplers, and parts of the user's."""
 
-import hashlib
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from fast.runs.records import read_json
+from fast.runs.records import read_json, sha256
+from fast.tasks import CustomTask
 from fast.training.compose import to_flat
 from fast.training.config import TrainConfig
-from fast.training.parts import own_parts, source_of
+from fast.training.parts import own_parts
 from reference.errors import InputError
 from reference.files import read_file
+from reference.loading import load_object
+from reference.sources import source_text, sources_of
 
-# What of a run makes its sampler.
+# The files that determine a run's sampler.
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 
@@ -59,27 +64,56 @@ def check_same_run(found: TrainConfig, config: TrainConfig) -> None:
         )
 
 
-def digests_of(config: TrainConfig) -> dict[str, dict[str, str]]:
-    """Name and checksum of the source of every part that is the user's own."""
-    return {
-        part: {
-            "name": config.name_of(part),
-            "sha256": hashlib.sha256((source_of(own) or "").encode()).hexdigest(),
-        }
-        for part, own in own_parts(config).items()
-    }
+def own_sources(config: TrainConfig) -> dict[str, dict[str, Any]]:
+    """Name and source files of every part that is the user's own: parts, problem, environment."""
+    names = {part: config.name_of(part) for part in own_parts(config)}
+    if isinstance(config.task, CustomTask):
+        names |= {"problem": config.task.problem, "environment": config.task.environment}
+    files = {part: sources_of(name) for part, name in names.items() if name}
+    return {part: {"name": names[part], "files": its} for part, its in files.items() if its}
 
 
-def check_own_parts(folder: Path, config: TrainConfig) -> None:
-    """Checks that the parts of the user's own are, to the letter, what a run began with.
+def changed_parts(folder: Path) -> list[str]:
+    """The parts of the user's own whose source changed since a run began, with their files.
+
+    Asked are those of the samplers that it has copies of, too.
+    """
+    changed = []
+    for part, entry in (read_json(folder / "meta.json").get("own") or {}).items():
+        name = entry["name"]
+        # Of an object of another process nothing is known; whatever asks for it is refused.
+        with suppress(InputError):
+            if "files" in entry:
+                before, now = entry["files"], sources_of(name)
+            else:
+                # Before all files were recorded, that was the text of the class alone.
+                text = source_text(load_object(name, part, "my_module:Mine"))
+                before, now = {"its class": entry["sha256"]}, {"its class": sha256(text.encode())}
+            both = sorted(before.keys() | now.keys())
+            if differing := [path for path in both if before.get(path) != now.get(path)]:
+                changed.append(f"{part} {name} ({', '.join(differing)})")
+    for path in sorted((folder / "frozen").glob("*/meta.json")):
+        changed += changed_parts(path.parent)
+    return changed
+
+
+def check_own_parts(folder: Path, accept_changed: bool) -> None:
+    """Checks that the parts of the user's own are what a run was trained with.
+
+    Args:
+        folder: the run folder.
+        accept_changed: whether to say to stderr, and not to refuse, what has changed.
 
     Raises:
         InputError: if the source of one has changed.
     """
-    before = read_json(folder / "meta.json").get("own") or {}
-    for part, found in digests_of(config).items():
-        if part in before and before[part] != found:
-            raise InputError(
-                f"the run {str(folder)!r} began with another source of {part} {found['name']}: "
-                "bring it back to go on, or train again"
-            )
+    changed = changed_parts(folder)
+    if not changed:
+        return
+    what = f"changed since the run {str(folder)!r} began: {'; '.join(changed)}"
+    if not accept_changed:
+        raise InputError(
+            f"{what}: bring back what it was, train again, or accept it with --accept-changed, "
+            "which is pdai.load(folder, accept_changed=True)"
+        )
+    print(f"{what}; what follows is of the code as it is now", file=sys.stderr)

@@ -1,8 +1,11 @@
 """The main job: train, measure, checkpoint, report; resume, and sample."""
 
+import contextlib
 import hashlib
 import json
+import shutil
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,7 @@ import numpy as np
 
 from fast.measure.report import Report
 from fast.measure.samples import Samples, drawn_terminals
-from fast.policies.policy import count_parameters
-from fast.runs.checkpoints import last_state, load_checkpoint
+from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in
 from fast.runs.folder import create_run, load_config
@@ -24,11 +26,11 @@ from fast.runs.frozen import (
     load_trained,
     tables_digest,
 )
-from fast.runs.identity import check_own_parts, check_same_run
+from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
-from fast.runs.memory import compiled_bytes, out_of_memory
+from fast.runs.memory import out_of_memory
 from fast.runs.meter import Meter, Probe
-from fast.runs.records import read_report, save_law, write_report
+from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
 from fast.tasks.options import check_seeds
 from fast.training.compose import to_json
@@ -36,22 +38,26 @@ from fast.training.config import TrainConfig
 from fast.training.processes import check_same, of_the_first
 from fast.training.state import TrainState
 from reference.errors import InputError, check_integer
+from reference.files import kind_of
 
 # They are drawn before the first is shown.
 MAX_SAMPLES = 10_000_000
 
 
-def load_run(folder: Path) -> tuple[Setup, TrainState, float]:
+def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
     """A run's objects, its last saved state, and its training time until then in seconds.
 
     To be called, and its results used, inside `arithmetic`.
 
+    Args:
+        config: of the run, as `load_config` reads it.
+
     Raises:
         InputError: if the folder is not a run with a checkpoint.
     """
-    setup = set_up(load_config(folder))
-    check_tables(folder, setup.environment)
-    return setup, *load_checkpoint(folder, setup.initial)
+    setup = set_up(config)
+    check_tables(config.folder(), setup.environment)
+    return setup, *load_checkpoint(config.folder(), setup.initial)
 
 
 def unfinished(config: TrainConfig, state: TrainState) -> str:
@@ -76,38 +82,61 @@ def train(
     check_devices(config)
     with arithmetic(config):
         setup = set_up(config)
-        parameters = count_parameters(setup.policies(setup.initial)[0])
-        folder = create_run(config, parameters, tables_digest(setup.environment))
-        with alone_in(folder):
+        policy = setup.policies(setup.initial)[0]
+        folder = create_run(config, policy, tables_digest(setup.environment))
+        with removed_on_failure(folder), alone_in(folder):
             return folder, _continue(folder, setup, probe, display)
 
 
+@contextlib.contextmanager
+def removed_on_failure(folder: Path) -> Iterator[None]:
+    """Removes a new run folder if the body fails before any step is saved.
+
+    So the same command can be given again; what is killed, or stopped by Ctrl-C, stays.
+    """
+    try:
+        yield
+    except Exception:
+        if saved_step(folder) == 0:
+            shutil.rmtree(folder)
+        raise
+
+
 def resume(
-    folder: Path, probe: Probe | None = None, display: Display = PLAIN
+    folder: Path,
+    probe: Probe | None = None,
+    display: Display = PLAIN,
+    *,
+    accept_changed: bool = False,
 ) -> tuple[Path, Report]:
     """Continues a run from its last checkpoint, as if it had never stopped.
+
+    If a finished run has lost its picture alone, that is drawn again.
 
     Args:
         folder: the run folder.
         probe: as it was when the run began.
         display: how the run is shown.
+        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         InputError: if the folder is not a run, or the run is finished, or another process trains
             it, or the machine has fewer devices than it is to use.
     """
-    config = load_config(folder)
+    config = load_config(folder, accept_changed=accept_changed)
     with alone_in(folder):
-        if (folder / "report.json").is_file():
+        if is_finished(folder) and not kind_of(folder / "plot.png"):
+            display.plot([folder], folder / "plot.png")
+            return folder, Report.from_json(read_report(folder))
+        if is_finished(folder):
             raise InputError(
                 f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look at "
-                f"it with `pdai audit {folder}`, or train another with --steps and --out"
+                f"it with `pdai audit {folder}`, or train on, in another folder, with more --steps"
             )
         check_devices(config)
         with arithmetic(config):
             setup = set_up(config)
             check_tables(folder, setup.environment)
-            check_own_parts(folder, config)
             return folder, _continue(folder, setup, probe, display)
 
 
@@ -132,7 +161,7 @@ def follow(config: TrainConfig) -> None:
             steps = min(CHUNK, config.optimiser.steps - step)
             state, info = trainer.advance(state, steps)
             losses = np.asarray(info.loss, np.float64)
-            check_finite(losses, config.run.seed, step, config.folder())
+            check_finite(losses, config.run.seed, step)
             step += steps
 
 
@@ -159,12 +188,12 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     if not folder.exists():
         return train(config, probe, display)[1]
     check_same_run(load_config(folder), config)
-    if (folder / "report.json").is_file():
+    if is_finished(folder):
         return Report.from_json(read_report(folder))
     return resume(folder, probe, display)[1]
 
 
-def draw_samples(folder: Path, count: int, seed: int) -> Samples:
+def draw_samples(folder: Path, count: int, seed: int, *, accept_changed: bool = False) -> Samples:
     """Samples terminal states from the last checkpoint of a run, of its first seed.
 
     Says to stderr if the run is not finished.
@@ -173,6 +202,7 @@ def draw_samples(folder: Path, count: int, seed: int) -> Samples:
         folder: the run folder.
         count: how many.
         seed: of the draw.
+        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
@@ -180,9 +210,10 @@ def draw_samples(folder: Path, count: int, seed: int) -> Samples:
     """
     check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
     check_seeds(seed, 1)
-    with arithmetic(load_config(folder)), slow(f"drawing {count:,} samples"):
-        trained = load_trained(folder, load_config(folder))
-        if stands := unfinished(trained.config, trained.state):
+    config = load_config(folder, accept_changed=accept_changed)
+    with arithmetic(config), slow(f"drawing {count:,} samples"):
+        trained = load_trained(folder, config)
+        if stands := unfinished(config, trained.state):
             print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
         return drawn_terminals(trained.policy(0), trained.environment, count, seed)
 
@@ -211,25 +242,17 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         state,
         seconds,
         measure,
-        explain=partial(_out_of_memory, setup),
+        explain=partial(out_of_memory, batch=config.sampling.batch),
         display=display,
     )
     report, learned, target = meter.final(state)
     dag = setup.enumeration.dag if setup.enumeration else None
     save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())
-    # Its presence is what says that the run is finished.
-    write_report(folder, {**report.to_json(), "seconds": seconds})
-    # Drawn of what the report says; it can be drawn again at any time.
+    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+    seal_run(folder)
+    # Of a finished run alone, as it shows what is sealed; it can be drawn again at any time.
     display.plot([folder], folder / "plot.png")
     return report
-
-
-def _out_of_memory(setup: Setup, error: jax.errors.JaxRuntimeError) -> str | None:
-    def needed(batch: int) -> int:
-        smaller = set_up(setup.config.changed(batch=batch))
-        return compiled_bytes(lambda state: smaller.trainer.advance(state, CHUNK), smaller.initial)
-
-    return out_of_memory(error, setup.config.sampling.batch, setup.config.run.devices, needed)
 
 
 def check_devices(config: TrainConfig) -> None:

@@ -58,6 +58,7 @@ class _Course(Generic[State]):
     ):
         self.folder, self.schedule = folder, schedule
         self.state, self.seconds, self.step = state, seconds, int(state.step[0])
+        self._saved = self.step
         self._advance, self._measure, self._explain = advance, measure, explain
         seen = [record for record in read_metrics(folder) if "tv" in record]
         self.tv = _mean_tv(seen[-1]) if seen else None
@@ -88,8 +89,14 @@ class _Course(Generic[State]):
             DivergedError: if a parameter is no finite number.
         """
         if self._is_time(self.schedule.checkpoint_every) or at_once:
-            check_parameters(self.state, self.schedule.seed, self.step, self.folder)
+            check_parameters(self.state, self.schedule.seed, self.step, self._kept())
             save_checkpoint(self.folder, self.state, self.seconds)
+            self._saved = self.step
+
+    def _kept(self) -> str:
+        """What is on disk, for messages: of a run of which no step was saved, nothing is kept."""
+        last = f"the checkpoint of step {self._saved:,} is in {str(self.folder)!r}"
+        return f"; {last}" if self._saved else ""
 
     def _do(self, steps: int) -> tuple[Floats, Any]:
         started = time.perf_counter()
@@ -101,10 +108,9 @@ class _Course(Generic[State]):
         except jax.errors.JaxRuntimeError as error:
             if (explained := self._explain(error)) is None:
                 raise
-            kept = f"the last checkpoint is in {str(self.folder)!r}"
-            raise InputError(f"{explained}; {kept}") from error
+            raise InputError(f"{explained}{self._kept()}") from error
         self.seconds += time.perf_counter() - started
-        check_finite(losses, self.schedule.seed, self.step, self.folder)
+        check_finite(losses, self.schedule.seed, self.step, self._kept())
         self.step += steps
         return losses, info
 
@@ -179,23 +185,24 @@ def advance_to_end(
     return course.state, course.seconds
 
 
-def check_finite(losses: Floats, first_seed: int, step: int, folder: Path) -> None:
+def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
     """Checks the losses of the steps after `step`, one row per seed.
 
     Raises:
-        DivergedError: if one is no finite number; the message names its seed, step and the run.
+        DivergedError: if one is no finite number; the message names its seed and step, and ends
+            in `kept`.
     """
     seed, bad = np.nonzero(~np.isfinite(losses))
     if bad.size:
         first = int(bad.argmin())
         raise DivergedError(
             f"the loss of seed {first_seed + int(seed[first])} became "
-            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}; the last "
-            f"good checkpoint is in {str(folder)!r}: train again with a smaller --learning-rate"
+            f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}: train again "
+            f"with a smaller --learning-rate{kept}"
         )
 
 
-def check_parameters(state: Stepped, first_seed: int, step: int, folder: Path) -> None:
+def check_parameters(state: Stepped, first_seed: int, step: int, kept: str = "") -> None:
     """Checks the parameters of each seed, as a finite loss may have a gradient that is not.
 
     Raises:
@@ -203,9 +210,8 @@ def check_parameters(state: Stepped, first_seed: int, step: int, folder: Path) -
     """
     if bad := seeds_gone_bad(state.sampler):
         raise DivergedError(
-            f"parameters of seed {first_seed + bad[0]} became no finite numbers by step {step:,}; "
-            f"the last good checkpoint is in {str(folder)!r}: train again with a smaller "
-            "--learning-rate"
+            f"parameters of seed {first_seed + bad[0]} became no finite numbers by step {step:,}: "
+            f"train again with a smaller --learning-rate{kept}"
         )
 
 

@@ -1,9 +1,8 @@
-"""What a run folder records: JSON objects, metrics by step, and laws."""
+"""What a run folder records: JSON objects, metrics by step, and laws; sealed at its end."""
 
 import hashlib
 import io
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,19 @@ from reference.files import (
     replace_file,
 )
 
+BRING_BACK = "bring back what it was, or train again"
+
 # Which commands make a folder with such a file.
 PLANNED = "`pdai distribute` or `pdai stream`"
 
 # No JSON object of ours comes near; a report of a thousand seeds has a megabyte.
 MOST_JSON = 2**26
 
-COLUMNS = ("tv", "loss")
+SEAL = "seal.json"
+# What every finished run has; its picture can be drawn again at any time, and is not sealed.
+SEALED = (
+    "config.json", "meta.json", "metrics.jsonl", "checkpoint.eqx", "law.npz", "report.json"
+)  # fmt: skip
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -57,29 +62,69 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error}): train again") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a JSON object: train again")
-    found = data.pop("sha256", None)
-    if found is None:
-        raise InputError(
-            f"{path} has no checksum: it is of an older version of pdai, or was changed by hand; "
-            "use the version that wrote it, or train again"
-        )
-    if found != _digest(data):
-        raise InputError(
-            f"{path} was changed or is damaged: what it says does not match its checksum; bring "
-            "back what it was, or train again"
-        )
+    # Before there were seals, each object had a checksum of itself.
+    digest = data.pop("sha256", None)
+    if digest not in (None, sha256(json.dumps(data, sort_keys=True).encode())):
+        raise InputError(f"{path} was changed: {BRING_BACK}")
     return data
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Writes a JSON object with a checksum of itself, all or nothing."""
-    sealed = {**data, "sha256": _digest(data)}
-    replace_file(path, (json.dumps(sealed, indent=2) + "\n").encode())
+    """Writes a JSON object, all or nothing."""
+    replace_file(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def _digest(data: dict[str, Any]) -> str:
-    """Of what an object says, however it is written."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+def sha256(content: bytes) -> str:
+    """The SHA-256 digest of a content, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def seal_run(folder: Path) -> None:
+    """Writes the digests of all files of a finished run, which says that it is finished."""
+    names = (*SEALED, *read_json(folder / "meta.json").get("copies", {}))
+    write_json(folder / SEAL, {name: sha256(read_file(folder / name)) for name in names})
+
+
+def check_seal(folder: Path) -> None:
+    """Checks that every file of a finished run is what it was when the run ended.
+
+    Runs that are not finished, and those of before there were seals, have none.
+
+    Raises:
+        InputError: if one was changed or is missing.
+    """
+    if not kind_of(folder / SEAL):
+        return
+    digests = read_json(folder / SEAL)
+    for name in dict.fromkeys((*SEALED, *digests)):
+        path = folder / name
+        if not kind_of(path):
+            raise InputError(f"{path} is missing, which {SEAL} names: {BRING_BACK}")
+        if sha256(read_file(path)) != digests.get(name):
+            raise InputError(
+                f"{path} was changed since the run was finished, or is of another run: {BRING_BACK}"
+            )
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run is: it has a seal, or, of before there were any, a report of its checkpoint."""
+    path = folder / "report.json"
+    return bool(kind_of(folder / SEAL)) or (bool(kind_of(path)) and "of" in read_json(path))
+
+
+def check_finished(folder: Path) -> None:
+    """Checks that a run is finished, and as it was when it ended.
+
+    Raises:
+        InputError: if it is no run, or not finished, or one of its files was changed.
+    """
+    if not is_finished(folder):
+        read_json(folder / "config.json")
+        raise InputError(
+            f"the run {str(folder)!r} is not finished: continue it with `pdai train --resume "
+            f"{folder}`"
+        )
+    check_seal(folder)
 
 
 def append_metrics(folder: Path, record: dict[str, Any]) -> None:
@@ -100,7 +145,7 @@ def parsed_records(content: bytes) -> list[dict[str, Any]]:
             record = parsed_json(line)
         except ValueError:
             break
-        if not _is_record(record, records):
+        if not isinstance(record, dict) or "step" not in record:
             break
         records.append(record)
     return records
@@ -112,63 +157,18 @@ def metrics_bytes(folder: Path) -> bytes:
     return read_file(path) if kind_of(path) else b""
 
 
-def _is_record(data: Any, before: list[dict[str, Any]]) -> bool:
-    """Whether this has a step, and finite numbers, one per seed, where it has a TV or a loss.
-
-    Columns are as long as those before.
-    """
-    if not isinstance(data, dict) or not _is_step(data.get("step")):
-        return False
-    columns = [data[name] for name in COLUMNS if name in data]
-    seeds = next((len(r[name]) for r in before for name in COLUMNS if name in r), None)
-    return all(
-        isinstance(column, list)
-        and len(column) == (len(column) if seeds is None else seeds) > 0
-        and all(_is_number(value) for value in column)
-        for column in columns
-    )
-
-
-def _is_step(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-
-
-def _is_number(value: Any) -> bool:
-    # An integer may be too large for any float.
-    return isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max
-
-
 def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Learned probabilities, one row per seed, and those of the target, of a finished run.
 
     Raises:
-        InputError: if the run is not finished, or its laws are damaged.
+        InputError: if the run is not finished, or was changed since.
     """
+    check_finished(folder)
     try:
-        learned, target, of = load_arrays(folder / "law.npz", "learned", "target", "checkpoint")
-        if not _are_laws(learned, target):
-            raise ValueError("its arrays are no laws of the same states")
-        if kind_of(folder / "checkpoint.eqx") and str(of) != checkpoint_digest(folder):
-            raise ValueError("it is of another run, or checkpoint.eqx is")
+        learned, target = load_arrays(folder / "law.npz", "learned", "target")
     except ValueError as error:
-        raise InputError(
-            f"{str(folder)!r} has no readable law.npz ({error}): "
-            f"finish the run with `pdai train --resume {folder}`; if it was finished, remove its "
-            "report.json before"
-        ) from None
+        raise InputError(f"{folder / 'law.npz'} cannot be read ({error}): {BRING_BACK}") from None
     return learned, target
-
-
-def _are_laws(learned: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> bool:
-    """Whether these are the law of the target and, one row per seed, of what learned it."""
-    if learned.dtype.kind != "f" or target.dtype.kind != "f":
-        return False
-    if not (learned.ndim == 2 and len(learned) and learned.shape[1:] == target.shape):
-        return False
-    # A comparison with a NaN is false.
-    return all(
-        law.size and law.min() >= 0 and abs(law.sum() - 1) < 1e-3 for law in (*learned, target)
-    )
 
 
 def save_law(
@@ -177,7 +177,7 @@ def save_law(
     target: np.ndarray[Any, Any],
     labels: Sequence[str] = (),
 ) -> None:
-    """Saves learned and target probabilities, and the digest of the checkpoint they are of.
+    """Saves learned and target probabilities.
 
     Args:
         folder: the run folder.
@@ -186,9 +186,8 @@ def save_law(
         labels: of the terminal states, where they are enumerated.
     """
     buffer = io.BytesIO()
-    of = np.array(checkpoint_digest(folder))
     named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
-    np.savez_compressed(buffer, learned=learned, target=target, checkpoint=of, **named)
+    np.savez_compressed(buffer, learned=learned, target=target, **named)
     replace_file(folder / "law.npz", buffer.getvalue())
 
 
@@ -196,26 +195,9 @@ def read_report(folder: Path) -> dict[str, Any]:
     """The final figures of a run, as plain data.
 
     Raises:
-        InputError: if the run is not finished, or its report is damaged or of another run.
+        InputError: if the run is not finished, or was changed since.
     """
+    check_finished(folder)
     data = read_json(folder / "report.json")
-    of = data.pop("of", None)
-    if kind_of(folder / "checkpoint.eqx") and of != checkpoint_digest(folder):
-        raise InputError(
-            f"{folder / 'report.json'} is of another run than checkpoint.eqx beside it: bring back "
-            f"what was there, or remove the report, and make it again with --resume {folder}"
-        )
+    data.pop("of", None)
     return data
-
-
-def write_report(folder: Path, data: dict[str, Any]) -> None:
-    """Writes the final figures of a run; that they are there says that it is finished."""
-    write_json(folder / "report.json", {**data, "of": checkpoint_digest(folder)})
-
-
-def checkpoint_digest(folder: Path) -> str:
-    """The digest of the checkpoint of a run, by which others are told from it; "" without one."""
-    path = folder / "checkpoint.eqx"
-    if not kind_of(path):
-        return ""
-    return hashlib.sha256(read_file(path)).hexdigest()

@@ -1,7 +1,6 @@
 """The parts of a run: which there are, by name, and which options each has. Imports no JAX."""
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -139,14 +138,6 @@ def own_parts(config: "TrainConfig") -> dict[str, Any]:
         if type(chosen) not in known.values():
             found[part] = getattr(chosen, "make", type(chosen))
     return found
-
-
-def source_of(own: Any) -> str | None:
-    """The source text of a class or function; None if it has none, as of a shell."""
-    try:
-        return inspect.getsource(own)
-    except (OSError, TypeError):
-        return None
 
 
 def refuse_unknown(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show_rows
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.statement import Regime
@@ -18,7 +19,7 @@ from reference.loading import load_object
 
 
 @dataclass(frozen=True)
-class Certify:
+class Certify(Accepting):
     """Say how wrong a sampler is, and never more than is known.
 
     Of a run, a function from a state to a row of probabilities, samples, or recorded trajectories.
@@ -77,6 +78,7 @@ class Certify:
     def run(self) -> None:
         """Certifies, and prints a table to stdout."""
         from pdai.certifying import certify
+        from pdai.front import load
         from pdai.sample_tables import csv_table
         from reference.certificates.statement import REGIMES
 
@@ -86,7 +88,7 @@ class Certify:
             if path is not None:
                 check_output(path)
         found = certify(
-            self.sampler,
+            load(self.sampler, accept_changed=True) if self.accept_changed else self.sampler,
             self.problem,
             log_z=(self.log_z[0], self.log_z[-1]) if self.log_z else None,
             target=self.target,

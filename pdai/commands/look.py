@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import tyro
 
 from fast.runs.display import slow
+from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show, show_rows
 from reference.errors import InputError, printable
 
 
 @dataclass(frozen=True)
-class AuditRun:
+class AuditRun(Accepting):
     """Turn a trained run into an exact object: its law, its distance to the target, residuals.
 
     Try:
@@ -31,11 +32,12 @@ class AuditRun:
         from fast.runs.audit import audit
         from pdai.tables import audit_table
 
-        show(audit_table(audit(self.run_folder, self.seed)))
+        found = audit(self.run_folder, self.seed, accept_changed=self.accept_changed)
+        show(audit_table(found))
 
 
 @dataclass(frozen=True)
-class SampleRun:
+class SampleRun(Accepting):
     """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
 
     What of a state cannot be printed, and a backslash, is escaped as in Python. As csv, json or
@@ -88,7 +90,7 @@ class SampleRun:
             self._run_sampler(self.run_folder)
 
     def _run_sampler(self, folder: Path) -> None:
-        from fast.runs.folder import load_config
+        from fast.runs.folder import stored_config
         from fast.runs.job import draw_samples
         from pdai.sample_tables import sample_table
         from reference.files import check_output, replace_file
@@ -98,8 +100,8 @@ class SampleRun:
         to_terminal = self.out is None and sys.stdout.isatty()
         if self.format == "parquet" and to_terminal:
             raise InputError("parquet is no text for a terminal: name a file with --out")
-        drawn = draw_samples(folder, self.count, self.seed)
-        drawn = drawn._replace(states=load_config(folder).task.texts(drawn.states))
+        drawn = draw_samples(folder, self.count, self.seed, accept_changed=self.accept_changed)
+        drawn = drawn._replace(states=stored_config(folder).task.texts(drawn.states))
         if self.format == "lines":
             for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
                 print(f"{_escaped(str(state))}\t{log_reward:.6f}")
@@ -123,16 +125,22 @@ class SampleRun:
 
     def _run_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
-        from fast.runs.folder import load_config
+        from fast.runs.folder import stored_config
         from pdai.certified_runs import exact_draws
 
-        kept, found = exact_draws(folder, self.count, self.seed, MAX_RATIONAL_NODES)
+        kept, found = exact_draws(
+            folder,
+            self.count,
+            self.seed,
+            MAX_RATIONAL_NODES,
+            accept_changed=self.accept_changed,
+        )
         print(
             f"exact samples of the target: at least {found.rate:.4g} of all trajectories are kept "
             f"({kept.drawn:,} drawn)",
             file=sys.stderr,
         )
-        states = load_config(folder).task.texts(kept.terminals)
+        states = stored_config(folder).task.texts(kept.terminals)
         for state, log_reward in zip(states, kept.log_rewards, strict=True):
             print(f"{_escaped(state)}\t{log_reward:.6f}")
 

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import tyro
 
+from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say
 
 
 @dataclass(frozen=True)
-class ReportRuns:
+class ReportRuns(Accepting):
     """Write finished runs into one HTML page: to read, hover and click, without network.
 
     Those on one problem stand side by side in the same charts, others never share an axis.
@@ -33,6 +34,10 @@ class ReportRuns:
     def run(self) -> None:
         """Writes the page."""
         from pdai.page.page import report
+        from pdai.run import Run
 
+        runs: list[Run | Path] = list(self.run_folders)
+        if self.accept_changed and not self.stored_only:
+            runs = [Run(folder, accept_changed=True) for folder in self.run_folders]
         seconds = None if self.stored_only else self.seconds
-        say(f"report: {report(self.run_folders, self.out, seconds=seconds)}")
+        say(f"report: {report(runs, self.out, seconds=seconds)}")

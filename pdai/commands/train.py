@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fast.tasks import TASKS
 from fast.training.compose import configure
+from fast.training.config import TrainConfig
 from pdai.arguments import config_of, options_class, scan, tasks_union
+from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show
 from reference.errors import InputError
+
+if TYPE_CHECKING:
+    from fast.measure.report import Report
 
 USUAL = "six6"
 
@@ -40,7 +45,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     default, tasks = tasks_union(chosen, options)
 
     @dataclass(frozen=True)
-    class Train(Where):
+    class Train(Where, Accepting):
         """Train a sampler on a problem, and report how far it is from the target.
 
         Options of a problem follow its name. Which options there are depends on the parts chosen.
@@ -51,40 +56,67 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             pdai train six6 --dynamics srwm --help
             pdai train custom --problem my_module:MyProblem
             pdai train --resume runs/six6-gru-0
+            pdai train --resume runs/six6-gru-0 --steps 20000
         """
 
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
         """The problem; `pdai train PROBLEM --help` lists its options."""
         resume: Path | None = None
         """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
+        steps: int = 0
+        """With --resume of a finished run: train on from its parameters to so many steps in all,
+        in a folder of its own. After a PROBLEM: its number of steps."""
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
             from pdai.devices import begin
 
             begin(self.device, self.coordinator, self.processes, self.process)
-            from fast.runs.folder import load_config
-            from fast.runs.job import follow, resume, train
-            from pdai.progress import DISPLAY, announce
             from pdai.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)
-            if self.process:
-                follow(config if self.resume is None else load_config(self.resume))
-                return
-            if self.resume is None:
-                announce(config.task)
-                folder, report = train(config, display=DISPLAY)
-            elif config == configure(USUAL):
-                folder, report = resume(self.resume, display=DISPLAY)
-            else:
+            if self.resume is not None and config != configure(USUAL):
                 raise InputError(
                     "--resume continues a run with the options it began with: leave the problem "
                     "and its options away, or train anew without --resume"
                 )
+            if self.resume is None and (self.steps or self.accept_changed):
+                raise InputError(
+                    "--steps and --accept-changed before a problem are of --resume RUN: name the "
+                    f"problem first, as pdai train {USUAL} --steps 500"
+                )
+            done = _done(config, self.resume, self.steps, self.accept_changed, self.process)
+            if done is None:
+                return
+            folder, report = done
             show(report_table(report))
             if (features := expectations_table(report)) is not None:
                 show(features)
             say(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
 
     return Train
+
+
+def _done(
+    config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
+) -> "tuple[Path, Report] | None":
+    """Trains anew, or a run in a folder further; None in a process that only trains along."""
+    from fast.runs.job import follow, resume, train
+    from pdai.progress import DISPLAY, announce
+    from pdai.run import Run
+
+    run, more = None, 0
+    if folder is not None and (steps or process):
+        run = Run(folder, accept_changed=accept_changed)
+        more = run.steps_until(steps) if steps else 0
+        config = run.config.changed(steps=more) if more else run.config
+    if process:
+        follow(config)
+        return None
+    if run is not None:
+        further = run.train(more, display=DISPLAY)
+        return further.folder, further.report
+    if folder is not None:
+        return resume(folder, display=DISPLAY, accept_changed=accept_changed)
+    announce(config.task)
+    return train(config, display=DISPLAY)

@@ -10,13 +10,15 @@ import sys
 from concurrent.futures import Executor
 from pathlib import Path
 
-from fast.runs.files import check_kinds, new_folder
+from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.records import read_json, write_json
 from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
 from pdai.distributed.runs import RunsFailedError, run_all
 from pdai.plotting import plot_or_say
+from reference.errors import InputError
+from reference.files import kind_of
 
 
 def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
@@ -41,10 +43,13 @@ def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
         InputError: if the folder is no experiment.
         RunsFailedError: if some runs failed.
     """
-    check_kinds(folder, ["plan.json", "report.json", "plot.png"])
     plan = plan_from_json(read_json(folder / "plan.json"), folder)
-    # A run that is a link would be trained where it leads.
-    check_kinds(folder, [], plan.runs())
+    for name in plan.runs():
+        if kind_of(folder / name) not in ("", "a folder"):
+            raise InputError(
+                f"{str(folder / name)!r} is {kind_of(folder / name)}, but must be a folder: a run "
+                "is not trained where a link leads; put back what it was"
+            )
     return folder, _do(plan, executor)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fast.runs.checkpoints import finished_records
+from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
 from fast.runs.records import load_law, read_json, read_report
@@ -37,7 +37,7 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
 
 def _of_run(folder: Path) -> dict[str, Any]:
     report = read_report(folder)
-    records = finished_records(folder)
+    records = run_records(folder)
     learned, target = load_law(folder)
     return {
         "parameters": read_json(folder / "meta.json")["parameters"],
@@ -47,7 +47,7 @@ def _of_run(folder: Path) -> dict[str, Any]:
         "exact": report["exact"],
         "tv_kind": report["tv_kind"],
         "log_z": report["log_z"],
-        "curve": _curve(folder),
+        "curve": [[record["step"], record["tv"][0]] for record in records if "tv" in record],
         "probes": [
             {"step": record["step"], **record["probe"]} for record in records if "probe" in record
         ],
@@ -68,9 +68,3 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
         "seconds": sum(seconds),
         "bound": None if bound is None else bound[0],
     }
-
-
-def _curve(folder: Path) -> list[list[float]]:
-    return [
-        [record["step"], record["tv"][0]] for record in finished_records(folder) if "tv" in record
-    ]

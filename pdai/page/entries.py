@@ -12,8 +12,7 @@ import numpy.typing as npt
 from fast.measure.exact_policy import exact_policy
 from fast.measure.report import Report
 from fast.measure.samples import Samples
-from fast.runs.checkpoints import finished_records
-from fast.runs.folder import check_folder
+from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
 from fast.runs.records import load_law, read_json, read_report
 from fast.tasks import TASKS
@@ -104,11 +103,11 @@ class Entry:
         return tuple((name, str(value)) for name, value in found if value is not None)
 
 
-def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Entry:
+def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> Entry:
     """A finished run.
 
     Args:
-        folder: the run folder.
+        run: a run, or its folder.
         name: what the page calls it.
         number: among its runs.
         seconds: how long to draw for its certificate; None to compute nothing, and so to import
@@ -117,14 +116,14 @@ def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Ent
     Raises:
         InputError: if it is no finished run, or damaged.
     """
-    check_folder(folder)
+    folder = run if isinstance(run, Path) else run.folder
+    report = Report.from_json(read_report(folder))
     options, meta = read_json(folder / "config.json"), read_json(folder / "meta.json")
     task = stored_task(options, folder)
     if task is not None:
         left = unused(type(task), options)
         options = {name: value for name, value in options.items() if name not in left}
         options |= task.facts(str(meta.get("inputs", {}).get("data", "")))
-    report = Report.from_json(read_report(folder))
     learned, target = load_law(folder)
     labels = _labels(folder, len(target))
     return Entry(
@@ -133,11 +132,11 @@ def entry_of(folder: Path, name: str, number: int, seconds: float | None) -> Ent
         options=options,
         meta=meta,
         report=report,
-        records=finished_records(folder),
+        records=run_records(folder),
         learned=learned[0],
         target=target,
         labels=labels if task is None else task.texts(labels),
-        computed=None if seconds is None else _computed(Run(folder), seconds),
+        computed=None if seconds is None else _computed(_loaded(run), seconds),
         has_networks=task is not None and task.has_networks,
     )
 
@@ -150,6 +149,10 @@ def _labels(folder: Path, count: int) -> Sequence[str]:
         return ()
     fits = labels.dtype.kind == "U" and labels.shape == (count,)
     return [str(label) for label in labels] if fits else ()
+
+
+def _loaded(run: Run | Path) -> Run:
+    return Run(run) if isinstance(run, Path) else run
 
 
 def _computed(run: Run, seconds: float) -> Computed:

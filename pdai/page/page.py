@@ -40,21 +40,21 @@ def report(
     given = [runs] if isinstance(runs, Run | str | Path) else check_list("report", "runs", runs)
     for run in given:
         check_type("report", "a run", run, (Run, str, Path))
-    folders = [run.folder if isinstance(run, Run) else Path(run) for run in given]
+    samplers = [run if isinstance(run, Run) else Path(run) for run in given]
     path = Path(output)
-    _check(folders, path, seconds)
-    names = _names(folders)
+    _check(samplers, path, seconds)
+    names = _names([run.folder if isinstance(run, Run) else run for run in samplers])
     entries = [
-        entry_of(folder, name, number, seconds)
-        for number, (folder, name) in enumerate(zip(folders, names, strict=True))
+        entry_of(run, name, number, seconds)
+        for number, (run, name) in enumerate(zip(samplers, names, strict=True))
     ]
     replace_file(path, page_of(entries))
     return path
 
 
-def _check(folders: Sequence[Path], path: Path, seconds: float | None) -> None:
+def _check(runs: Sequence[Run | Path], path: Path, seconds: float | None) -> None:
     """Refuses, before anything is computed, what would be lost after it."""
-    if not folders:
+    if not runs:
         raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import get_args
 
 from tests.attack import calls, commands
-from tests.attack.folders import Folders
 from tests.attack.kills import VICTIMS, Kills
 from tests.attack.outcome import FAILURES, Ending, Outcome
 
@@ -20,7 +19,6 @@ Attack = Callable[[random.Random, Path], Iterator[Outcome]]
 # Each with its share of the time.
 KINDS: dict[str, tuple[float, Attack]] = {
     "calls of public functions": (0.2, lambda rng, _: calls.attacks(rng)),
-    "run folders": (0.3, lambda rng, scratch: Folders(scratch).attacks(rng)),
     "commands": (0.2, commands.attacks),
     **{
         f"kill -9 of {name}": (

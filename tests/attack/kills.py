@@ -111,7 +111,7 @@ class Kills:
         return Outcome("wrong in silence", f"{story}: it ended in another way")
 
     def _is_finished(self) -> bool:
-        return (self.scratch / "out" / "report.json").exists()
+        return (self.scratch / "out" / "seal.json").exists()
 
     def _run(self, words: str, killed_after: float | None) -> int:
         """The exit code; the whole group of processes is killed after so many seconds."""

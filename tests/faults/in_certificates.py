@@ -290,7 +290,8 @@ FAULTS = (
         "reference/certificates/kept.py",
         "not all(map(np.array_equal",
         "not any(map(np.array_equal",
-        "tests/test_kept_draws.py::test_control_draws_of_another_sampler_or_seed_are_refused",
+        "tests/test_kept_draws.py"
+        "::test_control_blocks_of_another_sampler_and_their_seal_are_refused",
     ),
     # --- certificate files
     Fault(

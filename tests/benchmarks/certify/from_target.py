@@ -17,9 +17,8 @@ from typing import Any
 import jax
 
 from fast.environments.interface import encode_all
-from fast.policies.policy import count_parameters
 from fast.runs.checkpoints import save_checkpoint
-from fast.runs.folder import create_run
+from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import arithmetic, tables_digest
 from fast.runs.job import load_run, resume
 from fast.runs.setup import set_up
@@ -36,8 +35,7 @@ def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -
     config = configure(task, out=folder, **options)
     with arithmetic(config):
         setup = set_up(config)
-        parameters = count_parameters(setup.policies(setup.initial)[0])
-        create_run(config, parameters, tables_digest(setup.environment))
+        create_run(config, setup.policies(setup.initial)[0], tables_digest(setup.environment))
         state = setup.initial
         if options["replay"] != "none":
             assert setup.closed_form is not None
@@ -47,7 +45,7 @@ def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -
             states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
             state = state._replace(buffer=Buffer(states, logs, added))
         if start is not None:
-            state = state._replace(sampler=load_run(Path(start))[1].sampler)
+            state = state._replace(sampler=load_run(load_config(Path(start)))[1].sampler)
         save_checkpoint(folder, state, 0.0)
 
 

@@ -1,0 +1,11 @@
+"""The option of every command that asks a run's sampler."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepting:
+    """Whether a run is taken though a part of its user's own has changed."""
+
+    accept_changed: bool = False
+    """Take a run though a part of your own has changed since it was trained, and say so."""
