@@ -84,7 +84,7 @@ FAULTS = (
         "reference/policies.py",
         "            if not self.field.agree(total, self.field.one, 2 * len(row) + 2):\n",
         "            if not self.field.positive(total):\n",
-        "tests/test_reference_input.py::test_a_policy_that_is_none_is_refused",
+        "tests/test_messages.py::test_a_mistake_is_refused_in_these_words",
     ),
     Fault(
         "visits-of-the-last-parent",
