@@ -253,6 +253,7 @@ def _bare(subject: Subject, asked: Asked) -> Certificate:
     if target is None and isinstance(subject.problem, ClosedForm):
         target = subject.problem.sample(len(subject.bare), subject.seed)
     if target is not None and asked.regime != "N":
+        subject.texts().check(target)
         interval, lines = against_samples(subject.bare, target, asked.level)
         notes.append("from above nothing is known: bare samples do not tell what they miss")
         return Certificate("S", interval, "terminals", asked.level, len(subject.bare), lines, notes)

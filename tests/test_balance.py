@@ -21,6 +21,7 @@ from reference import (
     flows,
     fm_residuals,
     forward_from_backward,
+    forward_from_law,
     h_transform,
     lift,
     markov_projection,
@@ -75,6 +76,24 @@ def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
         next(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards, limit=15))
 
 
+def test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given() -> None:
+    dag = pointed_dag({"o": ["a", "b"], "a": ["x", "y"], "b": ["x", "y"], "x": [], "y": []})
+    given = ForwardPolicy.from_weights(dag, RATIONAL, [1, 1, 1, 2, 3, 4])
+    first, *_ = dag.trajectories()
+    found = forward_from_law(given, lambda tau: Fraction(tau == first))
+    assert found.values == [1, 0, 1, 0, Fraction(3, 7), Fraction(4, 7)]
+
+
+def test_trajectories_are_listed_up_to_the_limit_and_not_beyond() -> None:
+    def listed(limit: int) -> int:
+        try:
+            return len(list(DIAMOND.trajectories(limit)))
+        except TooLargeError:
+            return 0
+
+    assert [listed(limit) for limit in (3, 4, 5)] == [0, 4, 4]
+
+
 def test_policies_on_another_dag_are_refused() -> None:
     lifted = lift(DIAMOND, History())
     uniform = ForwardPolicy.uniform(DIAMOND, RATIONAL)
@@ -127,12 +146,13 @@ def test_trajectories_lift_and_project_back() -> None:
         lift(DIAMOND, History()).above((5,))
 
 
-def test_latents_that_are_or_hold_nan_are_refused() -> None:
+@pytest.mark.parametrize("kind", [float, lambda nan: (0, nan), lambda nan: frozenset({nan})])
+def test_latents_that_are_or_hold_nan_are_refused(kind: Any) -> None:
     class Broken:
         initial = 0.0
 
         def advance(self, state: str, latent: Any) -> Any:
-            return (latent, float("nan"))
+            return kind(float("nan"))
 
-    with pytest.raises(InputError, match=r"nan\): a NaN equals nothing"):
+    with pytest.raises(InputError, match=r"nan.*: a NaN equals nothing"):
         lift(DIAMOND, Broken())

@@ -9,14 +9,19 @@ import pytest
 
 from reference import (
     RATIONAL,
+    BackwardPolicy,
+    Forgetful,
+    ForwardPolicy,
     InputError,
     Sampler,
     check_clients,
     enumerate_dag,
     enumerate_rewards,
+    lift,
     product_rewards,
 )
 from reference.problems import Grid, Preference, Sets, SyntheticSequences, restrict, split
+from verify.lib.named_dags import DIAMOND
 
 WHOLES: dict[str, Callable[[], Any]] = {
     "sets": Sets.minimal,
@@ -94,6 +99,20 @@ def test_products_without_a_meaning_are_refused() -> None:
     clients: list[Sampler[Fraction]] = []
     with pytest.raises(InputError, match="no client given"):
         check_clients(clients)
+
+
+def test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards() -> None:
+    lifted = lift(DIAMOND, Forgetful())
+    forward = ForwardPolicy.uniform(lifted.dag, RATIONAL)
+    backward = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    through = DIAMOND.edges.index((DIAMOND.index["a"], DIAMOND.index["c"]))
+    without = [int(edge != through) for edge in range(len(DIAMOND.edges))]
+    blind = BackwardPolicy.from_weights(lifted.dag, RATIONAL, without)
+    with pytest.raises(InputError, match=r"client number 1 has p_B\(tau\|x\) = 0 on .*'a', 'c'"):
+        check_clients([Sampler(lifted, forward, backward), Sampler(lifted, forward, blind)])
+    zero = [0, *[1] * (len(DIAMOND.edges) - 1)]
+    avoiding = ForwardPolicy.from_weights(lifted.dag, RATIONAL, zero)
+    check_clients([Sampler(lifted, avoiding, backward)])
 
 
 def test_a_problem_of_ones_own_splits() -> None:

@@ -18,6 +18,7 @@ from reference import (
     enumerate_dag,
     kl_divergence,
     lift,
+    pointed_dag,
     total_variation,
 )
 from reference.expressivity.memory import aliasing_kl, memory_kl
@@ -57,6 +58,10 @@ def test_divergences_at_zeros() -> None:
     assert kl_divergence(law(100, 0), law(50, 50)) == pytest.approx(math.log(2))
     assert kl_divergence(law(50, 50), law(100, 0)) == math.inf
     assert jensen_shannon(law(100, 0), law(0, 100)) == pytest.approx(math.log(2))
+    # Each side has its own: KL((1, 0) || m) = log(4/3), KL((1/2, 1/2) || m) = log(4/3) / 2.
+    for pair in ((law(100, 0), law(50, 50)), (law(50, 50), law(100, 0))):
+        expected = (math.log(4 / 3) + math.log(2 / 3) / 2 + math.log(2) / 2) / 2
+        assert jensen_shannon(*pair) == pytest.approx(expected)
     assert kl_divergence(law(20, 80), law(20, 80)) == 0 == jensen_shannon(law(1, 99), law(1, 99))
     tiny = Fraction(1, 10**400)
     assert kl_divergence((tiny, 1 - tiny), (Fraction(1, 2),) * 2) == pytest.approx(math.log(2))
@@ -108,6 +113,17 @@ def test_states_that_cannot_be_compared_by_action_are_refused() -> None:
         aliasing_kl(lifted, uniform, "p2", "p3", {})
     with pytest.raises(InputError, match="not a non-terminal state"):
         aliasing_kl(lifted, uniform, "p2", "q3", actions)
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_memory_is_compared_over_all_histories_of_a_state(odd: int) -> None:
+    children = {"o": [*"abd"], **{state: ["c"] for state in "abd"}, "c": ["x", "y"]}
+    lifted = lift(pointed_dag({**children, "x": [], "y": []}), History())
+    weights = [1] * len(lifted.dag.edges)
+    copies = [v for v, u in enumerate(lifted.projection) if lifted.base.labels[u] == "c"]
+    weights[lifted.dag.out_edges[copies[odd]][1]] = 3
+    found = memory_kl(lifted, ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights))
+    assert found["c"] == pytest.approx(math.log(4 / 3) / 2)
 
 
 def test_memory_of_a_policy_on_another_lift_is_refused() -> None:

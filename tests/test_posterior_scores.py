@@ -137,6 +137,12 @@ def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
     assert problems[0].inclusion_probabilities() != problems[1].inclusion_probabilities()
 
 
+def test_hyper_g_of_variables_that_explain_nothing_is_the_mean_of_a_power() -> None:
+    # The mean of (1 + g)^(-k/2) over its law is (a - 2) / (a - 2 + k): 1 for no variable.
+    found = HyperGPrior(3.0).log_factors(20, np.array([0, 1, 3]), np.ones(3))
+    assert np.exp(found).tolist() == pytest.approx([1, 1 / 2, 1 / 4], rel=1e-15)
+
+
 def test_schur_complements_are_residual_sums_of_squares() -> None:
     data = np.random.default_rng(5).normal(size=(20, 5))
     found = residual_sums(data.T @ data)

@@ -10,6 +10,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -30,6 +31,7 @@ from fast.sampling.trajectories import uniforms
 from fast.tasks import TASKS, Pho4Task
 from fast.training.compose import FORMAT, configure, from_json, to_json
 from fast.training.config import TrainConfig
+from fast.training.optimiser import OptimiserOptions
 from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient
@@ -106,6 +108,16 @@ def test_training_brings_the_exact_law_to_the_target(config: TrainConfig) -> Non
     # These runs end between 0.001 and 0.03, from 0.1 or more: far from the edge on both sides.
     assert before > 0.05
     assert after < min(0.06, before / 2)
+
+
+def test_log_z_and_the_policy_take_first_steps_of_their_own_rates() -> None:
+    start = Sampler(jnp.zeros(2), jnp.zeros(()))  # type: ignore[arg-type]
+    optimiser = OptimiserOptions(learning_rate=0.01).make(0.3)
+    gradient = Sampler(jnp.array([0.1, -0.2]), jnp.float32(5))  # type: ignore[arg-type]
+    steps, _ = optimiser.update(gradient, optimiser.init(start), start)
+    # The first step of Adam is its rate, against the sign of the gradient, in float32.
+    assert steps.log_z == pytest.approx(-0.3, rel=1e-4)
+    assert steps.policy.tolist() == pytest.approx([-0.01, 0.01], rel=1e-4)
 
 
 def test_equal_seeds_give_equal_bits_and_others_do_not() -> None:

@@ -153,7 +153,9 @@ def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) ->
         if strange:
             raise InputError(f"{what} is over {shown(strange[0])}, which is none of {others}")
         given = [given.get(other, absent) for other in others]
-    if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
+    # JAX has an __iter__ also where there is no axis.
+    is_scalar = getattr(given, "ndim", 1) == 0 or not isinstance(given, Iterable)
+    if is_scalar or isinstance(given, str | bytes | Set):
         raise InputError(
             f"{what} is {shown(given)}, a {type(given).__name__}, but must be a sequence of "
             "numbers or a mapping to them, which say whose each is: a set has no order"

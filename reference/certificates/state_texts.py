@@ -56,6 +56,23 @@ class StateTexts:
             self._read[text] = text if self._problem is None else self._state(text)
         return self._read[text]
 
+    def check(self, states: Iterable[Hashable]) -> None:
+        """Refuses states that no text stands for: in a file they could not be drawn.
+
+        Raises:
+            InputError: if one is of another type than the initial state, by which texts are read.
+        """
+        if self.listed or self._parse is not None or self._problem is None:
+            return
+        kind = type(self._problem.initial)
+        for state in states:
+            if type(state) is not kind:
+                raise InputError(
+                    f"the target has {shown(state)}, a {type(state).__name__}, but states of a "
+                    f"file are read as the initial state of {self._name}, a {kind.__name__}: give "
+                    f"{self._name} a parse(text)"
+                )
+
     def _state(self, text: str) -> Hashable:
         states = self._written.get(text, [])
         if len(states) == 1:

@@ -101,4 +101,12 @@ FAULTS = (
         "Fraction(int(mantissa * 2**bits))",
         "tests/test_reference.py::test_dyadic_rounds_to_what_float32_holds",
     ),
+    Fault(
+        "hyper-g-of-no-variable",
+        "The hyper-g factor of variables that explain nothing has the exponent of one more.",
+        "reference/problems/regression_priors.py",
+        "np.log(sizes + self.a - 2)",
+        "np.log(sizes + self.a - 1)",
+        "tests/test_posterior_scores.py::test_hyper_g_of_variables_that_explain_nothing_is_the_mean_of_a_power",
+    ),
 )

@@ -465,6 +465,11 @@ def test_gated_units_equal_the_cells_of_equinox(name: str) -> None:
             assert distance(found.unrolled[1, 2, t], np.asarray(y)) <= 1e-12
 
 
+def test_a_gated_unit_begins_where_it_has_learned_to() -> None:
+    layer = eqx.tree_at(lambda cell: cell.start, GRU(FEATURES, 2, key=KEY), jnp.array([1.0, -2.0]))
+    assert layer.initial((2,)).tolist() == [[1.0, -2.0]] * 2
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_finite_and_those_of_the_steps(name: str) -> None:
     found = evaluate(name, "float64")

@@ -87,6 +87,10 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
         log_p = masked_log_softmax(jnp.full((2, 4), value), mask)
         drawn = draw_action(log_p, mask, jnp.array([0.0, 0.9]), ON_POLICY)
         assert all(bool(mask[row, action]) for row, action in enumerate(drawn.tolist()))
+    # Where no legal action has any probability left, all are drawn alike.
+    legal, nothing = jnp.array([[True, True, False, True]] * 3), jnp.full((3, 4), -1e20)
+    drawn = draw_action(nothing, legal, jnp.array([0.1, 0.5, 0.9]), ON_POLICY)
+    assert drawn.tolist() == [0, 1, 3]
     p = jnp.where(mask, jnp.nan, 0.0)
     for actions in (invert(p, jnp.nan * p[:, 1]) for invert in INVERSIONS):
         assert all(bool(mask[row, action]) for row, action in enumerate(actions.tolist()))

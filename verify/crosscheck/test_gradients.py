@@ -156,23 +156,28 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
 
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.markovian_rows.markovian_rows")
-@pytest.mark.parametrize("p_b", ["uniform", "learned"])
-@pytest.mark.parametrize("loss", ["tb", "subtb"])
-def test_blocks_of_rows_give_the_gradient_of_the_whole(loss: Any, p_b: Any) -> None:
-    instance = make_instance("grid")
+@pytest.mark.parametrize(
+    ("name", "loss", "p_b"),
+    [
+        *(("grid", loss, p_b) for p_b in ("uniform", "learned") for loss in ("tb", "subtb")),
+        ("sets", "tb", "uniform"),
+    ],
+)
+def test_blocks_of_rows_give_the_gradient_of_the_whole(name: str, loss: Any, p_b: Any) -> None:
+    instance = make_instance(name)
     environment = instance.environment
     seed = {"tb": 2, "subtb": 1}[loss]
     policy = random_policy(environment, seed, dynamics="markov", loss=loss, p_b=p_b)
-    draws = uniforms(jax.random.key(0), environment, 150)
+    draws = uniforms(jax.random.key(0), environment, 514 if environment.is_graded else 150)
     drawn, found_out = eqx.filter_jit(sample_trajectories)(
         policy, environment, draws, Exploration(0.2)
     )
     # More blocks than one, and a last one that is not full, yet holds more than the last steps, at
-    # which no action is left but one.
+    # which no action is left but one. Where all rows are there, it begins before the others end.
     later = drawn.active[:, 1:]
-    size = later.size // 8
+    size = -(-later.size // 3) if environment.is_graded else later.size // 8
     assert SMALLEST < size < later.sum()
-    assert later.sum() % size > later[:, -1].sum()
+    assert later.sum() % size > (0 if environment.is_graded else later[:, -1].sum())
     weights = jax.random.normal(jax.random.key(1), (3, *drawn.actions.shape))
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
 
@@ -497,6 +502,18 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert set(np.asarray(later.states.node)[BATCH : BATCH + 6]) == set(ends[:6])
     assert set(ends[6:]) <= set(np.asarray(final.node)) | set(ends[:6])
     assert batch.cached is None
+    # Before the buffer has anything, the ends that are replayed are those just drawn.
+    newly, _ = drawing(config, environment, state(0, empty_buffer(environment, 16)), draws)
+    first = np.asarray(newly.trajectories.final.node)
+    assert set(first[6:]) <= set(first[:6])
+    # What is drawn backwards has numbers of its own: with others, the same ends by other ways.
+    others, _ = drawing(config, environment, state(0, buffer), draws.at[1:, :6].multiply(0.1))
+    (actions, ends), (other_actions, other_ends) = (
+        (drawn.trajectories.actions, drawn.trajectories.final.node) for drawn in (batch, others)
+    )
+    assert np.array_equal(ends, other_ends)
+    assert np.array_equal(actions[:6], other_actions[:6])
+    assert not np.array_equal(actions[6:], other_actions[6:])
     # From half of the steps on there is no exploration: forwards it is p_F itself.
     for step, is_on_policy in ((0, False), (5, True), (9, True)):
         explored, _ = drawing(config, environment, state(step, buffer), draws)

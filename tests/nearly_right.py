@@ -1,0 +1,235 @@
+"""Cases of input that is nearly right: a call, and whether what it answers is right.
+
+What is right is computed in rationals, and nothing of the project is used for it.
+"""
+
+import math
+import signal
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from reference.errors import InputError
+
+Ending = Literal["refused", "right", "silent wrong", "foreign error"]
+ENDINGS: tuple[Ending, ...] = ("refused", "right", "silent wrong", "foreign error")
+
+
+class Case(NamedTuple):
+    """A call, what it is in words, whether an answer of it is right, and what it may take."""
+
+    story: str
+    call: Callable[[], Any]
+    is_right: Callable[[Any], bool]
+    seconds: int = 15
+
+
+class HungError(BaseException):
+    """A call took too long; nothing of ours catches it."""
+
+
+def stop(*_: object) -> None:
+    """Ends a call that takes too long."""
+    raise HungError
+
+
+def outcome(case: Case) -> tuple[Ending, str]:
+    """How a case ends, and what came of it."""
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(case.seconds)
+    try:
+        # A warning is no refusal: what is answered beside it counts.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = case.call()
+            right = case.is_right(answer)
+    except InputError:
+        return "refused", ""
+    except (Exception, HungError):
+        return "foreign error", f"{case.story}\n{traceback.format_exc(limit=-3)}"
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    return ("right", "") if right else ("silent wrong", f"{case.story}: {answer!r:.300}")
+
+
+def table(kinds: dict[Callable[[Random], Case], int], count: int, seed: int = 0) -> int:
+    """Tries so many cases, and prints what became of them; 1 if one failed.
+
+    Args:
+        kinds: what makes a case of each kind, and its share.
+        count: how many.
+        seed: of all.
+    """
+    makers = [kind for kind, share in kinds.items() for _ in range(share)]
+    endings = {kind.__name__: Counter[Ending]() for kind in kinds}
+    for number in range(count):
+        kind = makers[number % len(makers)]
+        ending, story = outcome(kind(Random(f"{seed} {number}")))
+        endings[kind.__name__][ending] += 1
+        if story:
+            print(f"{ending}: {story}", file=sys.stderr, flush=True)
+    print(f"| nearly right | cases | {' | '.join(ENDINGS)} |\n|---|{'---:|' * 5}")
+    every = sum(endings.values(), start=Counter[Ending]())
+    for name, row in [*endings.items(), ("all", every)]:
+        counts = " | ".join(f"{row[ending]:,}" for ending in ENDINGS)
+        print(f"| {name} | {row.total():,} | {counts} |")
+    return int(every["silent wrong"] + every["foreign error"] > 0)
+
+
+# Of distances that pass through float64; everything else is compared exactly.
+ROUNDING = 1e-12
+SHAPES: list[dict[Any, list[Any]]] = [
+    {"o": ["x", "y"]},
+    {"o": ["x", "y", "z"]},
+    {"o": ["a", "x"], "a": ["x", "y"]},
+    {"o": ["a", "b"], "a": ["aa", "ab"], "b": ["ba", "bb"]},
+    {"o": ["a", "b"], "a": ["c"], "b": ["c", "z"], "c": ["x", "y"]},
+]
+
+
+class World:
+    """A random shape with small rewards, and a policy of sixteenths, which every float holds.
+
+    Attributes:
+        rows: the children of each state.
+        terminals: the terminal states.
+        weights: the reward of each.
+        policy: the row of each state.
+    """
+
+    def __init__(self, rng: Random, rows: dict[Any, list[Any]] | None = None):
+        self.rows = rows or rng.choice(SHAPES)
+        listed = {child for row in self.rows.values() for child in row}
+        self.terminals = sorted((x for x in listed if x not in self.rows), key=repr)
+        self.weights = {x: Fraction(rng.randint(1, 9)) for x in self.terminals}
+        cuts = {s: sorted(rng.sample(range(1, 16), len(row) - 1)) for s, row in self.rows.items()}
+        self.policy = {
+            s: [Fraction(b - a, 16) for a, b in pairwise([0, *row, 16])] for s, row in cuts.items()
+        }
+
+    def __str__(self) -> str:
+        return f"{self.rows}, R {shown(self.weights)}, p_F {shown(self.policy)}"
+
+    @property
+    def z(self) -> Fraction:
+        """The sum of the rewards."""
+        return sum(self.weights.values(), start=Fraction(0))
+
+    def problem(self, rewards: dict[Any, Any] | None = None, name: str = "reward") -> Any:
+        """The problem, of other rewards if they are given, or of their logarithms."""
+        given = self.weights if rewards is None else rewards
+        children = lambda s: self.rows.get(s, [])  # noqa: E731
+        return SimpleNamespace(initial="o", children=children, **{name: lambda x: given[x]})
+
+    def sampler(self, state: Any) -> list[float]:
+        """The policy."""
+        return [float(p) for p in self.policy[state]]
+
+    def trajectories(self) -> list[tuple[Any, Fraction, Fraction]]:
+        """The end, `p_F` and the uniform `p_B` of every complete trajectory."""
+        ways = [("o", Fraction(1), Fraction(1))]
+        for state, p, b in ways:
+            for child, q in zip(self.rows.get(state, []), self.policy.get(state, []), strict=True):
+                ways.append((child, p * q, b / sum(child in row for row in self.rows.values())))
+        return [way for way in ways if way[0] not in self.rows]
+
+    def tv(self) -> Fraction:
+        """Of terminal states."""
+        law = dict.fromkeys(self.terminals, Fraction(0))
+        for x, p, _ in self.trajectories():
+            law[x] += p
+        off = [abs(law[x] - self.weights[x] / self.z) for x in law]
+        return sum(off, start=Fraction(0)) / 2
+
+    def shortfall(self, factor: float = 1.0) -> float:
+        """`E[(1 - w)_+]` of trajectories at the normaliser `Z / factor`: TV, at `Z`."""
+        ratio = Fraction(factor) / self.z
+        terms = [max(0, p - ratio * self.weights[x] * b) for x, p, b in self.trajectories()]
+        return float(sum(terms))
+
+    def bears_out(self, made: Any) -> bool:
+        """Whether a certificate is true, exactly where it says so."""
+        if made.regime == "E":
+            return bool(made.tv == self.tv()) and contains(made, self.tv())
+        return contains(made, self.shortfall())
+
+
+def contains(made: Any, truth: float | Fraction) -> bool:
+    """Whether the interval of a certificate is one of distances, and holds the truth."""
+    low, high = made.interval
+    return bool(0 <= low <= high <= 1 and low - ROUNDING <= truth <= high + ROUNDING)
+
+
+def exponentials(logs: list[Fraction]) -> list[Fraction]:
+    """Their exponentials over that of the largest, to 50 digits."""
+    with localcontext() as context:
+        context.prec = 50
+        off = [max(value - max(logs), Fraction(-2000)) for value in logs]
+        return [Fraction((Decimal(v.numerator) / Decimal(v.denominator)).exp()) for v in off]
+
+
+def shown(given: Any) -> str:
+    """Values with their kinds."""
+    if isinstance(given, dict):
+        return str({key: shown(value) for key, value in given.items()})
+    if isinstance(given, list):
+        return str([*map(shown, given)])
+    return str(given) if isinstance(given, Fraction) else f"{type(given).__name__} {given!r:.60}"
+
+
+INTEGERS: list[Any] = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32]
+INTEGERS += [np.uint64, np.longlong, jnp.int8, jnp.int16, jnp.int32, jnp.uint8, jnp.uint32]
+# With the decimal exponents that they hold.
+FLOATS: dict[Any, int] = {float: 300, np.float64: 300, np.longdouble: 300, np.float32: 36}
+FLOATS |= {np.float16: 3, jnp.float32: 36, jnp.bfloat16: 36, jnp.float16: 3}
+NO_NUMBERS: list[Any] = ["3", "0101", "1e5", "1_0", "True", "None", b"3", None, True, 3 + 0j]
+NO_NUMBERS += [np.bool_(True), np.str_("3"), np.complex64(3), math.nan, math.inf, -math.inf]
+NO_NUMBERS += [np.float32("nan"), jnp.float32("inf"), Decimal("NaN"), Decimal("-Infinity"), [3]]
+NO_NUMBERS += [np.array([1, 2]), np.array("3"), np.timedelta64(3, "s")]
+
+# A value as it is given, and what it means; None of what is no number.
+Number = tuple[Any, Fraction | None]
+
+
+def integer(rng: Random) -> Number:
+    """An integer of any kind, small, or nearly too large for it."""
+    kind = rng.choice([int, *INTEGERS])
+    most = 10**300 if kind is int else int(jnp.iinfo(kind).max)
+    value = rng.choice([rng.randint(1, 9), rng.randint(1, most), most - rng.randint(0, 9)])
+    given = kind(value)
+    return rng.choice([given, np.asarray(given)]) if kind is not int else given, Fraction(value)
+
+
+def floating(rng: Random) -> Number:
+    """A float of any kind and scale."""
+    kind = rng.choice(list(FLOATS))
+    given = kind(rng.uniform(1, 9) * 10.0 ** rng.randint(-FLOATS[kind], FLOATS[kind] - 1))
+    return given, Fraction(float(given))
+
+
+def rational(rng: Random) -> Number:
+    """A fraction or a decimal of any scale."""
+    scale = rng.randint(-300, 300)
+    fraction = Fraction(rng.randint(1, 99), rng.choice([1, 3, 7])) * Fraction(10) ** scale
+    decimal = Decimal(rng.randint(1, 999)).scaleb(scale)
+    return rng.choice([(fraction, fraction), (decimal, Fraction(decimal))])
+
+
+def no_number(rng: Random) -> Number:
+    """What looks like a number, and is none."""
+    return rng.choice(NO_NUMBERS), None
+
+
+NUMBERS: list[Callable[[Random], Number]] = [integer, integer, floating, floating, rational]
