@@ -217,6 +217,15 @@ class Drawing:
     def __init__(self, made: Any):
         self.made = made
 
+    @property
+    def rng(self) -> Any:
+        """The object's random numbers, if it has any that can be set."""
+        return self.made.rng
+
+    @rng.setter
+    def rng(self, value: Any) -> None:
+        self.made.rng = value
+
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories."""
         return self._walks("draw", partial(self.made.draw, labels=labels), count)
