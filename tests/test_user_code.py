@@ -74,7 +74,7 @@ def test_numbers_of_every_kind_are_exact(value: object, fraction: Fraction) -> N
         np.array([1]),
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_number_is_refused(value: object) -> None:
     for convert in (exact, number_or_infinite):
@@ -152,7 +152,11 @@ def test_what_is_not_a_function_is_refused(members: Any, call: str) -> None:
         inspect_problem(_of(**members))
 
 
-@pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS, jnp.asarray, Decimal, Fraction], ids=str)
+@pytest.mark.parametrize(
+    "kind",
+    [*INTEGERS, *FLOATS, jnp.asarray, Decimal, Fraction],
+    ids=lambda kind: getattr(kind, "__name__", str(kind)),
+)
 def test_rewards_of_any_kind_of_number_have_one_sum(kind: Any) -> None:
     make = kind.type if isinstance(kind, np.dtype) else kind
     dag = enumerate_dag(_of())
