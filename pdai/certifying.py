@@ -163,13 +163,7 @@ def certify(
         max_states=max_states,
         keep=None if keep is None else Path(keep),
     )
-    own, known = subject.problem, isinstance(subject.problem, KnowsMeans)
-    features = own.quantities if known and features is own.indicators else features
-    asked = replace(
-        asked,
-        features=both(features, modes(mode_states) if mode_states else None),
-        knows_means=known and features == own.quantities,
-    )
+    asked = _with_features(asked, subject, features, mode_states)
     made = _exact(subject, asked, certificate)
     if made is None and certificate is not None:
         raise InputError(
@@ -178,17 +172,35 @@ def certify(
         )
     if made is None:
         made = _bare(subject, asked) if subject.bare is not None else _sampled(subject, asked)
+    unused = _unused(made.regime, asked, subject)
+    return replace(made, name=subject.name, notes=[*made.notes, *unused])
+
+
+def _with_features(
+    asked: Asked, subject: Subject, features: Features | None, mode_states: Sequence[Hashable]
+) -> Asked:
+    """The request with all features, those of the problem under its own names."""
+    own, known = subject.problem, isinstance(subject.problem, KnowsMeans)
+    features = own.quantities if known and features is own.indicators else features
+    return replace(
+        asked,
+        features=both(features, modes(mode_states) if mode_states else None),
+        knows_means=known and features == own.quantities,
+    )
+
+
+def _unused(regime: Regime, asked: Asked, subject: Subject) -> list[str]:
+    """What was given and says nothing in a regime."""
     given = [
-        ("log Z", log_z, made.regime == "Z"),
-        ("samples of the target", target, made.regime == "S"),
+        ("log Z", asked.log_z, regime == "Z"),
+        ("samples of the target", asked.target, regime == "S"),
         ("features", asked.features, subject.bare is None),
     ]
-    unused = [
-        f"the {name} given: not used in regime {made.regime}"
+    return [
+        f"the {name} given: not used in regime {regime}"
         for name, value, used in given
         if value is not None and not used
     ]
-    return replace(made, name=subject.name, notes=[*made.notes, *unused])
 
 
 def check_modes(subject: Subject, states: Sequence[Hashable]) -> None:
