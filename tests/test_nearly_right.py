@@ -219,10 +219,12 @@ def no_functions(rng: Random) -> Case:
     children, reward, pick = problem.children, problem.reward, rng.random
     sure = lambda s: [1.0, *[0.0] * (len(children(s)) - 1)]  # noqa: E731
     mixed = lambda s: [(u := pick()), 1 - u, *sure(s)[2:]][: len(sure(s))]  # noqa: E731
+    # Not at random each time: an order that comes twice by chance is that of a function.
+    shuffled = in_turn(children, lambda s: rng.sample(children(s), len(children(s))))
     ways: dict[str, tuple[Any, Any, Any]] = {
         "as it is": (children, reward, world.sampler),
         "turned": (in_turn(children, lambda s: children(s)[::-1]), reward, world.sampler),
-        "shuffled": (lambda s: rng.sample(children(s), len(children(s))), reward, world.sampler),
+        "shuffled": (shuffled, reward, world.sampler),
         "lost": (in_turn(children, lambda s: children(s)[:1]), reward, world.sampler),
         "rewards at random": (children, lambda x: reward(x) + pick(), world.sampler),
         "rewards in turn": (children, in_turn(reward, lambda x: 3 * reward(x)), world.sampler),
