@@ -63,9 +63,9 @@ def scratch() -> Path:
 
 
 def resumed(run: Path) -> Any:
-    """The parameters and the law at the end, as if the last file had not been written."""
-    with contextlib.suppress(FileNotFoundError):
-        (run / "report.json").unlink()
+    """The parameters and the law at the end, of a run that was cut off before it was sealed."""
+    with contextlib.suppress(OSError):
+        (run / "seal.json").unlink()
     resume(run, display=QUIET)
     parameters = (run / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
     return parameters, pdai.load(run).law().learned.tolist()
@@ -158,6 +158,8 @@ def folders(rng: Random) -> Case:
     outside.write_bytes(OUTSIDE)
     path, damage = rng.choice(sorted(run.iterdir())), rng.choice(DAMAGES)
     name = rng.choice(list(ANSWERS))
+    # Not where a refusal of it would count as one of the damaged run.
+    expected = right(name)
     with contextlib.suppress(ValueError, IndexError):
         damage(rng, path)
     errors = io.StringIO()
@@ -171,7 +173,7 @@ def folders(rng: Random) -> Case:
         answer,
         # What is lost for good is said, and the rest is answered.
         lambda made: (
-            (made == right(name) or "are lost" in errors.getvalue())
+            (made == expected or "are lost" in errors.getvalue())
             and outside.read_bytes() == OUTSIDE
         ),
         seconds=300,
@@ -242,8 +244,9 @@ def test_an_edit_is_refused_or_without_effect(kind: Any, count: int) -> None:
 
 @pytest.mark.long
 def test_control_another_run_answers_otherwise() -> None:
-    for name in ("certify", "law", "metrics", "log_prob", "plot"):
-        assert ANSWERS[name](scratch() / "b") != right(name)
+    differing = {name for name, ask in ANSWERS.items() if ask(scratch() / "b") != right(name)}
+    # Few samples of two laws near one target may be the same.
+    assert differing >= ANSWERS.keys() - {"sample"}
 
 
 class Touch:
