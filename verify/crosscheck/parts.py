@@ -72,6 +72,7 @@ ELSEWHERE = {
     "pdai.plotting": "draws pictures",
     "pdai.posterior_plots": "likewise",
     "fast.runs.hints": "sentences: tests/test_hints.py",
+    "pdai.subjects": "reads what is to be certified: tests/test_certify.py",
     "pdai.what_now": "words about a law: tests/test_what_now.py",
     "pdai.run": "a run as an object: hands on what is compared",
     "fast.runs.records": "reads and writes files: tests/test_runs.py",

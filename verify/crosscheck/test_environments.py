@@ -295,9 +295,13 @@ def _broken(name: str, kind: Any) -> tuple[AnyProblem, AbstractEnvironment[Any]]
         ("bits, append", _CountsWords, "log R"),
         ("ising, any order", _SetsASpinTwice, "not one of the problem's children"),
         ("ising, fixed order", _WithASelfCoupling, "log R"),
-        ("preference, fixed order", _OpensTheFirstPlace, "does not lead to the parent: fix undo"),
+        (
+            "preference, fixed order",
+            _OpensTheFirstPlace,
+            "must go back to the parent, but does not",
+        ),
         ("preference, any order", _SwapsPositionAndValue, "fix redo"),
-        ("grid", _ForgetsTheParent, "does not lead to the parent: fix undo"),
+        ("grid", _ForgetsTheParent, "must go back to the parent, but does not"),
     ],
 )
 def test_control_a_broken_environment_is_told_from_its_problem(
