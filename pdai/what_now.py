@@ -47,7 +47,7 @@ def _missing(law: ExactLaw) -> str:
     share = -sum((gap for gap, _ in short[:NAMED]), start=Fraction(0)) / law.tv
     return (
         f"missing mass: {len(short):,} of {len(law.table):,} terminal states have too little; the "
-        f"farthest below, {named}, are {float(share):.0%} of the TV"
+        f"farthest below, {named}, lack {float(share):.2%} of all that is missing"
     )
 
 

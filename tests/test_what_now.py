@@ -34,7 +34,7 @@ SEEN = enumeration(0, 1, 2, 0, 0, 0)
 def test_the_missing_mass_is_named_with_its_share() -> None:
     (missing, *_) = what_now(LARGE, SEEN, [], 1)
     assert "1 of 3 terminal states have too little" in missing
-    assert "'z' (0 for 0.333333), are 100% of the TV" in missing
+    assert "'z' (0 for 0.333333), lack 100.00% of all that is missing" in missing
     (missing, *_) = what_now(law(1, 0, 0), SEEN, [], 1)
     assert "2 of 3" in missing
 
