@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,23 @@ import pytest
 
 from pdai.cli import main
 from pdai.parsing import parse
+
+ROOT = Path(__file__).parent.parent
+
+
+def command(*arguments: str) -> list[str]:
+    """A `pdai` of its own process."""
+    return [sys.executable, "-m", "pdai", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process that imports this checkout, wherever it runs."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def parameters(run: Path) -> bytes:
+    """The parameters and the state of training of a run, without the time they took."""
+    return (run / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
 
 
 def understand(arguments: Sequence[str]) -> None:

@@ -1,8 +1,12 @@
-"""An experiment of one row, and runs of it whose figures are as a test wants them."""
+"""An experiment of one row, runs of it whose figures are as a test wants them, and tiny ones."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fast.training.compose import configure
+from fast.training.config import TrainConfig
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.results import Run
 from pdai.experiments.trainings import description
@@ -26,6 +30,27 @@ def tiny(seeds: tuple[int, ...] = (0,), **options: Any) -> Experiment:
         "label": "tab:tiny", "title": "TV", "claim": "", "metric": "tv", "finding": "", **options
     }  # fmt: skip
     return Experiment(cells=made, seeds=seeds, **facts)
+
+
+def tiny_run(out: Path, **options: Any) -> TrainConfig:
+    """A run of two blocks of steps."""
+    small: Any = {"length": 4, "parameters": 500, "batch": 8, "steps": 200, "evaluations": 1}
+    small |= {"dynamics": "markov", "checkpoint_every": 100, **options}
+    return configure("lines", **small, out=out)
+
+
+class Counted(NamedTuple):
+    """A state of training that only counts."""
+
+    step: Any
+    sampler: Any = np.zeros((1, 1))
+
+
+class Nothing(NamedTuple):
+    """What its steps report."""
+
+    loss: Any = np.ones((1, 100))
+    log_z: Any = np.ones((1, 100))
 
 
 def run(model: str, seed: int, tv: float, **changes: Any) -> Run:

@@ -27,6 +27,7 @@ from fast.runs.job import draw_samples, resume
 from pdai.progress import QUIET
 from reference.errors import InputError
 from reference.problems import TableSequences
+from tests.command_lines import parameters
 from tests.nearly_right import Case, Ending, World, outcome, table
 
 OUTSIDE = b"somebody's own\n" * 100
@@ -67,8 +68,7 @@ def resumed(run: Path) -> Any:
     with contextlib.suppress(OSError):
         (run / "seal.json").unlink()
     resume(run, display=QUIET)
-    parameters = (run / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
-    return parameters, pdai.load(run).law().learned.tolist()
+    return parameters(run), pdai.load(run).law().learned.tolist()
 
 
 # What a run folder answers, as data that can be compared.

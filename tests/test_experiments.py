@@ -75,22 +75,17 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     others = [experiment for experiment in EXPERIMENTS.values() if experiment not in searches]
     reported = {seed for experiment in others for seed in experiment.seeds}
     assert not reported & {seed for search in searches for seed in search.seeds}
-    instances = {
-        (name, value)
-        for experiment in others
-        for cell in experiment.runnable
-        if cell.config
-        for name, value in description(cell.config, 0).items()
-        if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
-    }
-    tuned = {
-        (name, value)
-        for search in searches
-        for cell in search.runnable
-        if cell.config
-        for name, value in description(cell.config, 0).items()
-        if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
-    }
+    instances, tuned = (
+        {
+            (name, value)
+            for experiment in some
+            for cell in experiment.runnable
+            if cell.config
+            for name, value in description(cell.config, 0).items()
+            if name in ("utility_seed", "model_seed", "data_seed", "mode_seed")
+        }
+        for some in (others, searches)
+    )
     assert tuned
     assert not tuned & instances
 
@@ -271,11 +266,7 @@ def test_damaged_results_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("label", "seeds", "message"),
     [
-        (
-            "tab:nothing",
-            None,
-            "no label of an experiment .tab:nothing.: did you mean tab:",
-        ),
+        ("tab:nothing", None, "no label of an experiment .tab:nothing.: did you mean tab:"),
         ("tab:sets", 0, "seeds is 0"),
         ("tab:sets", 3_000_000_000, "seeds is 3000000000, but must be at most 10,000"),
     ],

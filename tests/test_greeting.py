@@ -74,13 +74,3 @@ def test_help_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_fixed_choice_that_there_is_not_names_the_nearest(line: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"did you mean {meant}\?"):
         parse(line.split())
-
-
-def test_control_a_fixed_choice_that_there_is_is_taken() -> None:
-    parse(["sample", "runs/x", "--format", "csv"])
-
-
-def test_an_option_of_a_part_that_is_not_chosen_is_refused_with_its_part() -> None:
-    with pytest.raises(InputError, match="which has no such option: it is of --dynamics srwm"):
-        parse(["train", "lines", "--dynamics", "markov", "--rotation", "none"])
-    parse(["train", "lines", "--dynamics", "srwm", "--rotation", "none"])

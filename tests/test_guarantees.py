@@ -33,6 +33,7 @@ from reference.certificates.reversal import reversed_walker
 from reference.certificates.statement import Certificate
 from reference.certificates.walks import Walker
 from reference.problems.closed_form import Enclosure
+from tests.test_certify import Words
 from tests.test_regimes import Fork, target_samples
 
 LEVEL, LOG_2 = 0.1, math.log(2)
@@ -130,21 +131,6 @@ def test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv(scale: f
 
 
 # Seeds.
-
-
-class Words:
-    """Words of three letters, a tree."""
-
-    initial = ""
-
-    def children(self, state: str) -> list[str]:
-        return [state + letter for letter in "ab"] if len(state) < 3 else []
-
-    def parents(self, state: str) -> list[str]:
-        return [state[:-1]]
-
-    def reward(self, word: str) -> int:
-        return 1 + word.count("a")
 
 
 def fair(state: str) -> list[float]:

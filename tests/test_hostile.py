@@ -9,7 +9,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -31,7 +31,6 @@ from fast.runs.records import SEAL, SEALED, read_metrics, read_report, write_jso
 from fast.runs.setup import set_up
 from fast.runs.sizes import check_states
 from fast.training.compose import configure, to_json
-from fast.training.config import TrainConfig
 from pdai.cli import main
 from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
@@ -39,13 +38,8 @@ from pdai.plotting import plot_runs
 from pdai.progress import QUIET
 from reference.errors import InputError
 from reference.files import load_arrays, read_file, replace_file
-
-
-def tiny(out: Path, **options: Any) -> TrainConfig:
-    small = {"length": 4, "parameters": 500, "batch": 8, "steps": 200, "evaluations": 1}
-    return configure(
-        "lines", dynamics="markov", checkpoint_every=100, **{**small, **options}, out=out
-    )
+from tests.command_lines import parameters
+from tests.made_up_runs import Counted, Nothing, tiny_run
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +47,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two finished runs, `a` and `b`, that differ in their seeds."""
     folder = tmp_path_factory.mktemp("trained")
     for seed, name in enumerate("ab"):
-        train(tiny(folder / name, seed=seed), display=QUIET)
+        train(tiny_run(folder / name, seed=seed), display=QUIET)
     return folder
 
 
@@ -239,16 +233,12 @@ def test_lost_records_are_refused_or_said(
     assert "the records until step 200 are lost" in capsys.readouterr().err
     assert read_metrics(run) == []
     # The parameters are what they were.
-    first, second = (
-        (folder / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
-        for folder in (run, trained / "a")
-    )
-    assert first == second
+    assert parameters(run) == parameters(trained / "a")
 
 
 def spoilt(run: Path, value: float) -> None:
     """Puts a parameter that is no number into the checkpoint of a run, with a right checksum."""
-    state, _ = load_checkpoint(unfinished(run), set_up(tiny(run)).initial)
+    state, _ = load_checkpoint(unfinished(run), set_up(tiny_run(run)).initial)
     leaves, structure = jax.tree.flatten(state.sampler)
     leaves[0] = leaves[0].at[(0,) * leaves[0].ndim].set(value)
     state = state._replace(sampler=jax.tree.unflatten(structure, leaves))
@@ -269,24 +259,11 @@ def test_parameters_that_are_no_numbers_are_refused_by_every_command(
             look(run)
 
 
-class Counted(NamedTuple):
-    """A state of training that only counts, and of which one parameter goes bad."""
-
-    step: Any
-    sampler: Any = np.zeros((2, 1))
-
-
-class Nothing(NamedTuple):
-    """What its steps report."""
-
-    loss: Any = np.ones((2, 100))
-    log_z: Any = np.ones((2, 100))
-
-
 def test_a_step_that_spoils_parameters_stops_the_run_before_the_checkpoint(tmp_path: Path) -> None:
     def advance(state: Counted, steps: int) -> tuple[Counted, Nothing]:
         step = state.step + steps
-        return Counted(step, np.where(step >= 200, [[0.0], [np.nan]], 0.0)), Nothing()
+        both = np.ones((2, 100))
+        return Counted(step, np.where(step >= 200, [[0.0], [np.nan]], 0.0)), Nothing(both, both)
 
     start, schedule = Counted(np.zeros(1, int)), Schedule(300, 7, 1, 100)
     with pytest.raises(
@@ -313,7 +290,7 @@ def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
 
     with monkeypatch.context() as patched:
         patched.setattr(reference.files.os, "fsync", almost_full)
-        _, report = train(tiny(tmp_path / "run", steps=100), display=QUIET)
+        _, report = train(tiny_run(tmp_path / "run", steps=100), display=QUIET)
     assert {path.name for path in (tmp_path / "run").iterdir()} == {*SEALED, SEAL}
     told = capsys.readouterr().err
     assert "training is complete, but not drawn: " in told

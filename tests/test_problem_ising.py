@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from flint import acb
 from scipy.stats import chisquare, norm
 
-from reference import BALL, History, InputError, enumerate_dag, enumerate_rewards, lift, normalize
+from reference import BALL, History, enumerate_dag, enumerate_rewards, lift, normalize
 from reference.fields.balls import enclose, precision
 from reference.problems import ising
 from reference.problems.ising import Ising, Spins
@@ -199,23 +198,3 @@ def test_strong_fields_and_couplings_do_not_overflow() -> None:
     assert problem.log_z().contains(exact)
     assert problem.sample(50, seed=0) == [Spins((-1, 1))] * 50
     assert Ising(fractions(0), fractions(0)).log_z().contains(math.log(2))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Ising([Fraction(1)], fractions(1)), "fields is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Ising(fractions(1), (0.5,)), r"direction\[0\] is 0.5, but must be a Fraction"),  # type: ignore[arg-type]
-        (lambda: Ising(fractions(1), (True,)), r"direction\[0\] is True"),  # type: ignore[arg-type]
-        (lambda: Ising((), ()), "at least one spin"),
-        (lambda: Ising(fractions(0), fractions(40)), "log R can reach 800"),
-        (lambda: Ising(fractions(1), fractions(1), "random"), "order is 'random'"),  # type: ignore[arg-type]
-        (lambda: Ising.random(3, seed=-1), "seed is -1"),
-        (lambda: Ising.paper(36.0), "number of spins is 36.0"),  # type: ignore[arg-type]
-        (lambda: STRONG.sample(-1, 0), "count is -1"),
-        (lambda: STRONG.sample(1, None), "seed is None"),  # type: ignore[arg-type]
-    ],
-)
-def test_impossible_models_are_refused(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        make()

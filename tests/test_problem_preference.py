@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -14,8 +13,6 @@ from scipy.stats import chisquare
 from reference import (
     BALL,
     History,
-    InputError,
-    TooLargeError,
     enumerate_dag,
     enumerate_rewards,
     gamma,
@@ -212,33 +209,3 @@ def test_samples_at_the_papers_size_have_the_marginals_of_the_sums() -> None:
             > 1e-3
         )
     assert problem.sample(0, seed=0) == []
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Preference([(1,)]), InputError, "differences is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Preference(([1],)), InputError, "difference 0 is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Preference(((1.0,),)), InputError, "has the entry 1.0, but features are 0 or 1"),  # type: ignore[arg-type]
-        (lambda: Preference(((True,),)), InputError, "has the entry True"),
-        (lambda: Preference(((),)), InputError, "at least one"),
-        (lambda: Preference(((1, 0),), 44), InputError, "m d = 88"),
-        (lambda: Preference.random(5, 8, 100), InputError, "m d = 800"),
-        (
-            lambda: Preference.random(5, 10**400, 1),
-            InputError,
-            "dimension is an integer of 1329 bits",
-        ),
-        (lambda: Preference.random(0, 2, 1), InputError, "comparisons is 0"),
-        (lambda: Preference.random(5, 2, 1, seed=-1), InputError, "seed is -1"),
-        (lambda: Preference.random(5, 12, 4).log_z(), TooLargeError, "282,429,536,481 terminal"),
-        (lambda: Preference.minimal().sample(-1, 0), InputError, "count is -1"),
-        (lambda: Preference.minimal().sample(1, None), InputError, "seed is None"),  # type: ignore[arg-type]
-        (lambda: Preference(((1,),) * 513).log_z(), TooLargeError, "513 comparisons"),
-    ],
-)
-def test_impossible_data_are_refused(
-    make: Callable[[], object], error: type[InputError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        make()

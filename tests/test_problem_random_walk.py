@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,7 +16,6 @@ from reference import (
     ForwardPolicy,
     History,
     InputError,
-    TooLargeError,
     enumerate_dag,
     enumerate_rewards,
     lift,
@@ -166,23 +164,3 @@ def test_samples_follow_the_target() -> None:
     # Control: the test rejects the law of the uniform policy.
     untrained = marginal(ForwardPolicy.uniform(dag, RATIONAL))
     assert chisquare(observed, [float(count * p) for p in untrained]).pvalue < 1e-6
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: LazyRandomWalk(2, 3, 2), InputError, "3 steps do not reach 4 of the 25 cells"),
-        (lambda: LazyRandomWalk(10**400, 3, 10**400), InputError, "radius is an integer of 1329"),
-        (lambda: LazyRandomWalk(16, 99, 6), TooLargeError, "more than 2,000,000 cells"),
-        (lambda: LazyRandomWalk(True, 2, 2), InputError, "radius is True"),
-        (lambda: LazyRandomWalk(1, 0, 2), InputError, "steps is 0"),
-        (lambda: LazyRandomWalk(1, 8, 8, "sharp-rings"), InputError, r"\(1, 1, .* is 0, where"),
-        (lambda: LazyRandomWalk.minimal().sample(-1, 0), InputError, "count is -1"),
-        (lambda: LazyRandomWalk.minimal().sample(1, None), InputError, "seed is None"),  # type: ignore[arg-type]
-    ],
-)
-def test_impossible_walks_are_refused(
-    make: Callable[[], object], error: type[InputError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        make()

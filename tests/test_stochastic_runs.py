@@ -1,11 +1,9 @@
 """Runs with a latent that is drawn anew: from start to end, interrupted, and what is refused."""
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -28,21 +26,16 @@ from fast.training.config import TrainConfig
 from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
 from reference import InputError
+from tests.command_lines import command, environment
 
-ROOT = Path(__file__).parent.parent
 SMALL: dict[str, Any] = {
     "length": 4, "parameters": 600, "batch": 16, "latent_size": 2, "checkpoint_every": 100,
     "evaluations": 1, "seeds": 2, "steps": 300, "law_samples": 4_096,
 }  # fmt: skip
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
 
 
 def gaussian(task: str = "lines", **options: Any) -> TrainConfig:
     return configure(task, **{"dynamics": "gaussian", **options})
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pdai", "train", *arguments]
 
 
 @pytest.mark.long
@@ -51,8 +44,8 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     assert (report.tv_kind, report.method) == ("sampled", "4,096 samples")
     flags = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
     started = subprocess.Popen(
-        command("lines", "--dynamics", "gaussian", *flags, "--out", "cut"),
-        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        command("train", "lines", "--dynamics", "gaussian", *flags, "--out", "cut"),
+        cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     metrics, deadline = tmp_path / "cut" / "metrics.jsonl", time.monotonic() + 300
     while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
@@ -64,7 +57,11 @@ def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Pa
     # Killed too late, there is nothing to resume: that the run was cut is part of the test.
     assert not (tmp_path / "cut" / "report.json").exists()
     again = subprocess.run(
-        command("--resume", "cut"), cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False
+        command("train", "--resume", "cut"),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        check=False,
     )
     assert again.returncode == 0, again.stderr
     first, second = (read_report(tmp_path / name) for name in ("whole", "cut"))

@@ -37,6 +37,7 @@ from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import make_trainer
 from reference import InputError, enumerate_dag, total_variation
+from tests.test_matrix import SMALL
 
 SHIPPED = [name for name, task in TASKS.items() if task is not Pho4Task]
 KEY = jax.random.key(0)
@@ -191,21 +192,6 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
         ({"seed": 2**31}, "seed is 2147483648 and seeds is 1, but all seeds must be"),
         ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
-        ({"heads": 2}, "heads is 2 with dynamics gru, which has no such option"),
-        ({"rotation": "none"}, "it is of --dynamics srwm; choose that, or leave rotation away"),
-        ({"dynamics": "markov", "link": "softmax"}, "link is 'softmax' with dynamics markov"),
-        ({"dynamics": "markov", "skip": True}, "skip is True with dynamics markov, which has no"),
-        ({"dynamics": "lstm", "write_key": "k"}, "write_key is 'k' with dynamics lstm"),
-        ({"erase": "after"}, "erase is 'after' with dynamics gru"),
-        ({"normalize": True}, "normalize is True with dynamics gru"),
-        ({"latent_scale": 0.5}, "latent_scale is 0.5 with dynamics gru"),
-        ({"slow_scale": 2.0}, "slow_scale is 2.0 with dynamics gru"),
-        ({"activation": "tanh"}, "activation is 'tanh' with dynamics gru, which .* --dynamics rnn"),
-        ({"loss": "db", "subtb_lambda": 0.5}, "subtb_lambda is 0.5 with loss db, .* --loss subtb"),
-        ({"penalty": "huber"}, "penalty is 'huber' with loss log_variance, which has no such"),
-        ({"replay_share": 0.25}, "replay_share is 0.25 with replay none, .* uniform or reward"),
-        ({"replay_capacity": 16}, "replay_capacity is 16 with replay none"),
-        ({"log_z_learning_rate": 0.2}, "log_z_learning_rate is 0.2 with loss log_variance, which"),
         ({"items": 5}, "items is an option of sets, and not of six6"),
         ({"colour": "red"}, "there is no option 'colour'"),
     ],
@@ -442,16 +428,7 @@ def test_a_loss_of_no_known_kind_is_not_taken_for_another() -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
-    small: dict[str, dict[str, Any]] = {
-        "syn": {"length": 3, "letters": 3},
-        "lines": {"length": 5},
-        "grid": {"side": 4},
-        "sets": {"items": 6, "size": 3},
-        "preference": {"dimension": 2, "bound": 1, "order": "any"},
-        "random-walk": {"radius": 2, "walk_steps": 4},
-        "ising": {"spins": 3},
-        "bits": {"length": 8, "build": "prepend-append"},
-    }
+    small = {**SMALL, "bits": {"length": 8, "build": "prepend-append"}}
     if name in ("pho4", "custom", "six6"):
         pytest.skip("no table to enumerate, no size known beforehand, or enumerated elsewhere")
     config = configure(name, **small.get(name, {}))

@@ -104,10 +104,6 @@ def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
         called("P", "reward", reward, "")
 
 
-class _Plain:
-    """A state without equality."""
-
-
 counts = itertools.count(1)
 
 
