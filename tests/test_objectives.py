@@ -1,10 +1,8 @@
 """Expected losses and gradients by edge sums, against sums over trajectories and differences."""
 
 import math
-import random
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -16,7 +14,6 @@ from reference import (
     ForwardPolicy,
     History,
     InputError,
-    PointedDAG,
     cb_objective,
     forward_from_backward,
     lift,
@@ -26,41 +23,8 @@ from reference import (
 from reference.fields.balls import enclose, precision
 from reference.problems import Grid
 from verify.lib.named_dags import DIAMOND
-from verify.lib.small_scope import lifts, pointed_dags
-
-LOG_Z = 0.7
-
-
-class Instance(NamedTuple):
-    """Random policies and rewards on a lift, in float64."""
-
-    forward: ForwardPolicy[float]
-    backward: BackwardPolicy[float]
-    rewards: list[float]
-    exploratory: ForwardPolicy[float]
-
-    @property
-    def dag(self) -> PointedDAG[Any]:
-        return self.forward.dag
-
-
-def make_instance(dag: PointedDAG[Any], seed: int, field: Any = FLOAT64) -> Instance:
-    rng = random.Random(seed)
-
-    def policy(kind: Any) -> Any:
-        return kind.from_weights(dag, field, rng.choices(range(1, 10), k=len(dag.edges)))
-
-    return Instance(
-        policy(ForwardPolicy),
-        policy(BackwardPolicy),
-        [field.convert(rng.randint(1, 9)) for _ in dag.terminals],
-        policy(ForwardPolicy),
-    )
-
-
-def instances() -> Iterator[Instance]:
-    for seed, dag in enumerate(pointed_dags(5)):
-        yield make_instance(random.Random(seed).choice(list(lifts(dag))).dag, seed)
+from verify.lib.small_scope import pointed_dags
+from verify.test_col_objectives import LOG_Z, instances, make_instance
 
 
 def perturbed(forward: ForwardPolicy[float], edge: int, step: float) -> ForwardPolicy[float]:

@@ -42,23 +42,34 @@ class Instance(NamedTuple):
     rewards: list[float]
     exploratory: ForwardPolicy[float]
 
+    @property
+    def dag(self) -> PointedDAG[Any]:
+        """That of the policies."""
+        return self.forward.dag
+
     def law(self) -> Iterator[tuple[float, float]]:
         """`p_E(tau)` and `delta(tau)` of each trajectory."""
         for tau, delta in log_tb_residuals(self.forward, self.backward, self.rewards, LOG_Z):
             yield self.exploratory.along(tau), delta
 
 
+def make_instance(dag: PointedDAG[Any], seed: int, field: Any = FLOAT64) -> Instance:
+    rng = random.Random(seed)
+
+    def policy(kind: Any) -> Any:
+        return kind.from_weights(dag, field, rng.choices(range(1, 10), k=len(dag.edges)))
+
+    return Instance(
+        policy(ForwardPolicy),
+        policy(BackwardPolicy),
+        [field.convert(rng.randint(1, 9)) for _ in dag.terminals],
+        policy(ForwardPolicy),
+    )
+
+
 def instances() -> Iterator[Instance]:
-    for seed, base in enumerate(pointed_dags(5)):
-        rng = random.Random(seed)
-        dag = rng.choice(list(lifts(base))).dag
-        weights = [rng.choices(range(1, 10), k=len(dag.edges)) for _ in range(3)]
-        yield Instance(
-            ForwardPolicy.from_weights(dag, FLOAT64, weights[0]),
-            BackwardPolicy.from_weights(dag, FLOAT64, weights[1]),
-            [float(rng.randint(1, 9)) for _ in dag.terminals],
-            ForwardPolicy.from_weights(dag, FLOAT64, weights[2]),
-        )
+    for seed, dag in enumerate(pointed_dags(5)):
+        yield make_instance(random.Random(seed).choice(list(lifts(dag))).dag, seed)
 
 
 def mixed(

@@ -86,3 +86,12 @@ def compilations(function: Callable[..., Any], *arguments: Any) -> int:
     before = _programs
     function(*arguments)
     return _programs - before
+
+
+def perceptron(network: Any, x: Any) -> Any:
+    """Leaky ReLUs between linear layers, by hand, in float64."""
+    pairs = list(zip(network.weights, network.biases, strict=True))
+    for i, (weight, bias) in enumerate(pairs):
+        x = x @ np.asarray(weight, np.float64) + np.asarray(bias, np.float64)
+        x = np.where(x > 0, x, 0.01 * x) if i < len(pairs) - 1 else x
+    return x

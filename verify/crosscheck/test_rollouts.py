@@ -30,6 +30,7 @@ from reference import (
     log_tb_residuals,
     marginal,
 )
+from verify.crosscheck.compare import perceptron
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
 from verify.lib.scopes import crossed
 
@@ -110,16 +111,6 @@ def log_softmax_at(logits: Any, mask: Any, index: int) -> float:
     """In float64, over what is legal."""
     scores = np.where(mask, np.asarray(logits, np.float64), -np.inf)
     return float(scores[index] - logsumexp(scores))
-
-
-def perceptron(head: Any, x: Any) -> Any:
-    """Leaky ReLUs between linear layers, in float64."""
-    weights = [np.asarray(w, np.float64) for w in head.weights]
-    biases = [np.asarray(b, np.float64) for b in head.biases]
-    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
-        x = x @ weight + bias
-        x = np.where(x > 0, x, 0.01 * x)
-    return x @ weights[-1] + biases[-1]
 
 
 @pytest.mark.crosscheck(

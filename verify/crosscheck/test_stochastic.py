@@ -46,7 +46,7 @@ from reference.stochastic.gaussian import (
     log_tb_residual,
     terminal_law,
 )
-from verify.crosscheck.compare import TOLERANCE, distance
+from verify.crosscheck.compare import TOLERANCE, distance, perceptron
 from verify.crosscheck.instances import filled
 
 # Dyadic, as the variance's root: float32 holds them.
@@ -91,15 +91,6 @@ def random_policy(
 
 def in_float64(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf, np.float64)), tree)
-
-
-def perceptron(network: Any, x: Floats) -> Floats:
-    """The layers by hand."""
-    pairs = list(zip(network.weights, network.biases, strict=True))
-    for i, (weight, bias) in enumerate(pairs):
-        x = x @ np.asarray(weight, np.float64) + np.asarray(bias, np.float64)
-        x = np.where(x > 0, x, 0.01 * x) if i < len(pairs) - 1 else x
-    return x
 
 
 def moments_by_hand(policy: StochasticPolicy, outputs: Floats, w: Floats) -> tuple[Floats, Floats]:
