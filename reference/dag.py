@@ -189,7 +189,6 @@ def pointed_dag(
         InputError: a child that is not a state, a repeated edge, a cycle, several sources, an
             unreachable state, a terminal with children, a non-terminal without.
     """
-    check_type("pointed_dag", "children", children, Mapping)
     check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}
     # Listed once: what is given may be a set, or an iterator that runs only once.

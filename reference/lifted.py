@@ -199,7 +199,6 @@ def lift(
         TooLargeError: if the lift has more than `max_nodes` states.
         InputError: if a latent is not hashable, or holds a NaN.
     """
-    check_type("lift", "base", base, PointedDAG)
     check_integer("lift", "max_nodes", max_nodes, 1, most=10**12)
     for member in ("initial", "advance"):
         if not hasattr(dynamics, member):

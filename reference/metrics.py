@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.arguments import checked
+from reference.balance import log_float
 from reference.errors import InputError, check_integer, check_list, check_seed, plain, shown
 
 # Distances need an order, which rationals and floats have.
@@ -203,14 +204,7 @@ def _divergence(a: T, b: T) -> float:
     if abs(excess) < 1e-3:
         # (1 + r) log(1 + r) - r = sum over k >= 2 of (-r)^k / (k (k - 1)); eight terms suffice.
         return float(b) * math.fsum((-excess) ** k / (k * (k - 1)) for k in range(2, 10))
-    return float(a) * (_log(a) - _log(b)) - float(a - b)
-
-
-def _log(value: Fraction | float) -> float:
-    """Of a fraction of any size."""
-    if isinstance(value, Fraction):
-        return math.log(value.numerator) - math.log(value.denominator)
-    return math.log(value)
+    return float(a) * (log_float(a) - log_float(b)) - float(a - b)
 
 
 def _distance(p: Sequence[T], q: Sequence[T]) -> T:

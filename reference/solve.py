@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reference.arguments import checked
+from reference.balance import rewards_by_node
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, plain, shown
 from reference.fields.field import Field, T
@@ -24,14 +25,8 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
         InputError: if the rewards do not fit the terminals, or one is not a number >= 0.
     """
     dag, field = backward.dag, backward.field
-    field.check(rewards, "reward")
-    if len(rewards) != len(dag.terminals):
-        raise InputError(
-            f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
-            "terminal, in the order of dag.terminals"
-        )
     flow = [field.zero] * len(dag.labels)
-    for x, reward in zip(dag.terminals, rewards, strict=True):
+    for x, reward in rewards_by_node(backward, rewards).items():
         if not field.nonnegative(reward):
             raise InputError(
                 f"the reward of {shown(dag.labels[x])} is {reward}, but must be a number >= 0: "
