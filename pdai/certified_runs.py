@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from fast.measure.exact_policy import exact_policy
-from fast.measure.row_sampler import RowSampler
-from fast.measure.tighten import tightened
+from fast.laws.exact_policy import exact_policy
+from fast.laws.row_sampler import RowSampler
+from fast.laws.tighten import tightened
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed

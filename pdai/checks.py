@@ -8,12 +8,12 @@ from typing import Any
 import jax
 
 from fast.balance.loss import Loss
+from fast.checking.dynamics import check_dynamics
+from fast.checking.environment import check_environment
+from fast.checking.loss import check_loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment, load_environment
-from fast.measure.check_dynamics import check_dynamics
-from fast.measure.check_environment import check_environment
-from fast.measure.check_loss import check_loss
-from fast.measure.enumeration import Precision
+from fast.laws.enumeration import Precision
 from fast.runs.display import SILENT
 from fast.runs.job import draw_samples, train
 from fast.tasks.options import build

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fast.measure.enumeration import Enumeration
+from fast.laws.enumeration import Enumeration
+from fast.laws.samples import Samples as Samples
+from fast.laws.samples import drawn_terminals
+from fast.laws.trajectory_probability import log_probabilities
 from fast.measure.report import Report
-from fast.measure.samples import Samples as Samples
-from fast.measure.samples import drawn_terminals
-from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fast.measure.enumeration import Enumeration
+from fast.laws.enumeration import Enumeration
 from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import small
 from reference.errors import shown

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fast.measure.exact_policy import exact_policy
+from fast.laws.exact_policy import exact_policy
 from reference import marginal, normalize, total_variation
 from reference.certificates import (
     check_certificate,

@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from fast.checking.dynamics import check_dynamics
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.linear import Linear
 from fast.dynamics.markov import Markov
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import make_environment
-from fast.measure.check_dynamics import check_dynamics
 from reference import InputError
 from reference.problems import Grid, Lines
 

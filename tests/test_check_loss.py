@@ -19,9 +19,8 @@ from fast.balance.options import (
     TrajectoryBalance,
 )
 from fast.balance.steps import Steps
-from fast.measure import expected_loss
-from fast.measure.check_loss import LossReport, check_loss
-from fast.measure.instances import (
+from fast.checking import expected_loss
+from fast.checking.instances import (
     CROSSING,
     EXIT,
     TREE,
@@ -30,6 +29,7 @@ from fast.measure.instances import (
     WrittenProblem,
     make_instance,
 )
+from fast.checking.loss import LossReport, check_loss
 from fast.training.step import Batch, loss_and_gradient
 from reference import History, InputError
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.checking.environment import check_environment
 from fast.environments import (
     GridEnvironment,
     LinesEnvironment,
@@ -18,7 +19,6 @@ from fast.environments import (
     load_environment,
     make_environment,
 )
-from fast.measure.check_environment import check_environment
 from reference.errors import InputError
 from reference.problems import Grid, Lines
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fast.measure.check_environment import check_environment
+from fast.checking.environment import check_environment
 from pdai.experiments.aliasing import EXPERIMENT
 from pdai.experiments.dial import BITS, DIAL, GRID, Floors, Interval, Setting, stored
 from pdai.experiments.floors import floors, store

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fast.balance.options import LOSSES
-from fast.measure.laws import exact_law
+from fast.laws.terminal_law import exact_law
 from fast.measure.terminals import target_law
 from fast.runs.setup import set_up
 from fast.training.compose import configure

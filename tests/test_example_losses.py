@@ -17,9 +17,7 @@ from examples.stop_balance import StopBalance
 from fast.balance.losses import db_residuals
 from fast.balance.options import DetailedBalance
 from fast.balance.steps import Steps, evaluate
-from fast.environments import TabularEnvironment
-from fast.measure.check_loss import LossReport, check_loss
-from fast.measure.instances import (
+from fast.checking.instances import (
     DIAMOND,
     EXIT,
     STOPS,
@@ -30,7 +28,9 @@ from fast.measure.instances import (
     make_instance,
     stop_instances,
 )
-from fast.measure.tabular_policy import balanced_sampler, perturbed
+from fast.checking.loss import LossReport, check_loss
+from fast.checking.tabular_policy import balanced_sampler, perturbed
+from fast.environments import TabularEnvironment
 from reference import History
 
 pytestmark = pytest.mark.long

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.measure.enumeration import enumerate_environment
+from fast.laws.enumeration import enumerate_environment
 from reference.errors import InputError
 from tests.benchmarks.peers.bits import AnyOrderBits
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fast.measure.laws import MAX_HISTORIES
+from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
 from pdai.experiments.results import load, wanted
 from tests.faults import FAULTS

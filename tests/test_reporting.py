@@ -14,7 +14,7 @@ from rich.console import Console
 
 from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironment
 from fast.environments.grid import GridState
-from fast.measure.enumeration import decode_all, enumerate_environment
+from fast.laws.enumeration import decode_all, enumerate_environment
 from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
 from fast.measure.terminals import target_law

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import fast.environments.tabular as tabular
+from fast.checking.environment import check_environment
 from fast.environments import TabularEnvironment, make_environment
-from fast.measure.check_environment import check_environment
-from fast.measure.enumeration import enumerate_environment
+from fast.laws.enumeration import enumerate_environment
 from fast.runs.frozen import load_policy
 from fast.runs.job import load_run, resume, train
 from fast.training.compose import configure

@@ -19,8 +19,8 @@ from fast.balance.options import LogVariance
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.options import GRUOptions
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import enumerate_environment
-from fast.measure.laws import exact_law
+from fast.laws.enumeration import enumerate_environment
+from fast.laws.terminal_law import exact_law
 from fast.measure.terminals import target_law
 from fast.policies.build import make_policy
 from fast.policies.options import BACKWARD

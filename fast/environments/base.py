@@ -16,7 +16,7 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
 
     Parameters come from a problem of `reference.problems`; steps, masks and rewards are written
     again here, so that comparing the two means something (`enumerate_environment` of
-    `fast.measure.enumeration`).
+    `fast.laws.enumeration`).
 
     Attributes:
         horizon: the largest number of steps of a trajectory, `T`.

@@ -1,1 +1,1 @@
-"""How far a sampler is from its target: exactly where it can be, by samples elsewhere."""
+"""Distances between a sampler and its target: exact where possible, else estimated."""

@@ -8,14 +8,8 @@ import jax
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Floats
-from fast.measure.paths import (
-    backward_paths,
-    estimated_fcs,
-    forward_paths,
-    scaled,
-    total_variation_of_paths,
-)
+from fast.laws.enumeration import Floats
+from fast.laws.paths import Paths, backward_paths, forward_paths
 from fast.measure.report import (
     FCS_BATCHES,
     FCS_SIZE,
@@ -26,7 +20,7 @@ from fast.measure.report import (
 )
 from fast.measure.weights import Weights, mean_of
 from fast.policies.policy import Policy, uniform_policy
-from reference.metrics import Estimate
+from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
 
 # Backward trajectories per state; samples of the final and curve figures.
@@ -168,6 +162,76 @@ def curve_value(
     forward = forward_paths(policy, environment, CURVE_SAMPLES, seed)
     backward = backward_paths(policy, environment, exact, seed)
     return total_variation_of_paths(closed_form.log_z().value, forward, backward).mean
+
+
+def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> Estimate:
+    """`TV(p_F, mu)` of the laws of trajectories, `mu(tau) = pi(x) p_B(tau | x)`, without bias.
+
+    With `f = log(p_F / mu)` it is the mean of `tanh(|f| / 2)` under `(p_F + mu) / 2`. It is at
+    least the distance of the terminal laws, and equals it where each `x` has one trajectory.
+    (N5''.)
+
+    Args:
+        log_z: the true `log Z`.
+        forward: drawn from `p_F`.
+        backward: drawn from `mu`, as many.
+    """
+    parts = [
+        np.tanh(np.abs(paths.log_path_ratio - paths.log_reward + log_z) / 2)
+        for paths in (forward, backward)
+    ]
+    return mean_of((parts[0] + parts[1]) / 2)
+
+
+def estimated_fcs(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    final: Any,
+    log_rewards: Floats,
+    size: int,
+    backward: int,
+    seed: int,
+) -> tuple[Estimate, float, Floats]:
+    """FCS (eq:fcsa) on given batches, with `p_T(x)` estimated from backward trajectories.
+
+    `p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`; its noise makes FCS too large.
+
+    Args:
+        policy: the sampler; its `p_B` must not read latents.
+        environment: the environment.
+        final: terminal states, batch by batch.
+        log_rewards: of them.
+        size: of a batch.
+        backward: trajectories per state; one is exact where each state has one trajectory.
+        seed: of the trajectories.
+
+    Returns:
+        the estimate; by how much it falls from half the trajectories to all, which shows the size
+        of the bias; and the estimates of `log p_T`, in nats.
+    """
+    ratios = np.stack(
+        [
+            backward_paths(policy, environment, final, seed + i).log_path_ratio
+            for i in range(backward)
+        ]
+    )
+    batches = np.arange(len(log_rewards)).reshape(-1, size)
+    target = scaled(log_rewards)
+
+    def fcs(rows: Floats) -> tuple[Estimate, Floats]:
+        largest = rows.max(0)
+        log_p = largest + np.log(np.exp(rows - largest).mean(0))
+        return fcs_estimate(scaled(log_p), target, batches), log_p
+
+    whole, log_p = fcs(ratios)
+    half = fcs(ratios[: backward // 2])[0].mean if backward > 1 else whole.mean
+    return whole, half - whole.mean, log_p
+
+
+def scaled(logs: Floats) -> Floats:
+    """What they are the logarithms of, over the largest."""
+    found: Floats = np.exp(logs - logs.max())
+    return found
 
 
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fast.measure.enumeration import Floats
+from fast.laws.enumeration import Floats
 from fast.measure.expectations import Expectation
 from fast.measure.weights import Weights
 from reference.metrics import Estimate

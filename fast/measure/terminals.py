@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.backward_law import backward_law
-from fast.measure.enumeration import Enumeration, Floats
-from fast.measure.laws import MAX_HISTORIES, TerminalLaw, exact_law, sampled_law
+from fast.laws.backward_law import backward_law
+from fast.laws.enumeration import Enumeration, Floats
+from fast.laws.samples import sample_terminals
+from fast.laws.terminal_law import MAX_HISTORIES, TerminalLaw, exact_law, sampled_law
 from fast.measure.report import (
     FCS_BATCHES,
     FCS_SIZE,
@@ -20,7 +21,6 @@ from fast.measure.report import (
     Report,
     mean_best,
 )
-from fast.measure.samples import sample_terminals
 from fast.measure.weights import mean_of
 from fast.policies.policy import AnyPolicy, Policy, uniform_policy
 from reference.balance import log_float

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fast.measure.enumeration import Floats
+from fast.laws.enumeration import Floats
 from reference.certificates.importance import effective_size, log_mean, pareto_k
 from reference.metrics import Estimate
 

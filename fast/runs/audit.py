@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from fast.measure.enumeration import Enumeration
-from fast.measure.exact_policy import exact_policy
-from fast.measure.laws import exact_law
+from fast.laws.enumeration import Enumeration
+from fast.laws.exact_policy import exact_policy
+from fast.laws.terminal_law import exact_law
 from fast.measure.terminals import has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.display import slow

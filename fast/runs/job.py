@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from fast.laws.samples import Samples, drawn_terminals
 from fast.measure.report import Report
-from fast.measure.samples import Samples, drawn_terminals
 from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.files import alone_in

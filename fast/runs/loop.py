@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import jax
 import numpy as np
 
-from fast.measure.enumeration import Floats
+from fast.laws.enumeration import Floats
 from fast.runs.checkpoints import Stepped, save_checkpoint, seeds_gone_bad
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.interrupts import deferred_interrupts

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats
+from fast.laws.enumeration import Enumeration, Floats
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import (
     Expectation,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.runs.display import slow
 from fast.runs.frozen import load_frozen
 from fast.runs.sizes import check_sizes, check_states

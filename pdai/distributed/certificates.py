@@ -11,8 +11,8 @@ import numpy as np
 from fast.balance.losses import log_path_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats, Ints
-from fast.measure.exact_policy import to_float64
+from fast.laws.enumeration import Enumeration, Floats, Ints
+from fast.laws.exact_policy import to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
 from fast.training.config import TrainConfig

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.measure.report import Report
 from fast.policies.policy import Policy
 from fast.runs.frozen import environment_of, load_policy

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from fast.measure.exact_policy import exact_policy
-from fast.measure.paths import forward_paths
-from fast.measure.projection import fit_projection
+from fast.laws.exact_policy import exact_policy
+from fast.laws.paths import forward_paths
+from fast.laws.projection import fit_projection
+from fast.laws.row_sampler import RowSampler
 from fast.measure.report import MEAN_BEST
-from fast.measure.row_sampler import RowSampler
 from fast.measure.terminals import enumerated_report, law_of
 from fast.policies.build import make_policy
 from fast.policies.policy import Policy, uniform_policy

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fast.measure.exact_policy import exact_policy
+from fast.laws.exact_policy import exact_policy
+from fast.laws.samples import Samples
 from fast.measure.report import Report
-from fast.measure.samples import Samples
 from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
 from fast.runs.records import load_law, read_json, read_report

@@ -46,7 +46,7 @@ def write_certificate(
     Args:
         path: of the file; an old one is replaced.
         forward: `p_F`, on the DAG or on a lift of it. Exact arithmetic is fast if the denominators
-            are powers of two, as `fast.measure.enumeration.exact_policy` gives them.
+            are powers of two, as `fast.laws.enumeration.exact_policy` gives them.
         rewards: `R(x) >= 0`, one per `forward.dag.terminals`.
         states: for each node, the state that names it; `lifted_states` for a lift. By default the
             labels of the DAG.

@@ -14,8 +14,8 @@ import jax
 import numpy as np
 
 from fast.environments import make_environment
-from fast.measure.enumeration import enumerate_environment
-from fast.measure.laws import exact_law
+from fast.laws.enumeration import enumerate_environment
+from fast.laws.terminal_law import exact_law
 from fast.policies.build import make_policy
 from fast.training.compose import configure
 from fast.training.config import TrainConfig

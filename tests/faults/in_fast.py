@@ -486,7 +486,7 @@ FAULTS = (
     Fault(
         "law-summed-in-float32",
         "The probabilities of trajectories are accumulated in float32.",
-        "fast/measure/laws.py",
+        "fast/laws/terminal_law.py",
         "p_t, mass = np.zeros(nodes), np.zeros(nodes)",
         "p_t, mass = np.zeros(nodes, np.float32), np.zeros(nodes, np.float32)",
         f"{LAWS}::test_law_in_floats_equals_the_exact_one",
@@ -494,7 +494,7 @@ FAULTS = (
     Fault(
         "p-b-looked-up-at-the-parent",
         "log p_B of an edge is looked up at its parent instead of its child.",
-        "fast/measure/histories.py",
+        "fast/laws/walk.py",
         "heads = [v for _, v in enumeration.dag.edges]",
         "heads = [u for u, _ in enumeration.dag.edges]",
         f"{BACKWARD}::test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents",
@@ -502,7 +502,7 @@ FAULTS = (
     Fault(
         "lifted-p-b-of-the-wrong-step",
         "In summing trajectories, a p_B of the latent is read for the wrong backward action.",
-        "fast/measure/histories.py",
+        "fast/laws/walk.py",
         "undo = enumeration.undo[taken[part]]",
         "undo = 0 * enumeration.undo[taken[part]]",
         f"{BACKWARD}::test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left",
@@ -510,7 +510,7 @@ FAULTS = (
     Fault(
         "mean-of-logarithms",
         "log p_T is estimated by the mean of log ratios instead of the log of their mean.",
-        "fast/measure/paths.py",
+        "fast/measure/estimates.py",
         "log_p = largest + np.log(np.exp(rows - largest).mean(0))",
         "log_p = rows.mean(0)",
         f"{METRICS}::test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio",
@@ -518,7 +518,7 @@ FAULTS = (
     Fault(
         "log-z-subtracted",
         "log Z has the wrong sign in the distance between laws of trajectories.",
-        "fast/measure/paths.py",
+        "fast/measure/estimates.py",
         "paths.log_path_ratio - paths.log_reward + log_z",
         "paths.log_path_ratio - paths.log_reward - log_z",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
@@ -526,7 +526,7 @@ FAULTS = (
     Fault(
         "tanh-of-the-whole-ratio",
         "The distance between laws of trajectories has tanh |f| for tanh |f| / 2.",
-        "fast/measure/paths.py",
+        "fast/measure/estimates.py",
         "+ log_z) / 2)\n",
         "+ log_z))\n",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",

@@ -20,7 +20,7 @@ from tests.mutants.forks import ROOT, copy_project, pytest_in, warm_up
 from tests.mutants.mutant import Mutant, mutants_of
 
 # Rollout, losses and gradients, policies, dynamics, laws and estimates.
-ROOMS = ("sampling", "balance", "training", "policies", "dynamics", "measure")
+ROOMS = ("sampling", "balance", "training", "policies", "dynamics", "laws", "measure")
 TESTS = (
     *(f"verify/crosscheck/test_{name}.py" for name in (
         "losses", "exploration", "rollouts", "laws", "gradients", "dynamics", "metrics", "backward",
@@ -35,11 +35,6 @@ TESTS = (
         "processes", "posterior_runs", "stochastic_runs", "distribute", "runs",
     )),
 )  # fmt: skip
-# What tests what somebody else has written (`pdai check`), and is used for nothing else.
-CHECKS = {
-    *("along", "check_dynamics", "check_environment", "check_loss", "counterexamples"),
-    *("environment_rules", "expected_loss", "instances", "landscape", "liars", "tabular_policy"),
-}
 # Of one file of tests, in seconds.
 LIMIT = 900.0
 
@@ -47,7 +42,7 @@ LIMIT = 900.0
 def files() -> list[str]:
     """The files of the rooms."""
     found = (path for room in ROOMS for path in sorted((ROOT / "fast" / room).rglob("*.py")))
-    return [str(path.relative_to(ROOT)) for path in found if path.stem not in CHECKS]
+    return [str(path.relative_to(ROOT)) for path in found]
 
 
 def drawn(count: int, seed: int, changed: list[str]) -> list[Mutant]:

@@ -18,7 +18,7 @@ from fast.environments import (
     TabularEnvironment,
     make_environment,
 )
-from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.policies.build import build_policy
 from fast.policies.policy import Policy
 from fast.training.compose import configure

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import chi2
 
 from fast.balance.steps import evaluate
-from fast.measure.enumeration import decode_all
-from fast.measure.histories import base_log_p_b
-from fast.measure.laws import exact_law
+from fast.laws.enumeration import decode_all
+from fast.laws.terminal_law import exact_law
+from fast.laws.walk import base_log_p_b
 from fast.sampling.backward import sample_backward
 from fast.sampling.options import REPLAYS
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
@@ -24,9 +24,7 @@ from verify.lib.scopes import crossed
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
-@pytest.mark.crosscheck(
-    "fast.sampling.backward.sample_backward", "fast.measure.histories.base_log_p_b"
-)
+@pytest.mark.crosscheck("fast.sampling.backward.sample_backward", "fast.laws.walk.base_log_p_b")
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
     instance = make_instance(name)

@@ -16,7 +16,7 @@ from fast.balance.loss import RatioLoss
 from fast.balance.losses import aggregated_ratio, streaming_ratio
 from fast.balance.options import LogVariance
 from fast.balance.steps import Steps, evaluate
-from fast.measure.exact_policy import exact_policy, to_float64
+from fast.laws.exact_policy import exact_policy, to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms

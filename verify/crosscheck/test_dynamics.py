@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from jax import lax
 
+from fast.checking.tabular_policy import LiftedTable, MarkovTable
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.gru import GRU
@@ -32,7 +33,6 @@ from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip
 from fast.environments import make_environment
-from fast.measure.tabular_policy import LiftedTable, MarkovTable
 from reference.errors import InputError
 from reference.expressivity.linear import LinearLines, Parameters
 from reference.problems import Grid

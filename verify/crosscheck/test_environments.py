@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from fast.checking.environment import check_environment
 from fast.environments import (
     AbstractEnvironment,
     AnyProblem,
@@ -26,8 +27,7 @@ from fast.environments import (
     make_environment,
 )
 from fast.environments.encodings import encode_numbers
-from fast.measure.check_environment import check_environment
-from fast.measure.enumeration import decode_all, enumerate_environment
+from fast.laws.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
 from reference.problems import (

@@ -21,7 +21,7 @@ from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, AnyProblem, make_environment
-from fast.measure.exact_policy import to_float64
+from fast.laws.exact_policy import to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories

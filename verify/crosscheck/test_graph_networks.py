@@ -21,7 +21,7 @@ from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, graphs_
 from fast.dynamics.options.graphs import Gate, TemporalGCNOptions
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
-from fast.measure.enumeration import Enumeration, enumerate_environment
+from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.training.compose import configure
 from reference import Dynamics
 from reference.errors import InputError

@@ -9,15 +9,15 @@ import pytest
 from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
-from fast.measure.exact_policy import exact_policy
-from fast.measure.histories import (
+from fast.laws.exact_policy import exact_policy
+from fast.laws.history_sums import Share, sum_histories
+from fast.laws.terminal_law import exact_law
+from fast.laws.trajectory_probability import log_probabilities
+from fast.laws.walk import (
     complete_histories,
     evaluate_histories,
     rows_of_latents,
 )
-from fast.measure.history_sums import Share, sum_histories
-from fast.measure.laws import exact_law
-from fast.measure.trajectory_probability import log_probabilities
 from fast.policies.options import BACKWARD
 from fast.sampling.trajectories import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
@@ -26,7 +26,7 @@ from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
 from verify.lib.scopes import crossed
 
 
-@pytest.mark.crosscheck("fast.measure.laws.exact_law", "fast.dynamics.head.WithHead")
+@pytest.mark.crosscheck("fast.laws.terminal_law.exact_law", "fast.dynamics.head.WithHead")
 @pytest.mark.parametrize(("name", "dynamics"), crossed(PROBLEMS, ("markov", "srwm")))
 def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
     instance = make_instance(name)
@@ -53,9 +53,9 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.histories.complete_histories",
-    "fast.measure.histories.evaluate_histories",
-    "fast.measure.histories.rows_of_latents",
+    "fast.laws.walk.complete_histories",
+    "fast.laws.walk.evaluate_histories",
+    "fast.laws.walk.rows_of_latents",
 )
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
@@ -99,7 +99,7 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.measure.history_sums.sum_histories")
+@pytest.mark.crosscheck("fast.laws.history_sums.sum_histories")
 @pytest.mark.parametrize("p_b", BACKWARD)
 @pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
 def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> None:
@@ -143,7 +143,7 @@ def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> N
     assert found.high != pytest.approx(expected[3], rel=1e-3)
 
 
-@pytest.mark.crosscheck("fast.measure.trajectory_probability.log_probabilities")
+@pytest.mark.crosscheck("fast.laws.trajectory_probability.log_probabilities")
 @pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
 def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: str) -> None:
     instance = make_instance(name)

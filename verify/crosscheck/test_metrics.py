@@ -13,22 +13,25 @@ from scipy.stats import binom, chi2
 
 from fast.dynamics.markov import Uniform
 from fast.environments.interface import encode_all
-from fast.measure import backward_law, estimates, laws, terminals
-from fast.measure import paths as of_paths
+from fast.laws import backward_law, terminal_law
+from fast.laws import paths as of_paths
+from fast.laws.enumeration import Ints, decode_all
+from fast.laws.exact_policy import exact_policy
+from fast.laws.paths import backward_paths, forward_paths
+from fast.laws.samples import drawn_terminals, sample_terminals
+from fast.laws.terminal_law import exact_law, sampled_law
+from fast.measure import estimates, terminals
 from fast.measure import report as evaluation
-from fast.measure.enumeration import Ints, decode_all
-from fast.measure.estimates import curve_value, estimated_report, exact_terminals, random_terminals
-from fast.measure.exact_policy import exact_policy
-from fast.measure.laws import exact_law, sampled_law
-from fast.measure.paths import (
-    backward_paths,
+from fast.measure.estimates import (
+    curve_value,
     estimated_fcs,
-    forward_paths,
+    estimated_report,
+    exact_terminals,
+    random_terminals,
     scaled,
     total_variation_of_paths,
 )
 from fast.measure.report import mean_best
-from fast.measure.samples import drawn_terminals, sample_terminals
 from fast.measure.terminals import enumerated_report, has_exact_law, law_of, target_law
 from fast.measure.weights import mean_of
 from fast.policies.policy import Policy, count_parameters, uniform_policy
@@ -141,9 +144,9 @@ def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.paths.forward_paths",
-    "fast.measure.paths.backward_paths",
-    "fast.measure.paths.total_variation_of_paths",
+    "fast.laws.paths.forward_paths",
+    "fast.laws.paths.backward_paths",
+    "fast.measure.estimates.total_variation_of_paths",
     "fast.measure.estimates.curve_value",
 )
 def test_the_distance_of_trajectories_is_estimated_without_bias(
@@ -175,7 +178,7 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     assert curve_value(policy, environment, None, final, SEED) is None
 
 
-@pytest.mark.crosscheck("fast.measure.paths.estimated_fcs")
+@pytest.mark.crosscheck("fast.measure.estimates.estimated_fcs")
 def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) -> None:
     environment, pi = exact.instance.environment, np.array(exact.pi, float)
     final = random_terminals(environment, 32 * 8, SEED)
@@ -256,7 +259,7 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     "fast.measure.terminals.enumerated_report",
     "fast.measure.terminals.target_law",
     "fast.measure.terminals.uniform_law",
-    "fast.measure.samples.sample_terminals",
+    "fast.laws.samples.sample_terminals",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -311,7 +314,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
-@pytest.mark.crosscheck("fast.measure.samples.drawn_terminals")
+@pytest.mark.crosscheck("fast.laws.samples.drawn_terminals")
 def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     dag, count = enumeration.dag, 6_000
@@ -328,7 +331,7 @@ def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exa
     assert near.min(1).max() < 1e-3
 
 
-@pytest.mark.crosscheck("fast.measure.laws.sampled_law")
+@pytest.mark.crosscheck("fast.laws.terminal_law.sampled_law")
 def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> None:
     environment, enumeration, count = exact.instance.environment, exact.instance.enumeration, 4_096
     law = sampled_law(exact.policy, environment, enumeration, count, SEED)
@@ -380,7 +383,7 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
     assert has_exact_law(exact.policy, enumeration)
     for most in (0, -1):
-        for module in (terminals, laws):
+        for module in (terminals, terminal_law):
             monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count + most)
         assert has_exact_law(exact.policy, enumeration) == (most == 0)
         if most == 0:
@@ -396,7 +399,7 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.backward_law.backward_law", "fast.measure.backward_law.histogram_error"
+    "fast.laws.backward_law.backward_law", "fast.laws.backward_law.histogram_error"
 )
 def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
@@ -450,7 +453,7 @@ def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
 @pytest.mark.crosscheck(
     "fast.measure.weights.mean_of",
     "fast.measure.report.mean_best",
-    "fast.measure.paths.scaled",
+    "fast.measure.estimates.scaled",
     "fast.policies.policy.count_parameters",
 )
 def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fast.checking.environment import check_environment
 from fast.environments import AbstractEnvironment, WalkEnvironment, make_environment
 from fast.environments.coarse import first_of_block, last_letters
 from fast.environments.features import feature_count
-from fast.measure.check_environment import check_environment
-from fast.measure.enumeration import enumerate_environment
+from fast.laws.enumeration import enumerate_environment
 from fast.tasks import RandomWalkTask
 from fast.training.compose import configure
 from reference import enumerate_dag

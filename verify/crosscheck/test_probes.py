@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from fast.environments import make_environment
-from fast.measure.exact_policy import exact_policy
-from fast.measure.laws import exact_law
+from fast.laws.exact_policy import exact_policy
+from fast.laws.terminal_law import exact_law
 from fast.policies.policy import uniform_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure

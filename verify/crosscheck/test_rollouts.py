@@ -13,8 +13,8 @@ from scipy.stats import chi2
 
 from fast.balance.losses import log_ratio, log_variance, tb
 from fast.balance.steps import Steps, as_steps, evaluate, row_terms, rows_of
-from fast.measure.enumeration import decode_all
-from fast.measure.exact_policy import exact_policy
+from fast.laws.enumeration import decode_all
+from fast.laws.exact_policy import exact_policy
 from fast.policies.backward import LearnedBackward, masked_log_softmax
 from fast.policies.options import BACKWARD
 from fast.policies.policy import Policy

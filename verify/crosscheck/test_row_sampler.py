@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from fast.balance.steps import evaluate
-from fast.measure.exact_policy import exact_policy
-from fast.measure.histories import base_log_p_b, complete_histories
-from fast.measure.row_sampler import BATCH, RowSampler
-from fast.measure.tighten import log_likelihood, tightened
+from fast.laws.exact_policy import exact_policy
+from fast.laws.row_sampler import BATCH, RowSampler
+from fast.laws.tighten import log_likelihood, tightened
+from fast.laws.walk import base_log_p_b, complete_histories
 from fast.policies.backward import LearnedBackward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
@@ -110,7 +110,7 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.measure.tighten.tightened", "fast.measure.tighten.log_likelihood")
+@pytest.mark.crosscheck("fast.laws.tighten.tightened", "fast.laws.tighten.log_likelihood")
 def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
     instance = make_instance("grid")

@@ -18,9 +18,9 @@ from scipy.stats import chi2
 from fast.balance.losses import log_ratio as ratios_of
 from fast.balance.losses import log_variance, subtb, tb
 from fast.balance.steps import evaluate
-from fast.measure.enumeration import decode_all
-from fast.measure.exact_policy import exact_policy, to_float64
-from fast.measure.laws import exact_law
+from fast.laws.enumeration import decode_all
+from fast.laws.exact_policy import exact_policy, to_float64
+from fast.laws.terminal_law import exact_law
 from fast.policies.policy import Sampler
 from fast.sampling import actions
 from fast.sampling.forward import sample_trajectories

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from fast.environments import make_environment
-from fast.measure.enumeration import Enumeration, enumerate_environment
-from fast.measure.history_sums import sum_histories
+from fast.laws.enumeration import Enumeration, enumerate_environment
+from fast.laws.history_sums import sum_histories
 from fast.policies.build import make_policy
 from fast.policies.policy import Policy
 from fast.training.compose import configure

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import softmax
 
-from fast.measure.enumeration import Floats
-from fast.measure.instances import describe
-from fast.measure.landscape import Landscape
-from fast.measure.liars import Minimum
+from fast.checking.instances import describe
+from fast.checking.landscape import Landscape
+from fast.checking.search import Minimum
+from fast.laws.enumeration import Floats
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.metrics import total_variation

@@ -1,6 +1,6 @@
 """Sums over every complete trajectory of an enumerated problem, made on the device.
 
-`fast.measure.histories` gives the trajectories themselves. Here a block of them never leaves the
+`fast.laws.walk` gives the trajectories themselves. Here a block of them never leaves the
 device: the host keeps the stack of blocks, and is told of each how many histories go on.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from fast.measure.enumeration import Enumeration
-from fast.measure.exact_policy import to_float64
-from fast.measure.histories import base_log_p_b, evaluate_histories, rows_of_latents
+from fast.laws.enumeration import Enumeration
+from fast.laws.exact_policy import to_float64
+from fast.laws.walk import base_log_p_b, evaluate_histories, rows_of_latents
 from fast.policies.policy import Policy
 
 # Histories per network call, of few sizes, so that few programs are compiled. A large device needs

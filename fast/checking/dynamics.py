@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fast.balance.steps import evaluate
+from fast.checking.along import along, cast, has_memory
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Uniform
 from fast.dynamics.own import check_network
 from fast.environments import AbstractEnvironment
-from fast.measure.along import along, cast, has_memory
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from fast.measure.enumeration import Floats
-from fast.measure.landscape import Landscape
+from fast.checking.landscape import Landscape
+from fast.laws.enumeration import Floats
 
 # A loss this little above that of the balanced policy is none. Batches have a probability of 1/500
 # at least: of a mean of squares each residual is then below 3e-5 nats, and so is the distance.

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.balance.loss import Loss
-from fast.measure.counterexamples import Counterexample, counterexample
-from fast.measure.expected_loss import (
+from fast.checking.counterexamples import Counterexample, counterexample
+from fast.checking.expected_loss import (
     all_batches,
     batch_loss,
     expected_loss,
@@ -18,10 +18,10 @@ from fast.measure.expected_loss import (
     take,
     training_gradient,
 )
-from fast.measure.instances import Instance, all_trajectories, describe, small_instances
-from fast.measure.landscape import Landscape
-from fast.measure.liars import LIE, Minimum, clearest, search
-from fast.measure.tabular_policy import BackwardKind, balanced_sampler, perturbed
+from fast.checking.instances import Instance, all_trajectories, describe, small_instances
+from fast.checking.landscape import Landscape
+from fast.checking.search import LIE, Minimum, clearest, search
+from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
 from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
 
 # Logarithms of a few nats, a dozen of them added up: residuals carry 1e-14, their squares 1e-28. A

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
-from fast.measure.enumeration import (
+from fast.laws.enumeration import (
     Floats,
     Ints,
     Precision,
     decode_all,
     log_reward_tolerance,
 )
-from fast.measure.exact_policy import to_float64
+from fast.laws.exact_policy import to_float64
 from fast.policies.policy import Policy
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all

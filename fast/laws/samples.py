@@ -9,8 +9,8 @@ import numpy as np
 
 from fast.balance.steps import Steps, evaluate
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats, decode_all
-from fast.measure.histories import Histories
+from fast.laws.enumeration import Enumeration, Floats, decode_all
+from fast.laws.walk import Histories
 from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms

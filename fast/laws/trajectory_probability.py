@@ -11,7 +11,7 @@ import numpy as np
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
-from fast.measure.enumeration import Floats
+from fast.laws.enumeration import Floats
 from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.trajectories import Trajectories
 from reference.errors import InputError

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats
-from fast.measure.laws import TerminalLaw
-from fast.measure.paths import backward_paths
+from fast.laws.enumeration import Enumeration, Floats
+from fast.laws.paths import backward_paths
+from fast.laws.terminal_law import TerminalLaw
 from fast.policies.policy import Policy
 
 # Of fewer trajectories for each terminal the error could not be judged.

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from fast.checking.environment_rules import Facts, check_rules, everywhere
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import check_types, encode_all
-from fast.measure.enumeration import Precision, enumerate_environment, log_reward_tolerance
-from fast.measure.environment_rules import Facts, check_rules, everywhere
+from fast.laws.enumeration import Precision, enumerate_environment, log_reward_tolerance
 from reference.errors import InputError, check_choice
 from reference.problems import Problem, enumerate_dag
 

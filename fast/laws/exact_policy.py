@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.measure.enumeration import Enumeration
+from fast.laws.enumeration import Enumeration
 from fast.policies.policy import Policy
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.measure.enumeration import Enumeration, Floats, Ints
-from fast.measure.exact_policy import to_float64
+from fast.laws.enumeration import Enumeration, Floats, Ints
+from fast.laws.exact_policy import to_float64
 from fast.policies.policy import Policy
 
 # Histories per network call: one of few sizes, so that few programs are compiled.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fast.dynamics.own import same_program
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, decode_all
+from fast.laws.enumeration import Enumeration, decode_all
 from reference.errors import InputError
 
 # Of random terminals.

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.measure.enumeration import Enumeration, Floats
-from fast.measure.exact_policy import to_float64
-from fast.measure.histories import base_log_p_b, complete_histories
-from fast.measure.history_sums import HistorySums, sum_histories
-from fast.measure.samples import sample_terminals
+from fast.laws.enumeration import Enumeration, Floats
+from fast.laws.exact_policy import to_float64
+from fast.laws.history_sums import HistorySums, sum_histories
+from fast.laws.samples import sample_terminals
+from fast.laws.walk import base_log_p_b, complete_histories
 from fast.policies.policy import AnyPolicy, Policy
 from reference.errors import TooLargeError
 from reference.fields.field import FLOAT64

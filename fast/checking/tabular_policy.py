@@ -10,9 +10,9 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from fast.balance.loss import Loss
+from fast.checking.instances import Instance
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import AbstractMarkovian
-from fast.measure.instances import Instance
 from fast.policies.backward import (
     AbstractBackwardPolicy,
     AbstractStateBackward,

@@ -12,10 +12,10 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from fast.balance.loss import Loss
-from fast.measure.enumeration import Floats, Ints
-from fast.measure.expected_loss import all_batches, expected_loss, learned
-from fast.measure.instances import Instance, all_trajectories
-from fast.measure.tabular_policy import BackwardKind, balanced_sampler
+from fast.checking.expected_loss import all_batches, expected_loss, learned
+from fast.checking.instances import Instance, all_trajectories
+from fast.checking.tabular_policy import BackwardKind, balanced_sampler
+from fast.laws.enumeration import Floats, Ints
 from fast.policies.policy import Sampler
 
 # Of a search, and of Newton's method, which doubles the digits at each step.

@@ -1,0 +1,1 @@
+"""Checks of a user's loss, dynamics or environment."""

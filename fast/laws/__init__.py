@@ -1,0 +1,1 @@
+"""Exact laws of policies on enumerated problems, and trajectories drawn from them."""
