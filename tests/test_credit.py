@@ -7,8 +7,8 @@ import pytest
 
 from fast.training.compose import configure
 from pdai.experiments.credit import EXPERIMENT, LENGTHS
+from pdai.experiments.minors import least_distance
 from reference import InputError, enumerate_dag, enumerate_rewards
-from reference.expressivity.minors import least_distance
 from reference.problems import SyntheticSequences
 
 

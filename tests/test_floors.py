@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pdai.experiments import minors, relaxation
+from pdai.experiments.minors import cost
+from pdai.experiments.nearest import distance_of, nearest
 from reference import RATIONAL, ForwardPolicy, InputError, TooLargeError, marginal, pointed_dag
-from reference.expressivity import minors, relaxation
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import action, block_of_cell, end_of_string, tied_policies
-from reference.expressivity.minors import cost
-from reference.expressivity.nearest import distance_of, nearest
 from reference.metrics import total_variation
 from reference.problems import BitSequences, Grid, Sets, enumerate_rewards
 

@@ -5,14 +5,14 @@ from fractions import Fraction
 import pytest
 
 from reference import InputError, TooLargeError
-from reference.expressivity.gnn import (
+from reference.problems.graphs import EdgeAddition, graph
+from verify.lib.gnn import (
     Memory,
     PrintedTemporalDegree,
     TemporalDegree,
     symmetries,
     wl_policies,
 )
-from reference.problems.graphs import EdgeAddition, graph
 
 
 @pytest.mark.parametrize("value", [0.5, True, Fraction(0), Fraction(3, 2), float("nan")])

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from reference import FLOAT64, RATIONAL, InputError
-from reference.expressivity.linear import LinearLines, Parameters, law_from_odds, solve
-from reference.expressivity.linear_policy import LinearDynamics, linear_policy
 from reference.problems import Lines
+from verify.lib.linear import LinearLines, Parameters, law_from_odds, solve
+from verify.lib.linear_policy import LinearDynamics, linear_policy
 
 
 def rows(*entries: Any) -> tuple[tuple[Fraction, ...], ...]:

@@ -33,7 +33,6 @@ from reference import (
     total_variation,
 )
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.linear import LinearLines
 from reference.problems import (
     BitSequences,
     Grid,
@@ -43,6 +42,7 @@ from reference.problems import (
     SyntheticSequences,
     TableSequences,
 )
+from verify.lib.linear import LinearLines
 from verify.lib.named_dags import DIAMOND, FORK
 
 HALF, ONE, NONE = Fraction(1, 2), Fraction(1), Fraction(0)

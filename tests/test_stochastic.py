@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from reference import InputError
-from reference.stochastic.axioms import axioms
-from reference.stochastic.kernels import Kernel, absorbed_after, power
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.axioms import axioms
+from verify.lib.stochastic.kernels import Kernel, absorbed_after, power
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import CHAIN, FIFTH, HALF, ONE, Row, build, chain, law, with_row
 
 

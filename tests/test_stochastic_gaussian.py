@@ -9,7 +9,8 @@ import pytest
 
 from reference import InputError, pointed_dag
 from reference.problems import Lines
-from reference.stochastic.gaussian import (
+from verify.lib.gaussian_lines import balanced_lines
+from verify.lib.stochastic.gaussian import (
     Component,
     Floats,
     GaussianForward,
@@ -17,7 +18,6 @@ from reference.stochastic.gaussian import (
     log_tb_residual,
     terminal_law,
 )
-from verify.lib.gaussian_lines import balanced_lines
 
 BALANCED = balanced_lines(Lines.laplaces(3, 2))
 FORK = pointed_dag({"o": ["x", "y"], "x": [], "y": []})

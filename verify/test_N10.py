@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import PointedDAG
-from reference.stochastic.axioms import axioms, duality_residuals
-from reference.stochastic.kernels import ZERO, power, push, restrict
-from reference.stochastic.lemmas import (
+from verify.lib import strategies
+from verify.lib.stochastic.axioms import axioms, duality_residuals
+from verify.lib.stochastic.kernels import ZERO, power, push, restrict
+from verify.lib.stochastic.lemmas import (
     backward_absorption_lasts,
     forward_absorption_lasts,
     nu_is_forced,
 )
-from verify.lib import strategies
 from verify.lib.stochastic_lifts import (
     FIFTH,
     HALF,

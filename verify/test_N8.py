@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reference.expressivity.linear import Dimensions, Family, LinearLines, Parameters
 from reference.fields.symbolic import Symbolic
+from verify.lib.linear import Dimensions, Family, LinearLines, Parameters
 
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
 

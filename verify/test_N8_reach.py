@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reference.expressivity.linear import LinearLines, Parameters, Vector, rank, solve
 from reference.fields.symbolic import Symbolic
+from verify.lib.linear import LinearLines, Parameters, Vector, rank, solve
 
 
 def span(lines: LinearLines) -> list[Vector]:

@@ -21,14 +21,6 @@ from reference import (
     marginal,
     normalize,
 )
-from reference.expressivity.gnn import (
-    PrintedTemporalDegree,
-    TemporalDegree,
-    relabel,
-    symmetries,
-    tied_terminals,
-    wl_policies,
-)
 from reference.problems.graphs import EdgeAddition
 from verify.lib.forks import (
     EVERYTHING,
@@ -40,6 +32,14 @@ from verify.lib.forks import (
     lattice,
     random_weights,
     steps,
+)
+from verify.lib.gnn import (
+    PrintedTemporalDegree,
+    TemporalDegree,
+    relabel,
+    symmetries,
+    tied_terminals,
+    wl_policies,
 )
 from verify.lib.scopes import all_small_dags
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reference import pointed_dag
-from reference.stochastic.axioms import Axioms, axioms, horizon, is_absorbing, printed_forms
-from reference.stochastic.kernels import (
+from verify.lib.stochastic.axioms import Axioms, axioms, horizon, is_absorbing, printed_forms
+from verify.lib.stochastic.kernels import (
     ZERO,
     closure,
     power,
@@ -16,7 +16,7 @@ from reference.stochastic.kernels import (
     restrict,
     support,
 )
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,
     ONE,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.kernels import ZERO, LiftedState, Measure, power, push, restrict, scale
-from reference.stochastic.lemmas import end_point_residuals, freeze
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.kernels import ZERO, LiftedState, Measure, power, push, restrict, scale
+from verify.lib.stochastic.lemmas import end_point_residuals, freeze
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,
     ONE,

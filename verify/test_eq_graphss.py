@@ -10,7 +10,6 @@ import pytest
 
 from reference import RATIONAL, ForwardPolicy, enumerate_dag, marginal
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.gnn import refine, relabel, tied_terminals, wl_policies
 from reference.fields.symbolic import Symbolic
 from reference.problems.graphs import EdgeAddition, added_edge, graph
 from verify.lib.forks import (
@@ -26,6 +25,7 @@ from verify.lib.forks import (
     same_partition,
     steps,
 )
+from verify.lib.gnn import refine, relabel, tied_terminals, wl_policies
 
 
 def ordered_pairs(problem: EdgeAddition) -> list[tuple[int, int]]:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from reference import BALL, FLOAT64, Additive, Symbolic, enumerate_dag, lift, marginal
-from reference.expressivity.linear import LinearLines, Parameters, Vector, law_from_odds
-from reference.expressivity.linear_policy import LinearDynamics, LinearPolicy, linear_policy
 from reference.fields.balls import enclose
 from reference.fields.field import Field
 from reference.problems import Lines
+from verify.lib.linear import LinearLines, Parameters, Vector, law_from_odds
+from verify.lib.linear_policy import LinearDynamics, LinearPolicy, linear_policy
 
 BLOCKED = -math.inf
 

@@ -8,14 +8,6 @@ from typing import Any
 import pytest
 
 from reference import Dynamics, enumerate_dag, lift
-from reference.expressivity.gnn import (
-    Gate,
-    Memory,
-    PrintedTemporalDegree,
-    TemporalDegree,
-    inverse_size,
-    wl_policies,
-)
 from reference.problems.graphs import EdgeAddition, Graph
 from verify.lib.forks import (
     EVERYTHING,
@@ -27,6 +19,14 @@ from verify.lib.forks import (
     lattice,
     memories,
     same_partition,
+)
+from verify.lib.gnn import (
+    Gate,
+    Memory,
+    PrintedTemporalDegree,
+    TemporalDegree,
+    inverse_size,
+    wl_policies,
 )
 
 Features = tuple[Fraction, ...]

@@ -8,7 +8,6 @@ import pytest
 
 from reference import marginal, total_variation
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.gnn import TemporalDegree, wl_policies
 from reference.problems.graphs import EdgeAddition
 from verify.lib.forks import (
     FORKS,
@@ -19,6 +18,7 @@ from verify.lib.forks import (
     random_weights,
     target_weights,
 )
+from verify.lib.gnn import TemporalDegree, wl_policies
 
 GAINING = ("matching", "paths", "marked", "paper")
 

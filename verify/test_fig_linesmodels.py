@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from reference import marginal, normalize, total_variation
-from reference.expressivity.linear import Parameters, Vector
-from reference.expressivity.linear_policy import LinearDynamics, linear_policy
 from reference.fields.balls import BALL, enclose
 from reference.fields.field import RATIONAL, ExactField
 from reference.problems import Lines
+from verify.lib.linear import Parameters, Vector
+from verify.lib.linear_policy import LinearDynamics, linear_policy
 
 SPARSE = Lines.sparse(20)
 THIRD = Fraction(1, 3)

@@ -8,9 +8,9 @@ import pytest
 from flint import arb
 
 from reference import normalize, total_variation
-from reference.expressivity.linear import LinearLines, Parameters, Vector, law_from_odds
 from reference.fields.balls import enclose
 from reference.problems import Lines
+from verify.lib.linear import LinearLines, Parameters, Vector, law_from_odds
 
 N = 16
 HALF = Fraction(1, 2)

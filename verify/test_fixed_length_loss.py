@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.kernels import (
+from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
     Measure,
@@ -16,8 +16,8 @@ from reference.stochastic.kernels import (
     scale,
     visits,
 )
-from reference.stochastic.lemmas import padded_laws
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.lemmas import padded_laws
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,
     ONE,

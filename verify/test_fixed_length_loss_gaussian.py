@@ -9,8 +9,8 @@ import pytest
 
 from reference import PointedDAG
 from reference.problems import Lines
-from reference.stochastic.gaussian import Floats, GaussianTarget, log_tb_residual, terminal_law
 from verify.lib.gaussian_lines import Balanced, balanced_lines
+from verify.lib.stochastic.gaussian import Floats, GaussianTarget, log_tb_residual, terminal_law
 
 # Sums of up to 25 log densities of size 100 at most, each rounded.
 ROUNDING = 1e-11

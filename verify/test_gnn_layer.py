@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reference.expressivity.gnn import refine
 from reference.problems.graphs import Graph, graph
 from verify.lib.forks import same_partition
+from verify.lib.gnn import refine
 
 Colours = tuple[Hashable, ...]
 Layer = Callable[[Hashable, list[Any]], Hashable]

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.axioms import axioms, horizon
-from reference.stochastic.kernels import closure, power, successors
-from reference.stochastic.lemmas import (
+from verify.lib.stochastic.axioms import axioms, horizon
+from verify.lib.stochastic.kernels import closure, power, successors
+from verify.lib.stochastic.lemmas import (
     Lemma,
     backward_absorption_at_horizon,
     backward_absorption_lasts,
 )
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,
     ONE,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.axioms import axioms, horizon
-from reference.stochastic.kernels import closure, power, successors
-from reference.stochastic.lemmas import Lemma, forward_absorption_lasts
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.axioms import axioms, horizon
+from verify.lib.stochastic.kernels import closure, power, successors
+from verify.lib.stochastic.lemmas import Lemma, forward_absorption_lasts
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     check_fails_without,
     check_never_refuted,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.axioms import axioms, cells, is_nondegenerate
-from reference.stochastic.kernels import power, support
-from reference.stochastic.lemmas import compositions_are_nondegenerate
+from verify.lib.stochastic.axioms import axioms, cells, is_nondegenerate
+from verify.lib.stochastic.kernels import power, support
+from verify.lib.stochastic.lemmas import compositions_are_nondegenerate
 from verify.lib.stochastic_lifts import (
     backward_enters_a_null_state,
     chain,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from reference.stochastic.axioms import axioms, duality_residuals
-from reference.stochastic.kernels import power
+from verify.lib.stochastic.axioms import axioms, duality_residuals
+from verify.lib.stochastic.kernels import power
 from verify.lib.stochastic_lifts import (
     FIFTH,
     ONE,

@@ -10,10 +10,10 @@ import sympy
 
 from reference import enumerate_dag
 from reference.problems import Lines
-from reference.stochastic.axioms import axioms, horizon
-from reference.stochastic.kernels import support
-from reference.stochastic.lemmas import backward_absorption_at_horizon, padded_laws
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.axioms import axioms, horizon
+from verify.lib.stochastic.kernels import support
+from verify.lib.stochastic.lemmas import backward_absorption_at_horizon, padded_laws
+from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import ONE, failing, random_lift
 
 LENGTHS = range(1, 7)

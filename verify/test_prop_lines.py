@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference.expressivity.linear import (
+from verify.lib.linear import (
     Family,
     LinearLines,
     Parameters,

@@ -10,14 +10,6 @@ import pytest
 
 from reference import enumerate_dag, marginal, normalize, total_variation
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.gnn import (
-    Gate,
-    PrintedTemporalDegree,
-    TemporalDegree,
-    refine,
-    relabel,
-    wl_policies,
-)
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.forks import (
     EVERYTHING,
@@ -35,6 +27,14 @@ from verify.lib.forks import (
     state_graphs,
     steps,
     target_weights,
+)
+from verify.lib.gnn import (
+    Gate,
+    PrintedTemporalDegree,
+    TemporalDegree,
+    refine,
+    relabel,
+    wl_policies,
 )
 
 # Values between which all coincidences of sums of one and of two gates occur.

@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from pdai.experiments import minors, relaxation
 from pdai.experiments.dial import DIAL, STORED, Floors, Interval, Setting
-from reference.expressivity import minors, relaxation
+from pdai.experiments.nearest import nearest
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import tied_policies
-from reference.expressivity.nearest import nearest
 from reference.files import replace_file
 from reference.problems import enumerate_rewards
 

@@ -1,1 +1,1 @@
-"""What linear and 1-WL policies can express, with and without memory of the path."""
+"""Policies with tied actions, coarse observations, and the worth of memory."""

@@ -364,7 +364,7 @@ FAULTS = (
     Fault(
         "initial-state-in-the-sum",
         "The embedding of s_o is added to the latent.",
-        "reference/expressivity/linear.py",
+        "verify/lib/linear.py",
         "total = [Fraction(0)] * self.dimension\n",
         "total = list(self.embedding[0])\n",
         "verify/test_eq_policya.py::test_the_sums_leave_out_the_initial_state",
@@ -372,7 +372,7 @@ FAULTS = (
     Fault(
         "steps-counted-from-one",
         "Action k moves k steps instead of k + 1, so that the last step has the logit of stopping.",
-        "reference/expressivity/linear_policy.py",
+        "verify/lib/linear_policy.py",
         "int(child[1:]) - here - 1]",
         "int(child[1:]) - here]",
         "verify/test_eq_policya.py::test_the_policy_on_the_lift_has_the_law_of_its_log_odds",
@@ -381,7 +381,7 @@ FAULTS = (
     Fault(
         "edges-in-one-direction",
         "Only the smaller end of an edge sees the other: the adjacency is not symmetric.",
-        "reference/expressivity/gnn.py",
+        "verify/lib/gnn.py",
         "[u + w - v for u, w in g.edges if v in (u, w)]",
         "[w for u, w in g.edges if v == u]",
         "verify/test_gnn_layer.py::test_multiset_layers_see_the_middle_of_a_path_by_hand",
@@ -389,7 +389,7 @@ FAULTS = (
     Fault(
         "set-for-multiset",
         "A round of 1-WL sees the set of the neighbours' colours, not how often each occurs.",
-        "reference/expressivity/gnn.py",
+        "verify/lib/gnn.py",
         "tuple(sorted(row[w] for w in near))",
         "tuple(sorted({row[w] for w in near}))",
         "verify/test_gnn_layer.py::test_layers_of_multiset_and_self_compute_the_stable_colours",
@@ -397,7 +397,7 @@ FAULTS = (
     Fault(
         "ordered-pairs",
         "The two ends of a new edge are compared in order, though an edge has none.",
-        "reference/expressivity/gnn.py",
+        "verify/lib/gnn.py",
         "pair = tuple(sorted((colours[label][m], colours[label][n])))",
         "pair = (colours[label][m], colours[label][n])",
         "verify/test_eq_graphss.py::test_one_edge_on_three_nodes_by_hand",
@@ -405,7 +405,7 @@ FAULTS = (
     Fault(
         "gate-at-the-new-graph",
         "The gate of the path feature is evaluated after the edge is added instead of before.",
-        "reference/expressivity/gnn.py",
+        "verify/lib/gnn.py",
         "_gated_sum(latent, _value(self.gate, latent.graph), state), state)",
         "_gated_sum(latent, _value(self.gate, state), state), state)",
         "verify/test_ex_graphs.py::test_the_repaired_dynamics_are_those_of_the_proposition",
@@ -422,7 +422,7 @@ FAULTS = (
     Fault(
         "forbidden-states-passed-through",
         "A taboo composition goes through the states that it should leave out.",
-        "reference/stochastic/kernels.py",
+        "verify/lib/stochastic/kernels.py",
         "s: push(row if through is None else restrict(row, through), second)",
         "s: push(row, second)",
         "verify/test_lemma_abbs.py"
@@ -431,7 +431,7 @@ FAULTS = (
     Fault(
         "absorbed-a-step-too-late",
         "The step at which absorption is certain is counted from one.",
-        "reference/stochastic/kernels.py",
+        "verify/lib/stochastic/kernels.py",
         "            return len(seen)\n",
         "            return len(seen) + 1\n",
         "tests/test_stochastic.py"

@@ -34,9 +34,9 @@ from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip
 from fast.environments import make_environment
 from reference.errors import InputError
-from reference.expressivity.linear import LinearLines, Parameters
 from reference.problems import Grid
 from verify.crosscheck.compare import ROUNDED, TOLERANCE, Precision, distance, eagerly
+from verify.lib.linear import LinearLines, Parameters
 
 Floats = npt.NDArray[np.float64]
 

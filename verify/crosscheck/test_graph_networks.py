@@ -25,15 +25,15 @@ from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.training.compose import configure
 from reference import Dynamics
 from reference.errors import InputError
-from reference.expressivity.gnn import (
+from reference.problems import EdgeAddition, Graph, Lines
+from reference.problems.graphs import graph
+from verify.lib.gnn import (
     Memory,
     PrintedTemporalDegree,
     TemporalDegree,
     relabel,
     wl_policies,
 )
-from reference.problems import EdgeAddition, Graph, Lines
-from reference.problems.graphs import graph
 
 Floats = npt.NDArray[np.float64]
 Path = tuple[int, ...]

@@ -38,7 +38,9 @@ from fast.stochastic.trajectories import (
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from reference.problems import Lines
-from reference.stochastic.gaussian import (
+from verify.crosscheck.compare import TOLERANCE, distance, perceptron
+from verify.crosscheck.instances import filled
+from verify.lib.stochastic.gaussian import (
     Component,
     GaussianForward,
     GaussianTarget,
@@ -46,8 +48,6 @@ from reference.stochastic.gaussian import (
     log_tb_residual,
     terminal_law,
 )
-from verify.crosscheck.compare import TOLERANCE, distance, perceptron
-from verify.crosscheck.instances import filled
 
 # Dyadic, as the variance's root: float32 holds them.
 MEAN, VARIANCE, LOG_Z = 0.5, 2.25, 0.3

@@ -8,8 +8,8 @@ from itertools import combinations
 from reference import enumerate_dag, marginal
 from reference.errors import InputError
 from reference.expressivity.aliasing import Interval, TiedPolicies
-from reference.expressivity.gnn import Memory
 from reference.problems.graphs import EdgeAddition, Graph, graph
+from verify.lib.gnn import Memory
 
 HALF = Fraction(1, 2)
 FORCED = Interval(HALF, HALF)

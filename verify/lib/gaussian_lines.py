@@ -14,7 +14,7 @@ import numpy as np
 
 from reference import FLOAT64, BackwardPolicy, enumerate_dag, forward_from_backward
 from reference.problems import Lines
-from reference.stochastic.gaussian import (
+from verify.lib.stochastic.gaussian import (
     Component,
     Floats,
     GaussianForward,

@@ -11,12 +11,12 @@ from functools import cache
 from typing import Any
 
 from reference import PointedDAG, pointed_dag
-from reference.stochastic.axioms import axioms
-from reference.stochastic.kernels import ZERO, Kernel, LiftedState, Measure, restrict
-from reference.stochastic.lemmas import Lemma
-from reference.stochastic.lift import StochasticLift
 from verify.lib.scopes import all_small_dags
 from verify.lib.small_scope import canonical
+from verify.lib.stochastic.axioms import axioms
+from verify.lib.stochastic.kernels import ZERO, Kernel, LiftedState, Measure, restrict
+from verify.lib.stochastic.lemmas import Lemma
+from verify.lib.stochastic.lift import StochasticLift
 
 ONE, HALF, THIRD, QUARTER, FIFTH, SIXTH = (Fraction(1, n) for n in range(1, 7))
 Row = str | Mapping[str, Fraction]

@@ -23,9 +23,9 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
+from pdai.experiments.nearest import check_law
 from reference.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.nearest import check_law
 
 Vector = npt.NDArray[np.float64]
 # (columns, coefficients) of a rule.

@@ -1,14 +1,14 @@
 """The lemmas after def:cldag on a finite stochastic lift, each with the hypotheses that it needs.
 
-Trajectory duality (lemma:trajs) is `reference.stochastic.axioms.duality_residuals`. Each lemma is
+Trajectory duality (lemma:trajs) is `verify.lib.stochastic.axioms.duality_residuals`. Each lemma is
 proved, on any space, in the note of its name in `proofs_notes`.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from reference.stochastic.axioms import axioms, cells, horizon, is_nondegenerate
-from reference.stochastic.kernels import (
+from verify.lib.stochastic.axioms import axioms, cells, horizon, is_nondegenerate
+from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
     LiftedState,
@@ -22,7 +22,7 @@ from reference.stochastic.kernels import (
     successors,
     visits,
 )
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.lift import StochasticLift
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Set
 from fractions import Fraction
 from typing import NamedTuple
 
-from reference.stochastic.kernels import (
+from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
     LiftedState,
@@ -30,7 +30,7 @@ from reference.stochastic.kernels import (
     successors,
     support,
 )
-from reference.stochastic.lift import StochasticLift
+from verify.lib.stochastic.lift import StochasticLift
 
 
 class Axioms(NamedTuple):

@@ -2,12 +2,12 @@
 
 The paper lets the latent live in a topological space. Here it takes finitely many values, so every
 set is measurable, "almost surely" means "on the states that `nu` charges", and each condition of
-def:cldag (`reference.stochastic.axioms`) and each lemma after it (`reference.stochastic.lemmas`)
+def:cldag (`verify.lib.stochastic.axioms`) and each lemma after it (`verify.lib.stochastic.lemmas`)
 is decided in exact rationals.
 
 >>> from fractions import Fraction
 >>> from reference import pointed_dag
->>> from reference.stochastic.axioms import axioms
+>>> from verify.lib.stochastic.axioms import axioms
 >>> dag = pointed_dag({"o": ["u"], "u": ["x"], "x": []})
 >>> fair = {w: Fraction(1, 2) for w in "ab"}
 >>> kappa_f = {(s, w): {(min(s + 1, 2), v): fair[v] for v in "ab"} for s in range(3) for w in "ab"}
@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_hashable, check_type, shown
-from reference.stochastic.kernels import (
+from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
     LiftedState,

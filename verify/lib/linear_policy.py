@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from reference.errors import InputError, check_type
-from reference.expressivity.linear import Parameters, Vector
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy
 from reference.problems.base import enumerate_dag
 from reference.problems.lines import Lines
+from verify.lib.linear import Parameters, Vector
 
 
 @dataclass(frozen=True)
