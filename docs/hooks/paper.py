@@ -16,7 +16,8 @@ from verify.lib.results import result_of
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "proofs_notes"
 BY_ID = {claim.id: claim for claim in CLAIMS}
-# Modules that most tests import, which says nothing about the claim.
+# Modules that may be the code of a claim; most tests import the usual ones, whatever the claim.
+CODE = ("reference", "verify.lib.gnn", "verify.lib.linear", "verify.lib.stochastic.")
 USUAL = ("errors", "fields", "dag", "policies", "lifted", "partitions", "problems")
 MOST = 4
 
@@ -118,8 +119,8 @@ def tests_of(claim: Claim) -> list[str]:
 def code_of(claim: Claim) -> list[str]:
     """Our files that a claim is about: those that its note names, or else that its tests import."""
     note = (NOTES / claim.note).read_text()
-    dotted = re.findall(r"`((?:reference|fast)(?:\.\w+)+)`", note)
-    written = re.findall(r"\b((?:reference|fast)/[\w/]+\.py)\b", note)
+    dotted = re.findall(r"`((?:reference|fast|verify\.lib)(?:\.\w+)+)`", note)
+    written = re.findall(r"\b((?:reference|fast|verify/lib)/[\w/]+\.py)\b", note)
     named = [*written, *filter(None, map(_file_of, dotted))]
     if not named:
         named = [path for file in tests_of(claim) for path in _imported(ROOT / "verify" / file)]
@@ -127,9 +128,9 @@ def code_of(claim: Claim) -> list[str]:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    """The files of the reference that a test takes something from."""
+    """The files of the reference, and of what only claims need, from which a test imports."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reference"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(CODE):
             for name in node.names:
                 found = getattr(importlib.import_module(node.module or ""), name.name, None)
                 module = getattr(found, "__module__", None) or node.module or ""
