@@ -8,8 +8,16 @@ import pytest
 
 from reference import InputError
 from reference.balance import log_float
-from reference.certificates.rows import choose, choose_all, exact_row, soft_row, unit_row
-from reference.certificates.sums import PathSums, closed_rows, soft_rows
+from reference.certificates.rows import (
+    choose,
+    choose_all,
+    closed_rows,
+    exact_row,
+    soft_row,
+    soft_rows,
+    unit_row,
+)
+from reference.certificates.sums import PathSums
 
 
 def test_float32_rows_become_rationals_that_sum_to_one() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fast.laws.enumeration import Enumeration
 from fast.policies.policy import Policy
+from reference.certificates.rows import closed_rows, exact_row
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.policies import ForwardPolicy
@@ -27,11 +28,10 @@ def exact_policy(
 ) -> tuple[LiftedDAG[Any], ForwardPolicy[Fraction]]:
     """A trained policy as an exact object on the lift by full histories.
 
-    The network is evaluated in float64 along every history, with `unroll`; each probability is
-    read as the dyadic rational that it is, and the largest of each row is set to one minus the
-    others, so that rows sum to one exactly and all denominators stay powers of two. Keying the
-    lift by histories is always right and compares no floating-point latents. A Markovian policy
-    gets the trivial lift.
+    The network is evaluated in float64 along every history, step by step as `RowSampler` does,
+    and its rows are closed as there (`reference.certificates.rows`). Keying the lift by histories
+    is always right and compares no floating-point latents. A Markovian policy gets the trivial
+    lift.
 
     Raises:
         TooLargeError: if the lift has more than `max_nodes` states.
@@ -47,25 +47,36 @@ def exact_policy(
         for node in inner
     ]
     last = np.array([len(path) - 1 for path in paths])
-    # Padding repeats the last state; unroll is causal, so it does not matter.
+    # Padding repeats the last state; rows after the last are not read.
     padded = np.stack([path + path[-1:] * (last.max() + 1 - len(path)) for path in paths])
+    masks = enumeration.edge[padded] >= 0
+    log_p: list[Any] = []
     with jax.enable_x64(True):
-        log_p = jax.jit(_unroll)(
-            to_float64(policy),
-            jnp.asarray(enumeration.observations[padded], jnp.float64),
-            jnp.asarray(enumeration.edge[padded] >= 0),
-        )
-        probabilities = np.exp(np.asarray(log_p)[np.arange(len(inner)), last])
+        precise, latent = to_float64(policy), None
+        for step in range(padded.shape[1]):
+            seen = jnp.asarray(enumeration.observations[padded[:, step]], jnp.float64)
+            latent, rows = policy_step(precise, latent, seen, jnp.asarray(masks[:, step]))
+            log_p.append(np.asarray(rows))
+    at = last, np.arange(len(inner))
     values = [Fraction(0)] * len(lifted.dag.edges)
-    for row, node in zip(probabilities, inner, strict=True):
-        base_edges = enumeration.edge[lifted.projection[node]]
-        at = {int(e): Fraction(float(p)) for e, p in zip(base_edges, row, strict=True) if e >= 0}
-        largest = max(at, key=lambda e: at[e])
-        at[largest] += 1 - sum(at.values())
+    for row, node in zip(closed_rows(np.stack(log_p)[at], masks[at[::-1]]), inner, strict=True):
+        edges = enumeration.edge[lifted.projection[node]].tolist()
+        probability = dict(zip(edges, exact_row(row.tolist()), strict=True))
         for edge in lifted.dag.out_edges[node]:
-            values[edge] = at[lifted.base_edge[edge]]
+            values[edge] = probability[lifted.base_edge[edge]]
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
 
 
-def _unroll(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
-    return policy.log_p_f(policy.network.unroll(observations), masks)
+@eqx.filter_jit
+def policy_step(policy: Policy, latent: Any, seen: jax.Array, mask: Any) -> tuple[Any, jax.Array]:
+    """One step of a policy: the latents on arrival, and `log p_F` of every action.
+
+    Args:
+        policy: the policy.
+        latent: those of the step before; None at the initial state.
+        seen: observations, shape (batch, features).
+        mask: the legal actions, shape (batch, actions).
+    """
+    network = policy.network
+    latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
+    return latent, policy.log_p_f(network.read(latent, seen), mask)

@@ -1,8 +1,9 @@
 """A trained policy as a sampler that draws exactly from its rows and knows their probabilities.
 
 The network is evaluated in float64 on whole batches, step by step; each row is then closed, drawn
-from and taken the logarithm of by the reference (`reference.certificates.rows`). What is certified
-is the sampler of these rows: that of `exact_policy`.
+from and taken the logarithm of by the reference (`reference.certificates.rows`). The certificate
+covers the sampler of these rows. `exact_policy` evaluates and closes rows by the same functions;
+only the size of a batch may round a network's output differently.
 """
 
 from collections.abc import Hashable, Sequence
@@ -23,11 +24,11 @@ from fast.laws.enumeration import (
     decode_all,
     log_reward_tolerance,
 )
-from fast.laws.exact_policy import to_float64
+from fast.laws.exact_policy import policy_step, to_float64
 from fast.policies.policy import Policy
 from reference.certificates.importance import Walks
-from reference.certificates.rows import choose_all
-from reference.certificates.sums import PathSums, closed_rows
+from reference.certificates.rows import choose_all, closed_rows
+from reference.certificates.sums import PathSums
 from reference.certificates.walks import LogRewards
 from reference.errors import InputError
 from reference.problems.closed_form import Enclosure
@@ -99,7 +100,8 @@ class RowSampler:
         for step in range(environment.horizon):
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
-                latent, log_p, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
+                latent, log_p = policy_step(self.policy, latent, seen, at.mask)
+                log_back = _back_rows(self.policy, seen, at.parents)
             if step:
                 sums.backward(*_way_back(at, log_back), active[:count])
             active = active & ~np.asarray(at.ended)
@@ -113,7 +115,7 @@ class RowSampler:
         else:
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
-                _, _, log_back = _rows(self.policy, latent, seen, at.mask, at.parents)
+                log_back = _back_rows(self.policy, seen, at.parents)
             sums.backward(*_way_back(at, log_back), active[:count])
         final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)
         terminals = decode_all(environment, final)
@@ -207,15 +209,6 @@ def _seen(environment: AbstractEnvironment[Any], state: Any, undo: jax.Array) ->
     methods = (environment.observe, environment.mask, environment.parent_mask)
     seen, mask, parents = (jax.vmap(method)(state) for method in methods)
     return _At(state, seen, mask, parents, jax.vmap(environment.is_terminal)(state), undo)
-
-
-@eqx.filter_jit
-def _rows(policy: Policy, latent: Any, seen: Any, mask: Any, parents: Any) -> tuple[Any, Any, Any]:
-    """Latents on arrival, `log p_F` of every action, and `log p_B` of every parent."""
-    network = policy.network
-    latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
-    outputs = network.read(latent, seen)
-    return latent, policy.log_p_f(outputs, mask), policy.log_p_b(None, seen, parents)
 
 
 @eqx.filter_jit

@@ -8,8 +8,8 @@ import numpy as np
 
 from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.importance import Walks
-from reference.certificates.rows import choose_all, exact_row
-from reference.certificates.sums import Floats, Ints, PathSums, soft_rows
+from reference.certificates.rows import Floats, Ints, choose_all, exact_row, soft_rows
+from reference.certificates.sums import PathSums
 from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG, pointed_dag
 from reference.errors import InputError, TooLargeError, check_hashable, shown

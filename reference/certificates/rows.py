@@ -1,14 +1,15 @@
-"""Rows of probabilities as the exact numbers they are certified as, and drawn from exactly.
+"""Closed rows: the exact probabilities that a certificate covers, and exact draws from them.
 
-What a network or a function gives is divided by its sum in float64, and each probability is read as
-the dyadic rational that it is, but for the largest, which is one minus the others: rows then sum to
-one exactly, and all denominators are powers of two.
+A row of a network or a function is normalised in float64. Each probability is read as the dyadic
+rational that it is, except the largest, which is one minus the others. Rows then sum to one
+exactly, and all denominators are powers of two. Every regime closes rows here.
 """
 
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,7 @@ def unit_row(row: Sequence[float], what: object) -> list[float]:
             f"{what} sums to {total:.9g}, not to 1, and rounding explains "
             f"{FLOAT32 * (len(row) + 2):.1g} at most: normalise it, or say that it gives logits"
         )
-    return _closed([p / total for p in row])
+    return _close(np.array([[p / total for p in row]]))[0].tolist()  # type: ignore[no-any-return]
 
 
 def soft_row(logits: Sequence[float], what: object) -> list[float]:
@@ -52,26 +53,57 @@ def soft_row(logits: Sequence[float], what: object) -> list[float]:
     Raises:
         InputError: if a logit is NaN or infinite, or none is finite.
     """
-    largest = max(logits)
-    if not math.isfinite(largest) or any(map(math.isnan, logits)):
+    if not math.isfinite(max(logits)) or any(map(math.isnan, logits)):
         raise InputError(
             f"{what} has the logits {list(logits)}, but must have numbers, one of "
             "them finite: check the mask, and the network for NaN"
         )
-    weights = [math.exp(logit - largest) for logit in logits]
-    total = math.fsum(weights)
-    return _closed([weight / total for weight in weights])
+    return soft_rows([logits], True)[0].tolist()  # type: ignore[no-any-return]
 
 
-def _closed(row: list[float]) -> list[float]:
-    """The row with its largest entry replaced by one minus the others, rounded."""
-    largest = row.index(max(row))
-    row[largest] = max(0.0, 1 - math.fsum(row[:largest] + row[largest + 1 :]))
-    return row
+def closed_rows(log_p: Floats, mask: Any) -> Floats:
+    """Rows of probabilities in float64, closed: the largest is one minus the others.
+
+    Args:
+        log_p: logarithms of normalised probabilities, in nats, shape (rows, n).
+        mask: where a probability may be positive, at least once per row.
+
+    Raises:
+        InputError: if one is NaN or infinite.
+    """
+    rows: Floats = np.where(mask, np.exp(np.minimum(log_p, 1.0)), 0.0)
+    if not np.isfinite(rows).all():
+        raise InputError("the network gives a row with NaN: training diverged; look at its losses")
+    return _close(rows)
+
+
+def soft_rows(logits: Any, mask: Any) -> Floats:
+    """The soft-max over the legal entries, in float64, closed.
+
+    Raises:
+        InputError: if a logit is NaN or infinite, or a row has no legal entry.
+    """
+    wide: Floats = np.where(mask, np.asarray(logits, np.float64), -np.inf)
+    largest = wide.max(1, keepdims=True)
+    if not np.isfinite(largest).all():
+        raise InputError(
+            "the network gives a row whose logits are NaN or infinite, or without a legal action: "
+            "check the mask, and whether training diverged"
+        )
+    shifted = wide - largest
+    return closed_rows(shifted - np.log(np.exp(shifted).sum(1, keepdims=True)), mask)
+
+
+def _close(rows: Floats) -> Floats:
+    """The same array, with the largest entry of each row set to one minus the others."""
+    at, largest = np.arange(len(rows)), rows.argmax(1)
+    rows[at, largest] = 0.0
+    rows[at, largest] = np.maximum(1 - rows.sum(1), 0.0)
+    return rows
 
 
 def exact_row(row: Sequence[float]) -> list[Fraction]:
-    """The probabilities that a row of `unit_row` or `soft_row` stands for: they sum to one."""
+    """The probabilities that a closed row stands for: exact, with the sum one."""
     exact = [Fraction(p) for p in row]
     largest = row.index(max(row))
     exact[largest] += 1 - sum(exact)

@@ -1,52 +1,11 @@
-"""Batches of rows closed to exact probabilities, and the sums of their logarithms along paths."""
+"""Sums of log-probabilities along a batch of trajectories, with a bound of their rounding."""
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reference.errors import InputError
+from reference.certificates.rows import Floats, Ints
 from reference.fields.field import gamma
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-
-def closed_rows(log_p: Floats, mask: Any) -> Floats:
-    """Rows of probabilities of which the largest is one minus the others (`exact_row`).
-
-    Args:
-        log_p: logarithms of normalised probabilities, in nats, shape (rows, n).
-        mask: where a probability may be positive, at least once per row.
-
-    Raises:
-        InputError: if one is NaN or infinite.
-    """
-    rows: Floats = np.where(mask, np.exp(np.minimum(log_p, 1.0)), 0.0)
-    if not np.isfinite(rows).all():
-        raise InputError("the network gives a row with NaN: training diverged; look at its losses")
-    at, largest = np.arange(len(rows)), rows.argmax(1)
-    rows[at, largest] = 0.0
-    rows[at, largest] = np.maximum(1 - rows.sum(1), 0.0)
-    return rows
-
-
-def soft_rows(logits: Any, mask: Any) -> Floats:
-    """The soft-max over what a mask allows, in float64, closed.
-
-    Raises:
-        InputError: if a logit is NaN or infinite, or a row has no legal entry.
-    """
-    wide: Floats = np.where(mask, np.asarray(logits, np.float64), -np.inf)
-    largest = wide.max(1, keepdims=True)
-    if not np.isfinite(largest).all():
-        raise InputError(
-            "the network gives a row whose logits are NaN or infinite, or without a legal action: "
-            "check the mask, and whether training diverged"
-        )
-    shifted = wide - largest
-    total = np.log(np.exp(shifted).sum(1, keepdims=True))
-    return closed_rows(shifted - total, mask)
 
 
 class PathSums:
