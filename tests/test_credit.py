@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fast.training.compose import configure
-from pdai.experiments.credit import EXPERIMENT, LENGTHS
+from pdai.experiments import EXPERIMENTS
 from pdai.experiments.minors import least_distance
 from reference import InputError, enumerate_dag, enumerate_rewards
 from reference.problems import SyntheticSequences
@@ -60,9 +60,11 @@ def test_what_is_hidden_can_be_sampled_and_its_flows_cannot_be_balanced() -> Non
 
 
 def test_rows_are_the_lengths_seen_and_hidden_with_the_loss_that_has_flows() -> None:
-    assert len(EXPERIMENT.rows) == 2 * len(LENGTHS)
-    for cell in EXPERIMENT.cells:
+    experiment = EXPERIMENTS["study:credit"]
+    assert len(experiment.rows) == 2 * len((3, 5, 7))
+    for cell in experiment.cells:
         config: Any = cell.config
+        assert f"{config.task.length} letters" in cell.row
         assert config.loss.needs_flow
         assert config.task.decisive == 2
         assert (config.task.last == 1) == cell.row.endswith("last one seen")

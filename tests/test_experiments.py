@@ -18,9 +18,9 @@ from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from fast.training.parts import option_names
-from pdai.experiments import EXPERIMENTS, chosen, correlation, running, srwm_best, tuning
+from pdai.experiments import EXPERIMENTS, chosen, correlation, running
 from pdai.experiments.base import QUICK_STEPS, cells
-from pdai.experiments.report import RESULTS, report, section
+from pdai.experiments.report import RESULTS, TEXTS, report, section
 from pdai.experiments.results import Run, difference, load, save, summary, wanted
 from pdai.experiments.running import reproduce
 from pdai.experiments.tables import compared, costs, header, rows
@@ -40,6 +40,13 @@ def test_every_empirical_claim_names_an_experiment() -> None:
     labels = {claim.experiment for claim in CLAIMS if claim.experiment}
     # The correlation of FCS is told from all experiments.
     assert labels <= {*EXPERIMENTS, correlation.LABEL}
+
+
+def test_every_experiment_has_a_finding_and_every_finding_an_experiment() -> None:
+    files = {path.stem: path.read_text() for path in (TEXTS / "findings").iterdir()}
+    assert set(files) == {experiment.slug for experiment in EXPERIMENTS.values()}
+    for experiment in EXPERIMENTS.values():
+        assert experiment.finding.split() == files[experiment.slug].split() != []
 
 
 @pytest.mark.parametrize("label", EXPERIMENTS)
@@ -71,7 +78,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
 
 
 def test_nothing_was_chosen_on_what_is_reported() -> None:
-    searches = (tuning.EXPERIMENT, srwm_best.EXPERIMENT)
+    searches = (EXPERIMENTS["study:tuning"], EXPERIMENTS["study:srwm_best"])
     others = [experiment for experiment in EXPERIMENTS.values() if experiment not in searches]
     reported = {seed for experiment in others for seed in experiment.seeds}
     assert not reported & {seed for search in searches for seed in search.seeds}

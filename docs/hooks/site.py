@@ -27,7 +27,7 @@ from docs.hooks.sources import page_name, source_page  # noqa: E402
 TEXTS = ("proofs_notes/", "pdai/", "tests/benchmarks/", "CONTRIBUTING.md", "CHANGELOG.md")
 # Written for the site from these, and no pages of their own.
 PARTS = ("pdai/experiments/front.md", "pdai/experiments/guide.md", "pdai/experiments/models.md")
-PARTS += ("pdai/experiments/reading.md",)
+PARTS += ("pdai/experiments/reading.md", "pdai/experiments/findings/")
 
 # A warning, which ends a strict build.
 LOG = logging.getLogger("mkdocs.hooks.site")
@@ -65,7 +65,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for picture, content in shown.items():
             files.append(File.generated(config, f"tutorials/{picture}", content=content))
     for path in _tracked():
-        if path.startswith(TEXTS) and path.endswith(".md") and path not in PARTS:
+        if path.startswith(TEXTS) and path.endswith(".md") and not path.startswith(PARTS):
             texts[path] = (ROOT / path).read_text()
             _place(path, path)
             files.append(File.generated(config, path, content=texts[path]))

@@ -6,77 +6,15 @@ Imports no JAX.
 import dataclasses
 from pathlib import Path
 
-from pdai.experiments import (
-    ablations,
-    aliasing,
-    combined,
-    credit,
-    dags,
-    expressivity,
-    fig_ap,
-    fig_apx_m,
-    fig_graphssgb,
-    fig_linestraining,
-    fig_setsa,
-    grids,
-    posteriors,
-    random_latent,
-    robustness,
-    sparse_lines,
-    srwm_best,
-    srwm_study,
-    tab_isingsa,
-    tab_preferencesa,
-    tab_sequences,
-    tab_sequencesabits,
-    tab_sets,
-    tuning,
-    walks,
-)
 from pdai.experiments.base import Experiment
+from pdai.experiments.definitions import define, labels
 from reference.errors import InputError, check_integer, no_such
 from reference.problems import TableSequences
 
 # Each is trained: more are a slip of the hand, and a list of them fills the memory.
 MAX_SEEDS = 10_000
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.label: experiment
-    for experiment in (
-        fig_linestraining.EXPERIMENT,
-        fig_graphssgb.EXPERIMENT,
-        sparse_lines.SEPARATION,
-        sparse_lines.CONVERGENCE,
-        fig_setsa.EXPERIMENT,
-        tab_sets.EXPERIMENT,
-        tab_sequences.EXPERIMENT,
-        grids.SPARSE,
-        fig_ap.EXPERIMENT,
-        tab_preferencesa.EXPERIMENT,
-        grids.STANDARD,
-        fig_apx_m.EXPERIMENT,
-        tab_sequencesabits.EXPERIMENT,
-        walks.EXPERIMENT,
-        ablations.ABLATIONS,
-        ablations.GATES,
-        ablations.WIDTHS,
-        tab_isingsa.EXPERIMENT,
-        dags.EXPERIMENT,
-        aliasing.EXPERIMENT,
-        credit.EXPERIMENT,
-        tuning.EXPERIMENT,
-        srwm_study.EXPERIMENT,
-        srwm_best.EXPERIMENT,
-        expressivity.EXPERIMENT,
-        robustness.INSTANCES,
-        robustness.BUDGET,
-        combined.DISTRIBUTED,
-        combined.STREAMED,
-        random_latent.EXPERIMENT,
-        posteriors.LAWS,
-        posteriors.EDGES,
-    )
-}
+EXPERIMENTS: dict[str, Experiment] = {label: define(label) for label in labels()}
 
 
 def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
@@ -104,18 +42,16 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
             )
         # Read once more where it is trained on, which may be hours later.
         TableSequences.pho4(pho4)
-    found = []
+    asked = []
     for name in EXPERIMENTS if label == "all" else [label]:
-        experiment = EXPERIMENTS[name]
-        if name == "tab:sequences" and pho4 is not None:
-            experiment = tab_sequences.with_pho4(experiment, pho4)
+        experiment = EXPERIMENTS[name] if pho4 is None else define(name, pho4)
         if quick:
             experiment = experiment.quick()
         if seeds is not None:
             first = experiment.seeds[0]
             experiment = dataclasses.replace(experiment, seeds=tuple(range(first, first + seeds)))
-        found.append(experiment)
-    return found
+        asked.append(experiment)
+    return asked
 
 
 __all__ = ["EXPERIMENTS", "Experiment", "chosen"]

@@ -140,7 +140,7 @@ class Experiment:
     claim: str
     metric: Metric
     cells: tuple[Cell, ...]
-    finding: str
+    finding: str = ""
     setting: str = ""
     draw: Drawing = "curves"
     compared: tuple[str, str] = (MARKOVIAN, PRINTED)

@@ -1,4 +1,4 @@
-"""The least TV that policies of a coarse observation can have, for each setting of the dial.
+"""The least TV that policies of a coarse observation can have, for each row of study:aliasing.
 
 `python -m pdai.experiments.floors` computes all, which takes minutes, and stores them beside the
 results: they are the same in every run. Imports no JAX.
@@ -6,44 +6,85 @@ results: they are the same in every run. Imports no JAX.
 
 import json
 import math
+from collections.abc import Callable, Hashable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from fast.training.config import TrainConfig
 from pdai.experiments import minors, relaxation
-from pdai.experiments.dial import DIAL, STORED, Floors, Interval, Setting
+from pdai.experiments.definitions import FLOORS, define
 from pdai.experiments.nearest import nearest
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.coarse import tied_policies
+from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.files import replace_file
 from reference.problems import enumerate_rewards
 
-# How long to look: seconds for a search, up to minutes for the splits.
+# The length of a search: seconds for its starts, up to minutes for the splits.
 STARTS, SPLITS = 8, 1_000
 DIGITS = 6
 
 
-def floors(setting: Setting, starts: int = STARTS, splits: int = SPLITS) -> Floors:
-    """The floors of a setting.
+class Interval(NamedTuple):
+    """Bounds of a floor: proved from below, and from above by a policy that has that TV."""
+
+    lower: float
+    upper: float
+
+
+class Floors(NamedTuple):
+    """The least TV to the target of a row.
+
+    Attributes:
+        markovian: of policies of what is seen of the state.
+        with_memory: of policies of all that was seen on the way. The lower bound is 0.
+    """
+
+    markovian: Interval
+    with_memory: Interval
+
+
+def settings() -> dict[str, TrainConfig]:
+    """The configuration of each row of study:aliasing."""
+    return {
+        cell.row: cell.config
+        for cell in define("study:aliasing").cells
+        if isinstance(cell.config, TrainConfig)
+    }
+
+
+def observation(config: TrainConfig) -> Callable[[Any], Hashable]:
+    """The observation of a state by the reference: a block of cells, or the end of a string."""
+    task: Any = config.task
+    if config.task.name == "grid":
+        return partial(block_of_cell, width=task.coarse)
+    return partial(end_of_string, last=task.last)
+
+
+def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> Floors:
+    """The floors of a coarse task.
 
     Args:
-        setting: what is sampled, and what is seen.
+        config: of a grid in blocks, or of strings of which the end is seen.
         starts: of the searches for policies that come near.
         splits: of the boxes of branch and bound, where the states are no strings.
     """
-    problem = setting.config.problem()
-    tied = tied_policies(problem, setting.observe)
+    problem, observe, task = config.problem(), observation(config), config.task
+    tied = tied_policies(problem, observe)
     if tied.count == len(tied.dag.edges):
         # Nothing is tied, and every positive law is that of some policy.
         return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0))
     target = _target(problem, tied)
-    if setting.last is not None:
-        law = {tied.dag.labels[x]: p for x, p in zip(tied.dag.terminals, target, strict=True)}
-        lower = minors.least_distance(law, setting.last)
-    else:
+    if task.name == "grid":
         lower = relaxation.least_distance(tied, target, splits)
-    remembering = tied_policies(problem, setting.observe, memory=True)
-    reached = _attained(remembering, _target(problem, remembering), starts)
+    else:
+        law = {tied.dag.labels[x]: p for x, p in zip(tied.dag.terminals, target, strict=True)}
+        lower = minors.least_distance(law, task.last)  # type: ignore[attr-defined]
+    remembering = tied_policies(problem, observe, memory=True)
+    reached = Fraction(0)
+    if remembering.count < len(remembering.dag.edges):
+        reached = nearest(remembering, _target(problem, remembering), starts).distance
     return Floors(
         _rounded(lower, nearest(tied, target, starts).distance), _rounded(Fraction(0), reached)
     )
@@ -55,26 +96,19 @@ def _target(problem: Any, tied: TiedPolicies) -> list[Fraction]:
     return [reward / total for reward in rewards]
 
 
-def _attained(tied: TiedPolicies, target: list[Fraction], starts: int) -> Fraction:
-    """The least TV found; 0 where nothing is tied."""
-    if tied.count == len(tied.dag.edges):
-        return Fraction(0)
-    return nearest(tied, target, starts).distance
-
-
 def _rounded(lower: Fraction, upper: Fraction) -> Interval:
     """The interval, rounded outwards."""
     scale = 10**DIGITS
     return Interval(math.floor(lower * scale) / scale, math.ceil(upper * scale) / scale)
 
 
-def store(path: Path = STORED) -> None:
-    """Computes the floors of every setting, and writes them."""
-    found = {}
-    for row, setting in DIAL.items():
-        found[row] = floors(setting)._asdict()
-        print(f"{row}: {found[row]}", flush=True)
-    replace_file(path, f"{json.dumps(found, indent=1)}\n".encode())
+def store(path: Path = FLOORS) -> None:
+    """Computes the floors of every row, and writes them."""
+    stored = {}
+    for row, config in settings().items():
+        stored[row] = floors(config)._asdict()
+        print(f"{row}: {stored[row]}", flush=True)
+    replace_file(path, f"{json.dumps(stored, indent=1)}\n".encode())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""The experiments, read from `definitions.toml` and `findings/`. Imports no JAX."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fast.training.compose import configure
+from fast.training.config import TrainConfig
+from pdai.distributed.plan import DIRECT, KINDS
+from pdai.experiments.base import Cell, Experiment, Quoted, cells
+from pdai.experiments.chains import Chain
+from reference.errors import InputError
+from reference.files import parsed_json, read_file
+
+FOLDER = Path(__file__).parent
+FLOORS = FOLDER / "results" / "study_aliasing_floors.json"
+
+# The fields of a row that are no options of its task.
+_OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
+_COMBINED, _PRODUCT = "combined", "on the product"
+_CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
+# How the two kinds of stored floors are named in tables.
+_BOUNDS = {"least TV without memory": "markovian", "with memory": "with_memory"}
+
+
+def define(label: str, pho4: Path | None = None) -> Experiment:
+    """The experiment of a label.
+
+    Args:
+        label: the paper's, or that of a study.
+        pho4: the table of PHO4; None leaves the cells of its row without a training.
+    """
+    fields = dict(next(entry for entry in _data()["experiment"] if entry["label"] == label))
+    shared = {name: fields.pop(name) for name in _OF_A_ROW if name in fields}
+    rows = [{**shared, **row} for row in fields.pop("rows")]
+    made = tuple(cell for row in rows for cell in _cells(row, pho4))
+    fields |= {name: _flowing(fields.get(name, "")) for name in ("title", "claim", "setting")}
+    if "bounds" in fields:
+        fields["bounds"] = _floors()
+    path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
+    finding = _flowing(read_file(path, follow=True).decode())
+    return Experiment(cells=made, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
+
+
+def labels() -> list[str]:
+    """The labels of all experiments, in the order of the report."""
+    return [entry["label"] for entry in _data()["experiment"]]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(read_file(FOLDER / "definitions.toml", follow=True).decode())
+
+
+def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
+    """The cells of a row of the file."""
+    name, paper = row["row"], [Quoted(*pair) for pair in row.get("paper", ())]
+    options = {key: value for key, value in row.items() if key not in ("row", *_OF_A_ROW)}
+    columns = _columns(row)
+    if options.get("base") == "pho4":
+        if pho4 is None:
+            quoted = dict(zip(columns, paper, strict=False))
+            return tuple(Cell(name, model, None, quoted.get(model)) for model in columns)
+        options["table"] = pho4
+    config = _task(options)
+    if "plan" in row:
+        plan_options = {key: _fixed(value) for key, value in row["plan"].items()}
+        plan = KINDS[plan_options.pop("kind")](config, **plan_options)
+        return Cell(name, _COMBINED, plan), Cell(name, _PRODUCT, plan.runs()[DIRECT])
+    if "chains" in row:
+        # Nothing is trained: a network is named, so that no default of one is stored.
+        config = config.changed(dynamics="gru")
+        return tuple(
+            Cell(name, _CHAINS[walker], Chain(config, walker, moves))
+            for walker, moves in row["chains"].items()
+        )
+    return cells(name, config, columns, paper, row.get("probe"))
+
+
+def _task(options: Mapping[str, Any]) -> TrainConfig:
+    """The configuration of a row, with the options of the tasks that it is based on."""
+    while "base" in options:
+        rest = {key: value for key, value in options.items() if key != "base"}
+        options = {**_data()["tasks"][options["base"]], **rest}
+    return configure(**_with_network(options))
+
+
+def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The columns of a row: what each changes of its task."""
+    names = row.get("columns", [])
+    found: dict[str, dict[str, Any]] = {}
+    for name in [names] if isinstance(names, str) else names:
+        columns = _data()["columns"][name]
+        if "learning_rates" in columns:
+            columns = {
+                f"{network}, {rate:g}": {"network": network, "learning_rate": rate}
+                for network in columns["networks"]
+                for rate in columns["learning_rates"]
+            }
+        found |= {model: _with_network(options) for model, options in columns.items()}
+    for model, size in row.get("latents", {}).items():
+        found[model] = {**found[model], "latent_size": size}
+    return {model: found[model] for model in row.get("models", found)}
+
+
+def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those of the network that they name in its place."""
+    rest = {key: value for key, value in options.items() if key != "network"}
+    return {**_data()["networks"][options["network"]], **rest} if "network" in options else rest
+
+
+def _floors() -> dict[str, dict[str, tuple[float, float]]]:
+    """The stored floors of study:aliasing, by name and row.
+
+    Raises:
+        InputError: if the file is not one that `pdai.experiments.floors` writes.
+    """
+    try:
+        data = parsed_json(read_file(FLOORS))
+        return {
+            name: {row: (float(kind[key][0]), float(kind[key][1])) for row, kind in data.items()}
+            for name, key in _BOUNDS.items()
+        }
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{str(FLOORS)!r} holds no floors ({error}): write it with python -m "
+            "pdai.experiments.floors"
+        ) from None
+
+
+def _flowing(text: str) -> str:
+    """A text without the line ends of the file it is from."""
+    return " ".join(text.split())
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
