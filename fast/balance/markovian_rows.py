@@ -9,8 +9,15 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from fast.balance.evaluation import Pullback, cached_terms
-from fast.balance.steps import Rows, Steps, as_steps, row_terms, rows_of
+from fast.balance.steps import (
+    Pullback,
+    Rows,
+    Steps,
+    as_steps,
+    cached_terms,
+    row_terms,
+    rows_of,
+)
 from fast.dynamics.base import Activations
 from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
@@ -60,7 +67,7 @@ def markovian_rows(
             )(arrays)
             return total
         total = jax.grad(at_start)(arrays)
-        return later.add_gradient(of_later, arrays, total)
+        return later.add_gradient(of_later, arrays, total)[0]
 
     return as_steps(trajectories, values), pullback
 
@@ -222,20 +229,38 @@ class LaterRows(NamedTuple):
         return jnp.sum(self.terms(arrays, numbers, read_outs) * jnp.where(due, picked, 0.0))
 
     def add_gradient(
-        self, weights: Float[Array, "rows 3"], arrays: Policy, total: Policy
-    ) -> Policy:
-        """The gradient of all blocks, added to a total."""
+        self,
+        weights: Float[Array, "rows 3"],
+        arrays: Policy,
+        total: Policy,
+        read_outs: Float[Array, "rows d"] | None = None,
+    ) -> tuple[Policy, Any]:
+        """The gradient of all blocks, added to a total, and the gradient by the read-outs.
 
-        def backward(carry: tuple[Array, Policy]) -> tuple[Array, Policy]:
-            start, total = carry
-            gradient = jax.grad(partial(self.weighted, weights, start))(arrays)
-            return start + self.size, jax.tree.map(jnp.add, total, gradient)
+        Args:
+            weights: derivatives of the terms.
+            arrays: the policy's parameters.
+            total: what the gradient is added to.
+            read_outs: of the network, unless it is Markovian.
+        """
 
-        if self.whole:
-            _, total = lax.while_loop(
-                lambda carry: carry[0] < self.present, backward, (self.start, total)
+        def backward(carry: tuple[Array, Policy, Any]) -> tuple[Array, Policy, Any]:
+            start, total, passed = carry
+            numbers = self.block_from(start)
+            gradient, by_read_outs = jax.grad(partial(self.weighted, weights, start), (0, 1))(
+                arrays, self.pick(read_outs, numbers)
             )
-        return total
+            # Rows outside the block have zero weight, so they may be visited again.
+            if read_outs is not None:
+                passed = self.added(passed, numbers, by_read_outs)
+            return start + self.size, jax.tree.map(jnp.add, total, gradient), passed
+
+        passed = jax.tree.map(jnp.zeros_like, read_outs)
+        if self.whole:
+            _, total, passed = lax.while_loop(
+                lambda carry: carry[0] < self.present, backward, (self.start, total, passed)
+            )
+        return total, passed
 
     @property
     def start(self) -> Int[Array, ""]:

@@ -7,13 +7,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float
 
-from fast.balance.evaluation import Pullback, cached_terms
 from fast.balance.markovian_rows import FirstRow, LaterRows
 from fast.balance.recurrent_groups import GROUP, Groups
-from fast.balance.steps import Steps, as_steps, rows_of
+from fast.balance.steps import Pullback, Steps, as_steps, cached_terms, rows_of
 from fast.dynamics.base import AbstractDynamics, Activations
 from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
@@ -62,7 +60,7 @@ def read_out_rows(
         weights = jnp.where(trajectories.active, derivative, 0.0)
         total = jax.grad(lambda arrays: jnp.sum(first.terms(arrays) * weights[..., 0]))(arrays)
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
-        total, passed = _through_head(later, of_later, arrays, total, read_outs)
+        total, passed = later.add_gradient(of_later, arrays, total, read_outs)
         # Before the first step the latent is `W_o`, whose derivative the first row has.
         passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
         by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
@@ -88,30 +86,3 @@ def _read_outs(
     dynamics: AbstractDynamics[Any] = eqx.combine(arrays, static)
     states = jax.tree.map(lambda leaf: leaf[:, :-1], some.states)
     return dynamics.unroll(jax.vmap(jax.vmap(environment.observe))(states))
-
-
-def _through_head(
-    later: LaterRows,
-    weights: Float[Array, "rows 3"],
-    arrays: Policy,
-    total: Policy,
-    read_outs: Float[Array, "rows d"],
-) -> tuple[Policy, Float[Array, "rows d"]]:
-    """The gradient of all blocks, added to a total, and that by the read-outs."""
-
-    def backward(carry: tuple[Array, Policy, Array]) -> tuple[Array, Policy, Array]:
-        start, total, passed = carry
-        numbers = later.block_from(start)
-        gradient, by_read_outs = jax.grad(partial(later.weighted, weights, start), (0, 1))(
-            arrays, later.pick(read_outs, numbers)
-        )
-        # Rows that are not due have zeros, so they may be met again.
-        passed = later.added(passed, numbers, by_read_outs)
-        return start + later.size, jax.tree.map(jnp.add, total, gradient), passed
-
-    passed = jnp.zeros_like(read_outs)
-    if later.whole:
-        _, total, passed = lax.while_loop(
-            lambda carry: carry[0] < later.present, backward, (later.start, total, passed)
-        )
-    return total, passed

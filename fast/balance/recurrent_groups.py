@@ -11,8 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from fast.balance.evaluation import Pullback, cached_terms
-from fast.balance.steps import Steps, as_steps, evaluate
+from fast.balance.steps import Pullback, Steps, as_steps, cached_terms, evaluate
 from fast.dynamics.base import Activations
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy

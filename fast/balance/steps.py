@@ -1,5 +1,6 @@
 """The terms of the balance conditions along trajectories, evaluated by a policy."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -9,7 +10,10 @@ from jaxtyping import Array, Bool, Float, Int
 from fast.dynamics.base import Activations
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.trajectories import Trajectories
+from fast.sampling.trajectories import Cached, Trajectories
+
+# From derivatives by `log p_F`, `log p_B` and `log F` to those by the policy's parameters.
+Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
 
 
 class Steps(NamedTuple):
@@ -101,6 +105,28 @@ def evaluate(
         _flat(outputs[:, 1:]) if policy.backward.reads_latent else None,
     )
     return as_steps(trajectories, terms.reshape(3, batch, time))
+
+
+def cached_terms(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    cached: Cached | None,
+) -> Float[Array, "3 batch time"] | None:
+    """The terms if sampling cached them: with a uniform `p_B` and no flow; else None.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+    """
+    if cached is None or not policy.backward.is_uniform or policy.has_flow:
+        return None
+    log_p_f = cached.log_p_f
+    parents = jax.vmap(environment.parent_mask)(rows_of(trajectories).after).sum(-1)
+    log_p_b = -jnp.log(jnp.maximum(parents, 1)).astype(log_p_f.dtype).reshape(log_p_f.shape)
+    return jnp.stack([log_p_f, log_p_b, jnp.zeros_like(log_p_f)])
 
 
 def as_steps(trajectories: Trajectories, terms: Float[Array, "3 batch time"]) -> Steps:

@@ -287,7 +287,7 @@ FAULTS = (
     Fault(
         "known-p-b-at-the-state-before",
         "Where p_B is known without a network, it counts the parents of the state before.",
-        "fast/balance/evaluation.py",
+        "fast/balance/steps.py",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).after)",
         "jax.vmap(environment.parent_mask)(rows_of(trajectories).before)",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[grid-tb-uniform]",

@@ -61,13 +61,6 @@ EQUIVALENT = (
         "how many rows a block has",
     ),
     Equivalent(
-        "fast/balance/read_out_rows.py",
-        "carry[0] < later.present",
-        "carry[0] < later.present",
-        "(carry[0] <= later.present)",
-        ONCE_MORE,
-    ),
-    Equivalent(
         "fast/balance/recurrent_groups.py",
         "skip_ended and not environment.is_graded",
         "skip_ended and not environment.is_graded",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from fast.balance.evaluation import cached_terms, evaluate_with_pullback
+from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.flow_matching import fm_residuals
 from fast.balance.loss import TrajectoryLoss
 from fast.balance.losses import log_ratio
@@ -18,7 +18,7 @@ from fast.balance.markovian_rows import SMALLEST, markovian_rows
 from fast.balance.options import LOSSES
 from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
-from fast.balance.steps import evaluate
+from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, AnyProblem, make_environment
 from fast.laws.exact_policy import to_float64
@@ -299,7 +299,7 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
     "fast.balance.markovian_rows.markovian_rows",
     "fast.balance.read_out_rows.read_out_rows",
     "fast.balance.recurrent_groups.recurrent_groups",
-    "fast.balance.evaluation.cached_terms",
+    "fast.balance.steps.cached_terms",
 )
 @pytest.mark.parametrize(
     ("p_b", "loss", "dynamics", "name"),

@@ -46,6 +46,7 @@ ELSEWHERE = {
     "fast.balance.markovian_rows": "likewise",
     "fast.balance.read_out_rows": "likewise",
     "fast.balance.recurrent_groups": "likewise",
+    "fast.balance.steps.cached_terms": "likewise",
     "fast.balance.loss": "compiled once there: test_losses",
     "fast.balance.options": "likewise",
     "fast.dynamics.graph_networks.graphs_of": "computes nothing",
