@@ -4,7 +4,7 @@ import sys
 
 import jax
 
-from fast.runs.memory import device_memory
+from fast.runs.sizes import device_memory
 from fast.training.processes import join
 from reference.errors import InputError
 

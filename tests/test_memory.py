@@ -8,7 +8,7 @@ import pytest
 
 import fast.runs.job
 from fast.runs.job import train
-from fast.runs.memory import device_memory, out_of_memory
+from fast.runs.sizes import device_memory, out_of_memory
 from fast.training.compose import configure
 from reference import InputError
 

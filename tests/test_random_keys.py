@@ -45,7 +45,7 @@ def test_no_key_is_used_twice_to_begin(name: str) -> None:
 def test_no_key_is_used_twice_to_go_on(name: str) -> None:
     trainer = trainer_of(name)
     with jax.debug_key_reuse(True):
-        trainer.lower(trainer.shapes(), 2)
+        jax.eval_shape(lambda state: trainer.advance(state, 2), trainer.shapes())
 
 
 def trainer_of(name: str) -> Trainer:

@@ -28,10 +28,10 @@ from fast.runs.frozen import (
 )
 from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
-from fast.runs.memory import out_of_memory
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
+from fast.runs.sizes import out_of_memory
 from fast.tasks.options import check_seeds
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig

@@ -12,7 +12,8 @@ from fast.runs.frozen import load_frozen
 from fast.runs.sizes import check_sizes, check_states
 from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
-from fast.training.state import NO_SAMPLERS, TrainState
+from fast.training.method import NO_SAMPLERS
+from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
 from reference.errors import InputError, TooLargeError
 from reference.problems import ClosedForm, closed_form

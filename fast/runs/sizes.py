@@ -1,18 +1,24 @@
-"""Sizes that the machine cannot hold, refused before work begins."""
+"""The least memory a run needs, checked before work begins; and the message when it runs out."""
 
+import re
 from typing import Any
 
 import jax
 
 from fast.environments import AbstractEnvironment
-from fast.runs.memory import device_memory
 from fast.training.config import TrainConfig
 from reference.errors import InputError, plain
 from reference.files import memory_of_machine
 from reference.problems.base import BYTES_PER_STATE
 
-# Of a trained parameter there are itself, its gradient and two moments of Adam.
+# Copies per parameter: value, gradient, two moments of Adam.
 COPIES = 4
+
+
+def device_memory() -> int:
+    """Bytes of memory of the first device of this process; of a CPU, those of the machine."""
+    statistics = jax.local_devices()[0].memory_stats() or {}
+    return int(statistics.get("bytes_limit", memory_of_machine()))
 
 
 def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
@@ -20,80 +26,68 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
 
     Counted are parameters and their copies, the states of the replay buffer, and of a batch the
     states, logits and latents of each step, which the gradient needs. It is a lower bound: what
-    passes may still be too large, and says so when it runs out of memory.
+    passes may still run out of memory, which `out_of_memory` explains.
 
     Raises:
         InputError: if it does not fit; the message names the largest part.
     """
+    seeds, batch, steps = config.run.seeds, config.sampling.batch, environment.horizon + 1
     number = {"float32": 4, "float64": 8}[config.run.precision]
-    state = sum(
-        leaf.size * leaf.dtype.itemsize
-        for leaf in jax.tree.leaves(jax.eval_shape(environment.initial))
-    )
+    initial = jax.tree.leaves(jax.eval_shape(environment.initial))
+    state = sum(leaf.size * leaf.dtype.itemsize for leaf in initial)
     latent = getattr(config.dynamics, "latent_size", 0)
-    check_memory(
-        seeds=config.run.seeds,
-        weights=max(config.dynamics.parameters, latent * latent),
-        batch=config.sampling.batch,
-        steps=environment.horizon + 1,
-        step=state + (environment.actions + latent) * number,
-        replay=config.replay.capacity * (state + number),
-        number=number,
-    )
-
-
-def check_memory(
-    *, seeds: int, weights: int, batch: int, steps: int, step: int, replay: int = 0, number: int = 4
-) -> None:
-    """Checks that what a training surely holds at once fits into memory.
-
-    Args:
-        seeds: trained side by side; each has all of the rest.
-        weights: parameters, at the least.
-        batch: trajectories per step.
-        steps: states of the longest trajectory.
-        step: bytes of each.
-        replay: bytes of the replay buffer.
-        number: bytes of a parameter.
-
-    Raises:
-        InputError: if it does not fit; the message names the largest part.
-    """
+    weights = max(config.dynamics.parameters, latent * latent)
+    replay = config.replay.capacity * (state + number)
+    step = state + (environment.actions + latent) * number
     parts = {
-        f"{plain(weights)} parameters": seeds * weights * COPIES * number,
-        f"a replay buffer of {_gigabytes(replay)}": seeds * replay,
-        f"batches of {plain(batch)} trajectories of up to {steps:,} states": seeds
-        * batch
-        * steps
-        * step,
+        f"{plain(weights)} parameters": weights * COPIES * number,
+        f"a replay buffer of {_gigabytes(replay)}": replay,
+        f"batches of {plain(batch)} trajectories of up to {steps:,} states": batch * steps * step,
     }
-    there, (largest, needed) = device_memory(), max(parts.items(), key=lambda part: part[1])
-    if sum(parts.values()) > there:
+    memory, largest = device_memory(), max(parts, key=lambda name: parts[name])
+    if seeds * sum(parts.values()) > memory:
         several = f", for each of {plain(seeds)} seeds" if seeds > 1 else ""
         raise InputError(
-            f"{largest}{several}, take at least {_gigabytes(needed)}, and there are "
-            f"{_gigabytes(there)} of memory: choose fewer --seeds, or a smaller --batch, "
+            f"{largest}{several}, take at least {_gigabytes(seeds * parts[largest])}, and there "
+            f"are {_gigabytes(memory)} of memory: choose fewer --seeds, or a smaller --batch, "
             "--replay-capacity, --latent-size or --parameters"
         )
 
 
 def check_states(states: int, most: int) -> None:
-    """Checks that as many states as may be enumerated fit into memory.
+    """Checks that the states which may be enumerated fit into memory.
 
     Args:
-        states: how many there are at most, or 0 if that is not known.
+        states: an upper bound of their number, or 0 if none is known.
         most: how many the user lets be enumerated.
 
     Raises:
         InputError: if they do not.
     """
-    there = memory_of_machine()
-    if states <= most and states * BYTES_PER_STATE > there:
+    memory = memory_of_machine()
+    if states <= most and states * BYTES_PER_STATE > memory:
         raise InputError(
             f"{plain(states)} states, which --max-states lets be enumerated, take at least "
-            f"{_gigabytes(states * BYTES_PER_STATE)}, and there are {_gigabytes(there)} of memory: "
-            "choose a smaller --max-states, so that samples are measured instead"
+            f"{_gigabytes(states * BYTES_PER_STATE)}, and there are {_gigabytes(memory)} of "
+            "memory: choose a smaller --max-states, so that samples are measured instead"
         )
+
+
+def out_of_memory(error: jax.errors.JaxRuntimeError, batch: int) -> str | None:
+    """What to change if an error of JAX says that memory ran out; None if it does not.
+
+    Args:
+        error: what JAX raised.
+        batch: trajectories per step.
+    """
+    if "RESOURCE_EXHAUSTED" not in str(error):
+        return None
+    wanted = re.search(r"allocat\w+ ([\d.]+ ?\w*)", str(error))
+    amount = f" (asked for {wanted[1]} at once)" if wanted else ""
+    return (
+        f"a batch of {batch:,} trajectories does not fit into the device's memory{amount}: make it "
+        "smaller, with --batch, or the network, with --parameters"
+    )
 
 
 def _gigabytes(size: int) -> str:

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fast.balance.losses import log_ratio, tb_residuals
 from fast.environments import AbstractEnvironment
 from fast.policies.build import fitted
-from fast.policies.policy import Policy, Sampler
+from fast.policies.policy import Sampler
 from fast.sampling.replay import Buffer
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GradientKind, MeanOptions
@@ -40,7 +40,7 @@ from fast.stochastic.trajectories import (
     trace,
 )
 from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
-from fast.training.state import FrozenSamplers, TrainState
+from fast.training.state import TrainState
 
 
 def stochastic_loss(
@@ -77,10 +77,7 @@ class Latents(Method):
     purposes: ClassVar[tuple[str, ...]] = ("policy", "log_z", "samples")
 
     def begin(
-        self,
-        environment: AbstractEnvironment[Any],
-        seed: Int[Array, ""],
-        policies: tuple[Policy, ...],
+        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """A random policy, and the `log Z` that is best for it."""
         dynamics, key = self.config.dynamics, self.key(seed, "policy")
@@ -97,11 +94,7 @@ class Latents(Method):
         return Sampler(policy, -jnp.mean(log_ratio(steps))), None
 
     def learn(
-        self,
-        environment: AbstractEnvironment[Any],
-        frozen: FrozenSamplers,
-        state: TrainState,
-        key: PRNGKeyArray,
+        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """That of the loss on a batch drawn by the exploring policy."""
         config, policy = self.config, state.sampler.policy

@@ -1,4 +1,4 @@
-"""What ways of training differ in: how a run begins, and what a step learns from."""
+"""Methods of training: how a run begins, and the gradient of a step."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -8,23 +8,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy, Sampler
+from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
+from fast.training.combined import FrozenSamplers
 from fast.training.config import TrainConfig
-from fast.training.state import FrozenSamplers, TrainState
+from fast.training.state import TrainState
 
 # Trajectories that the first `log Z` is estimated from.
 FIRST_BATCH = 256
 
+NO_SAMPLERS = FrozenSamplers()
+
 
 class Gradient(NamedTuple):
-    """What a batch gives.
+    """The loss of a batch and its gradient.
 
     Attributes:
         loss: its value.
         log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
-        by: the gradient by what is learned.
+        by: the gradient by the sampler's parameters.
         starting_log_z: `log Z` at which the gradient was taken, and from which the step goes on.
     """
 
@@ -42,7 +45,11 @@ def exploration(config: TrainConfig, step: Int[Array, ""]) -> Exploration:
 
 
 class Method(ABC):
-    """A way of training.
+    """A method of training.
+
+    Args:
+        config: of the run.
+        frozen: samplers that stand for factors of the reward.
 
     Attributes:
         purposes: what random numbers are drawn for, in the order of their keys.
@@ -53,8 +60,8 @@ class Method(ABC):
     goes_alone: ClassVar[bool] = True
     purposes: ClassVar[tuple[str, ...]] = ("policy", "samples", "log_z")
 
-    def __init__(self, config: TrainConfig):
-        self.config = config
+    def __init__(self, config: TrainConfig, frozen: FrozenSamplers = NO_SAMPLERS):
+        self.config, self.frozen = config, frozen
 
     def key(self, seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
         """The key of a purpose: one of `purposes`."""
@@ -62,32 +69,18 @@ class Method(ABC):
 
     @abstractmethod
     def begin(
-        self,
-        environment: AbstractEnvironment[Any],
-        seed: Int[Array, ""],
-        policies: tuple[Policy, ...],
+        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
-        """What a run of a seed begins with.
-
-        Args:
-            environment: the state graph.
-            seed: of the run.
-            policies: those of frozen runs.
-        """
+        """The first parameters and the first buffer of a seed."""
 
     @abstractmethod
     def learn(
-        self,
-        environment: AbstractEnvironment[Any],
-        frozen: FrozenSamplers,
-        state: TrainState,
-        key: PRNGKeyArray,
+        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of a step, and the buffer after it.
 
         Args:
             environment: the state graph.
-            frozen: samplers that stand for factors of the reward.
             state: before the step.
             key: of this step.
         """

@@ -6,32 +6,31 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from fast.balance.loss import Loss, RatioLoss
 from fast.balance.losses import log_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.policies.build import make_policy
-from fast.policies.policy import Policy, Sampler, uniform_policy
+from fast.policies.policy import Sampler, uniform_policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, empty_buffer
 from fast.sampling.trajectories import uniforms
+from fast.training.combined import CombinedLoss
 from fast.training.method import FIRST_BATCH, Gradient, Method
-from fast.training.state import FrozenSamplers, TrainState
+from fast.training.state import TrainState
 from fast.training.step import draw_batch, loss_and_gradient, loss_and_gradient_on_devices
 
 
 class Networks(Method):
-    """A network on known histories."""
+    """Training of policies with a deterministic latent."""
 
     def begin(
-        self,
-        environment: AbstractEnvironment[Any],
-        seed: Int[Array, ""],
-        policies: tuple[Policy, ...],
+        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """A random policy, or that of a frozen run; `log Z` as it is best for a uniform one."""
         config = self.config
         if config.factors.warm:
-            (policy,) = policies
+            (policy,) = self.frozen.policies
         else:
             policy = make_policy(config, environment, key=self.key(seed, "policy"))
         log_z = jnp.zeros(())
@@ -48,29 +47,24 @@ class Networks(Method):
         return Sampler(policy, log_z), buffer
 
     def learn(
-        self,
-        environment: AbstractEnvironment[Any],
-        frozen: FrozenSamplers,
-        state: TrainState,
-        key: PRNGKeyArray,
+        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
-        """That of the loss on a batch, on one device or several."""
-        config = self.config
+        """The gradient of the loss on a batch, on one device or several."""
+        config, loss = self.config, self._loss()
         draws = jax.random.uniform(key, (environment.horizon + 1, config.sampling.batch))
-        loss_key = jax.random.fold_in(key, 1)
+        key = jax.random.fold_in(key, 1)
         if config.run.devices > 1:
-            return (
-                loss_and_gradient_on_devices(config, environment, state, draws, loss_key, frozen),
-                None,
-            )
+            gradient = loss_and_gradient_on_devices(config, loss, environment, state, draws, key)
+            return gradient, None
         batch, buffer = draw_batch(config, environment, state, draws)
-        found = loss_and_gradient(
-            config.loss,
-            environment,
-            state.sampler,
-            batch,
-            loss_key,
-            frozen=frozen,
-            skip_ended=config.run.seeds == 1,
+        gradient = loss_and_gradient(
+            loss, environment, state.sampler, batch, key, skip_ended=config.run.seeds == 1
         )
-        return found, buffer
+        return gradient, buffer
+
+    def _loss(self) -> Loss:
+        loss = self.config.loss
+        if not self.frozen.policies:
+            return loss
+        assert isinstance(loss, RatioLoss)
+        return CombinedLoss(loss, self.frozen)

@@ -1,6 +1,5 @@
 """One step's batch, its loss and the gradient: on one device, or shared by several."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,11 +10,8 @@ from jax.sharding import AxisType, PartitionSpec
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.balance.evaluation import evaluate_with_pullback
-from fast.balance.loss import Loss, PolicyLoss, RatioLoss, TrajectoryLoss
-from fast.balance.losses import aggregated_ratio, log_ratio, streaming_ratio
+from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
 from fast.balance.own import context_of, penalties_of, value_of
-from fast.balance.steps import Steps
-from fast.dynamics.own import answer
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.backward import sample_backward
@@ -24,7 +20,7 @@ from fast.sampling.replay import Buffer, add, choose
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.config import TrainConfig
 from fast.training.method import Gradient, exploration
-from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
+from fast.training.state import TrainState
 
 
 class Batch(NamedTuple):
@@ -77,7 +73,6 @@ def loss_and_gradient(
     key: PRNGKeyArray,
     *,
     axis: str | None = None,
-    frozen: FrozenSamplers = NO_SAMPLERS,
     skip_ended: bool = True,
 ) -> Gradient:
     """The loss on a batch, an estimate of `log Z`, and the gradient by what is learned.
@@ -89,7 +84,6 @@ def loss_and_gradient(
         batch: the trajectories, or this device's share of them.
         key: for losses that draw random numbers; the same on all devices.
         axis: the name of the devices' axis, if several share the batch.
-        frozen: samplers that stand for factors of the reward (of a `RatioLoss` only).
         skip_ended: whether ended trajectories are left out, which inside `vmap` is slower.
     """
     if isinstance(loss, PolicyLoss):
@@ -102,21 +96,14 @@ def loss_and_gradient(
     steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
-    everyone, *others = [
-        terms if axis is None else jax.tree.map(lambda leaf: _gather(leaf, axis), terms)
-        for terms in (steps, *frozen.evaluate(trajectories))
-    ]
+    everyone = steps
+    if axis is not None:
+        everyone = jax.tree.map(lambda leaf: lax.all_gather(leaf, axis, tiled=True), steps)
 
     def loss_of(terms: Array, log_z: Array) -> tuple[Array, Array]:
         log_p_f, log_p_b, log_flow = terms
         whole = everyone._replace(log_p_f=log_p_f, log_p_b=log_p_b, log_flow=log_flow)
-        if not others:
-            return value_of(loss, whole, log_z, key), loss.estimate_log_z(whole, log_z)
-        assert isinstance(loss, RatioLoss)
-        ratios = combined_ratio(whole, others, rewarded=frozen.rewarded)
-        name = type(loss).__name__
-        value = answer(name, (), "of_ratios", loss.of_ratios, ratios, key)
-        return value, -jnp.mean(ratios)
+        return value_of(loss, whole, log_z, key), loss.estimate_log_z(whole, log_z)
 
     start = lax.stop_gradient(loss.starting_log_z(everyone, sampler.log_z))
     (value, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
@@ -127,18 +114,6 @@ def loss_and_gradient(
     share = len(steps.active)
     own = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
     return Gradient(value, log_z, Sampler(_total(pullback(own), axis), by_log_z), start)
-
-
-def combined_ratio(
-    steps: Steps, frozen: Sequence[Steps], *, rewarded: bool
-) -> Float[Array, " batch"]:
-    """The log ratio of a run without frozen samplers, of a step of a stream, or of an aggregate."""
-    if not frozen:
-        return log_ratio(steps)
-    if rewarded:
-        (previous,) = frozen
-        return streaming_ratio(steps, previous)
-    return aggregated_ratio(steps, frozen)
 
 
 def _of_policy(
@@ -159,12 +134,6 @@ def _of_policy(
     return Gradient(_total(value, axis), log_z, _total(gradient, axis), sampler.log_z)
 
 
-def _gather(x: Array, axis: str) -> Array:
-    """The shares of all devices, one after the other."""
-    gathered: Array = lax.all_gather(x, axis, axis=0, tiled=True)
-    return gathered
-
-
 def _total(x: Any, axis: str | None) -> Any:
     """The sum over all devices."""
     return x if axis is None else lax.psum(x, axis)  # type: ignore[no-untyped-call]
@@ -172,35 +141,38 @@ def _total(x: Any, axis: str | None) -> Any:
 
 def loss_and_gradient_on_devices(
     config: TrainConfig,
+    loss: Loss,
     environment: AbstractEnvironment[Any],
     state: TrainState,
     draws: Float[Array, "rows batch"],
     key: PRNGKeyArray,
-    frozen: FrozenSamplers = NO_SAMPLERS,
 ) -> Gradient:
-    """The same, each device with its columns of the draws: as one device, up to rounding."""
-    mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))
+    """The same, each device with its columns of the draws: as one device, up to rounding.
 
-    def share(environment: Any, state: TrainState, frozen: FrozenSamplers, draws: Any) -> Any:
+    Args:
+        config: how batches are drawn, and on how many devices.
+        loss: which.
+        environment: the state graph.
+        state: of training.
+        draws: what `draw_batch` takes.
+        key: for losses that draw random numbers.
+    """
+    mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))
+    alone = config.run.seeds == 1
+
+    def share(environment: Any, state: TrainState, draws: Any) -> Any:
         batch, _ = draw_batch(config, environment, state, draws)
         return loss_and_gradient(
-            config.loss,
-            environment,
-            state.sampler,
-            batch,
-            key,
-            axis="batch",
-            frozen=frozen,
-            skip_ended=config.run.seeds == 1,
+            loss, environment, state.sampler, batch, key, axis="batch", skip_ended=alone
         )
 
     every = PartitionSpec()  # type: ignore[no-untyped-call]
     split = jax.shard_map(
         share,
         mesh=mesh,
-        in_specs=(every, every, every, PartitionSpec(None, "batch")),  # type: ignore[no-untyped-call]
+        in_specs=(every, every, PartitionSpec(None, "batch")),  # type: ignore[no-untyped-call]
         out_specs=every,
         check_vma=False,
     )
-    result: Gradient = split(environment, state, frozen, draws)
+    result: Gradient = split(environment, state, draws)
     return result

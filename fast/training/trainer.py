@@ -17,16 +17,17 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
 from fast.stochastic.options import MeanOptions
 from fast.stochastic.training import Latents
+from fast.training.combined import FrozenSamplers
 from fast.training.config import TrainConfig
-from fast.training.method import Method
+from fast.training.method import NO_SAMPLERS, Method
 from fast.training.networks import Networks
 from fast.training.parts import own_parts
 from fast.training.processes import spanning
-from fast.training.state import NO_SAMPLERS, FrozenSamplers, TrainState
+from fast.training.state import TrainState
 
 
 class TrainInfo(NamedTuple):
-    """What a human needs, per seed and step.
+    """Figures of each seed and step.
 
     Attributes:
         loss: the loss on this step's batch, in nats squared.
@@ -43,39 +44,13 @@ class Trainer(NamedTuple):
 
     `shapes()` gives the shapes of the first state, without computing it.
 
-    `lower(state, n)` gives the program of these steps, which takes a state; only the shapes of the
-    state are read. It is for those who ask what a step needs, or compile ahead.
-
     Step t draws its randomness from the seed and t alone, so a run that is resumed from a saved
     state goes on exactly as it would have.
     """
 
     init: Callable[[], TrainState]
     advance: Callable[[TrainState, int], tuple[TrainState, TrainInfo]]
-    lower: Callable[[TrainState, int], "Program"]
     shapes: Callable[[], TrainState]
-
-
-class Program:
-    """Training steps, lowered for a device.
-
-    Args:
-        lowered: by JAX.
-        before: the arguments before the state.
-    """
-
-    def __init__(self, lowered: Any, *before: Any):
-        self._lowered, self._before = lowered, before
-
-    def compile(self) -> "Program":
-        """Compiles it, which takes seconds."""
-        self.compiled = self._lowered.compile()
-        return self
-
-    def __call__(self, state: TrainState) -> tuple[TrainState, TrainInfo]:
-        """Does the steps; the state is donated."""
-        result: tuple[TrainState, TrainInfo] = self.compiled(*self._before, state)
-        return result
 
 
 def make_trainer(
@@ -90,7 +65,7 @@ def make_trainer(
         environment: the state graph, with the reward of the factors that no frozen sampler is for.
         frozen: samplers that stand for factors of the reward, each with as many seeds.
     """
-    # Another seed or folder asks for no other program, so a process traces and compiles it once.
+    # Another seed or folder needs no other program, so a process traces and compiles it once.
     run = config.run
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
     initialise, advance = _programs(same)
@@ -98,49 +73,41 @@ def make_trainer(
     go = advance if jax.process_count() == 1 else spanning(advance)
 
     def begin() -> TrainState:
-        state: TrainState = initialise(environment, seeds, frozen.policies)
+        state: TrainState = initialise(environment, frozen, seeds)
         if own_parts(config):
-            # What is the user's own fails here, before there is a run, and not in its first step.
+            # A user's part fails here, before there is a run, and not in its first step.
             jax.eval_shape(lambda: advance(environment, frozen, seeds, state, 1))
         return state
 
     return Trainer(
         begin,
         lambda state, steps: go(environment, frozen, seeds, state, steps),
-        lambda state, steps: Program(
-            advance.lower(environment, frozen, seeds, state, steps), environment, frozen, seeds
-        ),
-        # Of the program itself: inside another, it may have no options of the compiler.
-        lambda: initialise.eval_shape(environment, seeds, frozen.policies),
+        # Of the jitted function: nested in another it may have no compiler options.
+        lambda: initialise.eval_shape(environment, frozen, seeds),
     )
 
 
 @functools.lru_cache(maxsize=64)
 def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
-    """What starts and what advances runs that differ in their seeds."""
-    method = Latents(config) if isinstance(config.dynamics, MeanOptions) else Networks(config)
+    """The programs that begin and advance runs which differ in their seeds.
+
+    The environment and the frozen samplers are arguments: as constants, their arrays would slow
+    compilation.
+    """
+    method_class = Latents if isinstance(config.dynamics, MeanOptions) else Networks
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
 
-    def init_one(
-        environment: AbstractEnvironment[Any], seed: Int[Array, ""], policies: tuple[Policy, ...]
+    def init(
+        environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
     ) -> TrainState:
-        sampler, buffer = method.begin(environment, seed, policies)
-        parameters = eqx.filter(sampler, eqx.is_inexact_array)
-        return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
+        def of_seed(seed: Int[Array, ""], policies: tuple[Policy, ...]) -> TrainState:
+            method = method_class(config, dataclasses.replace(frozen, policies=policies))
+            sampler, buffer = method.begin(environment, seed)
+            parameters = eqx.filter(sampler, eqx.is_inexact_array)
+            return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
 
-    def advance_one(
-        environment: AbstractEnvironment[Any],
-        frozen: FrozenSamplers,
-        steps: int,
-        state: TrainState,
-        seed: Int[Array, ""],
-        policies: tuple[Policy, ...],
-    ) -> tuple[TrainState, TrainInfo]:
-        own = FrozenSamplers(policies, frozen.environments, frozen.rewarded)
-        key = method.key(seed, "samples")
-        step = partial(train_step, method, optimizer, environment, own, key)
-        result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
-        return result
+        state: TrainState = jax.vmap(of_seed)(seeds, frozen.policies)
+        return state
 
     def advance(
         environment: AbstractEnvironment[Any],
@@ -149,30 +116,35 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
         state: TrainState,
         steps: int,
     ) -> tuple[TrainState, TrainInfo]:
-        one = partial(advance_one, environment, frozen, steps)
+        def of_seed(
+            state: TrainState, seed: Int[Array, ""], policies: tuple[Policy, ...]
+        ) -> tuple[TrainState, TrainInfo]:
+            method = method_class(config, dataclasses.replace(frozen, policies=policies))
+            step = partial(train_step, method, optimizer, environment, method.key(seed, "samples"))
+            result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
+            return result
+
         arguments = (state, seeds, frozen.policies)
-        if config.run.seeds > 1 or not method.goes_alone:
-            both: tuple[TrainState, TrainInfo] = jax.vmap(one)(*arguments)
-            return both
+        if config.run.seeds > 1 or not method_class.goes_alone:
+            every: tuple[TrainState, TrainInfo] = jax.vmap(of_seed)(*arguments)
+            return every
         # Without the axis, matrix products need no batching.
-        state, info = one(*jax.tree.map(lambda leaf: leaf[0], arguments))
-        alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], (state, info))
+        only = of_seed(*jax.tree.map(lambda leaf: leaf[0], arguments))
+        alone: tuple[TrainState, TrainInfo] = jax.tree.map(lambda leaf: leaf[None], only)
         return alone
 
-    # The environment is an argument: as a constant, its reward table would slow compilation. So are
-    # the frozen samplers.
     return (
-        jax.jit(jax.vmap(init_one, (None, 0, 0)), compiler_options=_once()),
+        jax.jit(init, compiler_options=_run_once()),
         jax.jit(advance, static_argnums=4, donate_argnums=3),
     )
 
 
-def _once() -> dict[str, int] | None:
-    """Options of the compiler for a program that runs once: on a CPU, half the effort.
+def _run_once() -> dict[str, int] | None:
+    """Compiler options for a program that runs once: on a CPU, half the effort.
 
     The compiler then takes 40 % less time, and the numbers are the same to the bit.
     """
-    # Where the compiler is told to try little, as in tests, this would be more.
+    # Where optimisations are disabled already, as in tests, this level would be more.
     least = jax.config.read("jax_disable_most_optimizations")  # type: ignore[no-untyped-call]
     tries = jax.default_backend() == "cpu" and not least
     return {"xla_backend_optimization_level": 1} if tries else None
@@ -182,17 +154,24 @@ def train_step(
     method: Method,
     optimizer: optax.GradientTransformation,
     environment: AbstractEnvironment[Any],
-    frozen: FrozenSamplers,
     key: PRNGKeyArray,
     state: TrainState,
     _: None = None,
 ) -> tuple[TrainState, TrainInfo]:
-    """One gradient step of one seed."""
-    found, buffer = method.learn(environment, frozen, state, jax.random.fold_in(key, state.step))
-    before = Sampler(state.sampler.policy, found.starting_log_z)
+    """One gradient step of one seed.
+
+    Args:
+        method: of training.
+        optimizer: of the parameters.
+        environment: the state graph.
+        key: of the run; a step folds its number in.
+        state: before the step.
+    """
+    gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
+    before = Sampler(state.sampler.policy, gradient.starting_log_z)
     parameters = eqx.filter(before, eqx.is_inexact_array)
-    updates, optimizer_state = optimizer.update(found.by, state.optimizer, parameters)
+    updates, optimizer_state = optimizer.update(gradient.by, state.optimizer, parameters)
     sampler = eqx.apply_updates(before, updates)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(
-        found.loss, found.log_z
+        gradient.loss, gradient.log_z
     )

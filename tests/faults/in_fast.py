@@ -80,7 +80,7 @@ FAULTS = (
     Fault(
         "aggregate-with-a-reward",
         "The aggregate's loss counts a reward beside those that its clients stand for.",
-        "fast/training/step.py",
+        "fast/training/combined.py",
         "    return aggregated_ratio(steps, frozen)",
         "    return aggregated_ratio(steps, frozen) - steps.log_reward",
         f"{COMBINED}::test_the_loss_of_frozen_samplers_is_the_one_written_by_hand"
@@ -89,7 +89,7 @@ FAULTS = (
     Fault(
         "stream-forgets-its-chunk",
         "A step of a stream forgets the reward of its own chunk.",
-        "fast/training/step.py",
+        "fast/training/combined.py",
         "        return streaming_ratio(steps, previous)",
         "        return aggregated_ratio(steps, [previous])",
         f"{COMBINED}::test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do[sets]",
@@ -163,9 +163,9 @@ FAULTS = (
     Fault(
         "combined-log-z-of-the-wrong-sign",
         "Where samplers are combined, the mean ratio is reported as log Z instead of minus it.",
-        "fast/training/step.py",
-        "return value, -jnp.mean(ratios)",
-        "return value, jnp.mean(ratios)",
+        "fast/training/combined.py",
+        "return -jnp.mean(self._ratios(steps))",
+        "return jnp.mean(self._ratios(steps))",
         f"{COMBINED}::test_the_loss_of_frozen_samplers_is_the_one_written_by_hand"
         "[stream-log_variance]",
     ),

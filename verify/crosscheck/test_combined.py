@@ -20,14 +20,10 @@ from fast.laws.exact_policy import exact_policy, to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
+from fast.training.combined import CombinedLoss, FrozenSamplers, combined_ratio
 from fast.training.compose import configure
-from fast.training.state import FrozenSamplers, TrainState
-from fast.training.step import (
-    Batch,
-    combined_ratio,
-    loss_and_gradient,
-    loss_and_gradient_on_devices,
-)
+from fast.training.state import TrainState
+from fast.training.step import Batch, loss_and_gradient, loss_and_gradient_on_devices
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from reference import (
     RATIONAL,
@@ -102,7 +98,9 @@ def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(
     assert np.abs(found.ratios[0] - found.ratios[1]).max() > 0.1
 
 
-@pytest.mark.crosscheck("fast.training.step.combined_ratio", "fast.balance.losses.aggregated_ratio")
+@pytest.mark.crosscheck(
+    "fast.training.combined.combined_ratio", "fast.balance.losses.aggregated_ratio"
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str) -> None:
     found = case(name)
@@ -208,7 +206,7 @@ def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
 
 @pytest.mark.long
 @pytest.mark.crosscheck(
-    "fast.training.state.FrozenSamplers.evaluate", "fast.training.step.loss_and_gradient"
+    "fast.training.combined.CombinedLoss", "fast.training.step.loss_and_gradient"
 )
 @pytest.mark.parametrize("loss", [LogVariance(), Weighted()], ids=["log_variance", "own"])
 @pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
@@ -233,17 +231,17 @@ def test_the_loss_of_frozen_samplers_is_the_one_written_by_hand(
             ratios = streaming_ratio(terms, *said) if rewarded else aggregated_ratio(terms, said)
             return loss.of_ratios(ratios, key), (terms, said)
 
-        compiled = Compiled(functools.partial(loss_and_gradient, frozen=frozen))
-        alone = compiled(loss, environment, sampler, batch, key)
+        combined = CombinedLoss(loss, frozen)
+        alone = Compiled(loss_and_gradient)(combined, environment, sampler, batch, key)
         slope, (terms, said) = eqx.filter_jit(eqx.filter_grad(direct, has_aux=True))(own, drawn)
-        evaluated = eqx.filter_jit(FrozenSamplers.evaluate)(frozen, drawn)
+        evaluated = eqx.filter_jit(CombinedLoss.context)(combined, environment, drawn)
         shared = eqx.filter_jit(loss_and_gradient_on_devices)(
             config.changed(epsilon=0.0, loss=loss),
+            combined,
             environment,
             TrainState(sampler, None, None, jnp.int32(0)),
             jnp.concatenate([draws[:1], draws]),
             key,
-            frozen,
         )
         steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *said))
         ratios = (
@@ -264,7 +262,6 @@ def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
     found = case("sets")
     environment = found.instance.environment
     blind = eqx.tree_at(lambda e: e.log_weights, environment, jnp.full(5, jnp.nan))
-    config = configure("sets", items=5, size=3, utility_seed=1, batch=12)
     sampler = Sampler(found.policies[0], jnp.zeros(()))
     draws = uniforms(jax.random.key(1), environment, 12)
     compiled, sample = eqx.filter_jit(loss_and_gradient), eqx.filter_jit(sample_trajectories)
@@ -273,8 +270,8 @@ def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
     def loss_in(environment: Any, rewarded: bool) -> Any:
         drawn, cached = sample(sampler.policy, environment, draws)
         frozen = FrozenSamplers((found.policies[1],), (environment,), rewarded)
-        batch = Batch(drawn, cached)
-        return compiled(config.loss, environment, sampler, batch, key, frozen=frozen)
+        loss = CombinedLoss(LogVariance(), frozen)
+        return compiled(loss, environment, sampler, Batch(drawn, cached), key)
 
     seen, unseen = loss_in(environment, False), loss_in(blind, False)
     assert np.isnan(sample(sampler.policy, blind, draws)[0].log_reward).all()

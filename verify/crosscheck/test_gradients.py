@@ -524,8 +524,8 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     # A mesh of one device is the machine itself.
     alone = configure("lines", dynamics="markov", batch=12)
     sharing = Compiled(loss_and_gradient_on_devices)
-    shared = sharing(alone, environment, state(0), draws, KEY)
-    sharing(alone, environment, state(1), draws, KEY)
+    shared = sharing(alone, alone.loss, environment, state(0), draws, KEY)
+    sharing(alone, alone.loss, environment, state(1), draws, KEY)
     assert sharing.traces == 1
     batch, _ = eqx.filter_jit(draw_batch)(alone, environment, state(0), draws)
     expected = eqx.filter_jit(loss_and_gradient)(alone.loss, environment, sampler, batch, KEY)

@@ -67,6 +67,7 @@ ELSEWHERE = {
     "fast.training.method": "made of parts that are compared here: test_exploration",
     "fast.training.state": "made of parts that are compared here: test_gradients",
     "fast.training.step": "likewise",
+    "fast.training.combined": "compiled in test_combined",
     "fast.dynamics.heads": "parts of dynamics, which are compiled there: test_dynamics",
     "fast.dynamics.latent_matrix": "likewise",
     "fast.dynamics.links": "likewise",

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from fast.runs.memory import device_memory
+from fast.runs.sizes import device_memory
 
 
 def chosen(kind: str | None) -> Any:

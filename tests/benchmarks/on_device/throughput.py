@@ -12,7 +12,7 @@ import numpy as np
 from fast.dynamics.options import DYNAMICS
 from fast.environments import AbstractEnvironment, make_environment
 from fast.policies.policy import Policy
-from fast.runs.memory import USABLE, device_memory
+from fast.runs.sizes import device_memory
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
@@ -44,6 +44,11 @@ POLICIES = {
 BATCHES = (128, 512, 32, 4_096, 32_768, 262_144)
 # How late each task, policy and batch comes, beside the first of its kind.
 LATER = {"task": 1.0, "policy": 2.0, "batch": 3.0}
+
+
+# The share of a device's memory that the arrays of a step may take: other allocations and gaps
+# between them need the rest.
+USABLE = 0.8
 
 
 class Ready(NamedTuple):
@@ -93,9 +98,10 @@ def prepare(task: str, policy: str, batch: int) -> Ready:
     trainer, steps = make_trainer(config, environment), max(1, min(20, 16_384 // batch))
     state = initial(task, policy)
     started = time.perf_counter()
-    training = trainer.lower(state, steps).compile()
+    advance = jax.jit(trainer.advance, static_argnums=1, donate_argnums=0)
+    training = advance.lower(state, steps).compile()
     trained = time.perf_counter()
-    analysis = training.compiled.memory_analysis()
+    analysis = training.memory_analysis()
     needs = 0 if analysis is None else analysis.argument_size_in_bytes + analysis.temp_size_in_bytes
     if needs > USABLE * device_memory():
         seconds = (trained - started, 0.0)
@@ -144,7 +150,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
     loss = np.asarray(train().loss)
     if not np.isfinite(loss).all():
         row["note"] = "loss is no number"
-    found = cost(ready.training.compiled.as_text())
+    found = cost(ready.training.as_text())
     weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
     # Once forwards, twice backwards; the first state, which is evaluated once, counts for each.
     flops = 3 * 2 * weights * batch * length
@@ -159,7 +165,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
             "kernels per step": found.kernels / ready.steps,
             "MB moved per step": found.bytes / ready.steps / 1e6,
             "loops of unknown length": found.unknown,
-            "cost_analysis bytes": cost_analysis(ready.training.compiled).get("bytes accessed"),
+            "cost_analysis bytes": cost_analysis(ready.training).get("bytes accessed"),
             "compile training s": ready.seconds[0],
             "compile sampling s": ready.seconds[1],
         }
