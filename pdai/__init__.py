@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pdai.front import inspect as inspect
     from pdai.front import load as load
     from pdai.front import train as train
-    from pdai.page.page import report as report
     from pdai.run import Law as Law
     from pdai.run import Run as Run
     from pdai.run import Samples as Samples
+    from pdai.show.page.page import report as report
     from reference.certificates.statement import Certificate as Certificate
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 _FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__} | {
     "Certificate": "reference.certificates.statement",
     "certify": "pdai.certifying",
-    "report": "pdai.page.page",
+    "report": "pdai.show.page.page",
 }
 
 

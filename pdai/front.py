@@ -9,8 +9,8 @@ from fast.runs.job import train as train_run
 from fast.tasks import TASKS, Task
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
-from pdai.progress import DISPLAY, QUIET, announce
 from pdai.run import Run, free_folder
+from pdai.show.progress import DISPLAY, QUIET, announce
 from reference.arguments import checked
 from reference.dag import PointedDAG
 from reference.drawing import draw as draw_picture

@@ -21,7 +21,7 @@ from fast.runs.frozen import Trained, arithmetic, load_trained, tables_digest
 from fast.runs.job import MAX_SAMPLES, load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.training.config import TrainConfig
-from pdai.progress import DISPLAY
+from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, check_seed, nearest
 
@@ -65,7 +65,7 @@ class Run:
         return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps})"
 
     def _repr_html_(self) -> str:
-        from pdai.tables import html_of, report_table
+        from pdai.show.tables import html_of, report_table
 
         return html_of(report_table(self.report))
 
@@ -204,7 +204,7 @@ class Run:
 
     def plot(self) -> "Figure":
         """The law against the target, and the curves of training, as a Matplotlib figure."""
-        from pdai.plotting import figure_of
+        from pdai.show.plotting import figure_of
 
         return figure_of([self.folder])
 

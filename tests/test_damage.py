@@ -24,7 +24,7 @@ import pytest
 
 import pdai
 from fast.runs.job import draw_samples, resume
-from pdai.progress import QUIET
+from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.problems import TableSequences
 from tests.command_lines import parameters

@@ -34,8 +34,8 @@ from fast.training.compose import configure, to_json
 from pdai.cli import main
 from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
-from pdai.plotting import plot_runs
-from pdai.progress import QUIET
+from pdai.show.plotting import plot_runs
+from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.files import load_arrays, read_file, replace_file
 from tests.command_lines import parameters

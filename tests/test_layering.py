@@ -79,7 +79,7 @@ def test_control_forbidden_imports_are_seen() -> None:
         ("reference/dag.py", "jax.numpy"),
         ("reference/dag.py", "fast.policies.policy"),
         ("reference/dag.py", "rich"),
-        ("fast/runs/job.py", "pdai.plotting"),
+        ("fast/runs/job.py", "pdai.show.plotting"),
         ("fast/runs/job.py", "matplotlib.figure"),
         ("fast/training/config.py", "tyro"),
         ("fast/sampling/forward.py", "reference.marginals"),
@@ -139,7 +139,7 @@ def test_the_reference_loads_nothing_heavy() -> None:
     [
         ("reference.fields.symbolic", "sympy"),
         ("reference.fields.balls", "flint"),
-        ("pdai.plotting", "matplotlib"),
+        ("pdai.show.plotting", "matplotlib"),
     ],
 )
 def test_control_a_heavy_import_is_refused(module: str, refused: str) -> None:

@@ -15,7 +15,7 @@ from fast.runs.frozen import arithmetic
 from fast.runs.job import complete, draw_samples, load_run, resume
 from fast.runs.records import SEAL, read_json
 from pdai.certified_runs import exact_draws
-from pdai.plotting import figure_of
+from pdai.show.plotting import figure_of
 from reference.errors import InputError
 from tests.command_lines import answer
 

@@ -15,11 +15,11 @@ import pdai
 from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import configure
-from pdai.page.chart import Chart, Point, Series, drawn
-from pdai.page.elements import plain, table, tag, written
-from pdai.page.entries import Entry, entry_of
-from pdai.page.laws import law_chart
-from pdai.progress import QUIET
+from pdai.show.page.chart import Chart, Point, Series, drawn
+from pdai.show.page.elements import plain, table, tag, written
+from pdai.show.page.entries import Entry, entry_of
+from pdai.show.page.laws import law_chart
+from pdai.show.progress import QUIET
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
 

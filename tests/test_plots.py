@@ -14,10 +14,10 @@ from matplotlib.ticker import LogFormatterSciNotation
 from fast.balance.losses import PENALTIES
 from fast.balance.options import UNITS
 from fast.measure.expectations import Expectation
-from pdai import plotting
 from pdai.experiments.drawing import legend
-from pdai.loss_units import loss_label
-from pdai.posterior_plots import Posterior
+from pdai.show import plotting
+from pdai.show.loss_units import loss_label
+from pdai.show.posterior_plots import Posterior
 from reference.metrics import Estimate
 from tests import made_up_runs
 

@@ -23,9 +23,9 @@ from fast.runs.records import read_json, seal_run, write_json
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
 from pdai.cli import main
-from pdai.plotting import figure_of
-from pdai.progress import QUIET, announce
-from pdai.tables import expectations_table
+from pdai.show.plotting import figure_of
+from pdai.show.progress import QUIET, announce
+from pdai.show.tables import expectations_table
 from reference.errors import InputError
 from reference.problems import HyperGPrior, VariableSelection
 

@@ -17,7 +17,7 @@ from pdai.experiments.overview import anchor, overview, verdict
 from pdai.experiments.report import TEXTS, section
 from pdai.experiments.results import Run
 from pdai.experiments.tables import layout, leaders
-from pdai.plotting import LOOKS, Look, look
+from pdai.show.plotting import LOOKS, Look, look
 from tests.made_up_runs import TINY, run, tiny
 
 ROOT = Path(__file__).parents[1]

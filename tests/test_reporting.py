@@ -19,8 +19,8 @@ from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
 from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
-from pdai.progress import Bar
-from pdai.tables import expectations_table, report_table
+from pdai.show.progress import Bar
+from pdai.show.tables import expectations_table, report_table
 from reference.metrics import Estimate
 from reference.problems import Grid, Lines
 

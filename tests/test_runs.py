@@ -34,7 +34,7 @@ from pdai.certifying import certify
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.front import load
-from pdai.tables import audit_table
+from pdai.show.tables import audit_table
 from reference import InputError
 from tests.command_lines import answer, command, environment, parameters
 from tests.made_up_runs import Counted, Nothing, tiny_run

@@ -51,7 +51,7 @@ class Experiment:
         """
         from pdai.distributed.experiment import begin, proceed
         from pdai.executors import LocalProcesses, dask_executor
-        from pdai.tables import comparison_table, parts_table
+        from pdai.show.tables import comparison_table, parts_table
 
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}, but must be at least 1")

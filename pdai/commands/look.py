@@ -30,7 +30,7 @@ class AuditRun(Accepting):
     def run(self) -> None:
         """Audits, and prints the certificate to stdout."""
         from fast.runs.audit import audit
-        from pdai.tables import audit_table
+        from pdai.show.tables import audit_table
 
         found = audit(self.run_folder, self.seed, accept_changed=self.accept_changed)
         show(audit_table(found))
@@ -165,7 +165,7 @@ class PlotRuns:
 
     def run(self) -> None:
         """Draws the figure."""
-        from pdai.plotting import plot_runs
+        from pdai.show.plotting import plot_runs
         from reference.drawing import check_picture
 
         if not self.run_folders:

@@ -33,8 +33,8 @@ class ReportRuns(Accepting):
 
     def run(self) -> None:
         """Writes the page."""
-        from pdai.page.page import report
         from pdai.run import Run
+        from pdai.show.page.page import report
 
         runs: list[Run | Path] = list(self.run_folders)
         if self.accept_changed and not self.stored_only:

@@ -72,7 +72,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             from pdai.devices import begin
 
             begin(self.device, self.coordinator, self.processes, self.process)
-            from pdai.tables import expectations_table, report_table
+            from pdai.show.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)
             if self.resume is not None and config != configure(USUAL):
@@ -102,8 +102,8 @@ def _done(
 ) -> "tuple[Path, Report] | None":
     """Trains anew, or a run in a folder further; None in a process that only trains along."""
     from fast.runs.job import follow, resume, train
-    from pdai.progress import DISPLAY, announce
     from pdai.run import Run
+    from pdai.show.progress import DISPLAY, announce
 
     run, more = None, 0
     if folder is not None and (steps or process):

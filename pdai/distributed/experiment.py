@@ -16,7 +16,7 @@ from fast.runs.records import read_json, write_json
 from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
 from pdai.distributed.runs import RunsFailedError, run_all
-from pdai.plotting import plot_or_say
+from pdai.show.plotting import plot_or_say
 from reference.errors import InputError
 from reference.files import kind_of
 

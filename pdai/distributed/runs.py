@@ -7,7 +7,7 @@ from fast.measure.report import Report
 from fast.runs.job import complete
 from fast.training.config import TrainConfig
 from pdai.engine import Task, bring_to_end
-from pdai.progress import QUIET
+from pdai.show.progress import QUIET
 from reference.errors import InputError
 
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from pdai.experiments.base import MEASURES, Experiment, Metric
 from pdai.experiments.results import Run
 from pdai.experiments.tables import at
-from pdai.plotting import TARGET, Look, below_one, look
+from pdai.show.plotting import TARGET, Look, below_one, look
 
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}

@@ -13,7 +13,7 @@ from pdai.experiments.base import ProbeName
 from pdai.experiments.chains import Chain, walked
 from pdai.experiments.probes import PROBES
 from pdai.experiments.trainings import Training
-from pdai.progress import DISPLAY
+from pdai.show.progress import DISPLAY
 
 # Laws of more terminals are not stored.
 SMALL_LAW = 64

@@ -23,7 +23,7 @@ from pdai.experiments.drawing import (
 )
 from pdai.experiments.results import Run, comparable
 from pdai.experiments.tables import at, best_known, leaders, metric_name, untrained
-from pdai.plotting import TARGET, decimal
+from pdai.show.plotting import TARGET, decimal
 
 # Of what is computed: the first is of Markovian policies, where there are any.
 BOUNDS = ("#0072B2", "#222222", "#CC79A7")

@@ -22,7 +22,7 @@ from pdai.experiments.drawing import (
 )
 from pdai.experiments.results import TOP, Run
 from pdai.experiments.tables import at, best_known, floor, metric_name
-from pdai.plotting import TARGET, decimal
+from pdai.show.plotting import TARGET, decimal
 
 PER_LINE = 3
 MOST_MARKED = 12

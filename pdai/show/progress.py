@@ -10,7 +10,7 @@ from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
 from fast.tasks import Task
-from pdai.plotting import plot_or_say
+from pdai.show.plotting import plot_or_say
 from reference.errors import printable
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from pdai.page.chart import number_text
-from pdai.page.elements import short, tag
-from pdai.page.entries import Lift
+from pdai.show.page.chart import number_text
+from pdai.show.page.elements import short, tag
+from pdai.show.page.entries import Lift
 from reference.marginals import path_sums
 from reference.pictures import layout
 

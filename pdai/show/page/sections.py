@@ -6,13 +6,13 @@ from xml.etree.ElementTree import Element
 from rich.table import Table
 
 from fast.measure.report import Figures, Report
-from pdai.page.chart import number_text
-from pdai.page.elements import folded, short, table, tag
-from pdai.page.entries import Computed, Entry
-from pdai.page.laws import state_tables
-from pdai.page.lifts import lift_picture
-from pdai.page.posteriors import feature_figures
-from pdai.tables import expectations_table, report_table
+from pdai.show.page.chart import number_text
+from pdai.show.page.elements import folded, short, table, tag
+from pdai.show.page.entries import Computed, Entry
+from pdai.show.page.laws import state_tables
+from pdai.show.page.lifts import lift_picture
+from pdai.show.page.posteriors import feature_figures
+from pdai.show.tables import expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate
 from reference.representations import number_text as fraction_text
 

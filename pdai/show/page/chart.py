@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from pdai.page.elements import folded, table, tag
+from pdai.show.page.elements import folded, table, tag
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46

@@ -25,8 +25,8 @@ from fast.runs.checkpoints import run_records
 from fast.runs.folder import is_markovian
 from fast.runs.records import load_law, read_json, read_report
 from fast.training.compose import stored_task
-from pdai.loss_units import loss_label
-from pdai.posterior_plots import posterior_of
+from pdai.show.loss_units import loss_label
+from pdai.show.posterior_plots import posterior_of
 from reference.drawing import save_figure
 from reference.errors import InputError
 

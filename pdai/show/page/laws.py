@@ -5,10 +5,10 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from pdai.page.chart import Chart, Point, Series, number_text
-from pdai.page.elements import plain, short, table
-from pdai.page.entries import Entry
-from pdai.plotting import MOST_BARS, least_shown
+from pdai.show.page.chart import Chart, Point, Series, number_text
+from pdai.show.page.elements import plain, short, table
+from pdai.show.page.entries import Entry
+from pdai.show.plotting import MOST_BARS, least_shown
 
 # Of more, some are drawn: by rank of their target probability, and those that are furthest off.
 MOST_POINTS, FURTHEST = 300, 30

@@ -7,13 +7,13 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from pdai import __version__
-from pdai.page.chart import COLOURS, dash_of, figure, marker
-from pdai.page.curves import loss_chart, tv_chart
-from pdai.page.elements import short, table, tag, written
-from pdai.page.entries import Entry, entry_of
-from pdai.page.laws import law_chart
-from pdai.page.sections import certificate_words, run_section, tv_words
 from pdai.run import Run
+from pdai.show.page.chart import COLOURS, dash_of, figure, marker
+from pdai.show.page.curves import loss_chart, tv_chart
+from pdai.show.page.elements import short, table, tag, written
+from pdai.show.page.entries import Entry, entry_of
+from pdai.show.page.laws import law_chart
+from pdai.show.page.sections import certificate_words, run_section, tv_words
 from reference.errors import InputError, check_list, check_type
 from reference.files import check_output, read_file, replace_file
 

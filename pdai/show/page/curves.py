@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pdai.loss_units import loss_label
-from pdai.page.chart import Chart, Point, Rule, Series, number_text
-from pdai.page.entries import Entry
+from pdai.show.loss_units import loss_label
+from pdai.show.page.chart import Chart, Point, Rule, Series, number_text
+from pdai.show.page.entries import Entry
 
 # More marks lie on each other.
 MOST_MARKS = 60

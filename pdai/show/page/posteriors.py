@@ -5,11 +5,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from pdai.page.chart import LETTER, Chart, Point, Series, figure, number_text
-from pdai.page.elements import short, tag
-from pdai.page.entries import Entry
-from pdai.plotting import MOST_BARS
-from pdai.posterior_plots import Floats, edge_matrices
+from pdai.show.page.chart import LETTER, Chart, Point, Series, figure, number_text
+from pdai.show.page.elements import short, tag
+from pdai.show.page.entries import Entry
+from pdai.show.plotting import MOST_BARS
+from pdai.show.posterior_plots import Floats, edge_matrices
 
 CELL = 44
 # A longer name is shown when its cell is looked at.

@@ -1,0 +1,1 @@
+"""Tables, pictures, progress and pages of runs."""
