@@ -1,17 +1,17 @@
 """Assignments: places that are given values one by one, in a fixed order or in any."""
 
 from abc import abstractmethod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import AbstractEnvironment
 from fast.environments.encodings import encode_numbers
-
-Order = Literal["any", "fixed"]
+from reference.problems import Order
 
 
 class Assignment(NamedTuple):

@@ -1,14 +1,12 @@
-"""What an environment is: a state graph and its rewards as pure array code."""
+"""Environments: a state graph and its rewards as pure array code."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 State = TypeVar("State")
-
-Encoding = Literal["one-hot", "natural", "affine", "fourier"]
 
 
 class AbstractEnvironment(eqx.Module, Generic[State]):
@@ -95,3 +93,7 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
     @abstractmethod
     def decode(self, state: State) -> Any:
         """The reference's label of a state (host only, NumPy): the inverse of `encode`."""
+
+
+# The environment class of each problem class, with the class method `from_problem`.
+ENVIRONMENTS: dict[type, Any] = {}

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from fast.environments.base import Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS
 from fast.environments.sequences import AbstractSequenceEnvironment, SequenceState
-from reference.errors import TooLargeError, check_choice, check_integer
+from reference.errors import TooLargeError
 from reference.problems import BitSequences, Build
 
 # 65,536 words: every step has an action for each.
@@ -44,9 +45,6 @@ class BitEnvironment(AbstractSequenceEnvironment):
         Raises:
             TooLargeError: if there are too many words for an action each.
         """
-        check_choice("BitSequences", "the encoding", encoding, Encoding)
-        if last is not None:
-            check_integer("BitSequences", "last", last, 0)
         if problem.word > MAX_WORD:
             raise TooLargeError(
                 f"BitSequences: words of {problem.word} bits would need 2^{problem.word} actions: "
@@ -83,3 +81,6 @@ class BitEnvironment(AbstractSequenceEnvironment):
     def decode(self, state: SequenceState) -> str:
         words = np.asarray(state.tokens)[: int(state.size)] - 1
         return "".join(f"{word:0{self.word}b}" for word in words)
+
+
+ENVIRONMENTS[BitSequences] = BitEnvironment

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fast.environments.base import Encoding
+from fast.encoding import Encoding
 from reference.errors import InputError
 
 # Wavelengths from 2 pi to 20,000 pi, in equal ratios.

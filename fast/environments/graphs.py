@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.encodings import check_one_hot
 from reference.problems import EdgeAddition, Graph
 
@@ -130,6 +131,9 @@ class GraphEnvironment(AbstractEnvironment[GraphState]):
 
     def _addable(self, state: GraphState) -> Bool[Array, " actions"]:
         return _only_difference(self.listed, state.added[None])
+
+
+ENVIRONMENTS[EdgeAddition] = GraphEnvironment
 
 
 def _only_difference(

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice, check_integer
 from reference.problems import Cell, Grid, Landscape
 
 
@@ -43,8 +43,6 @@ class GridEnvironment(AbstractEnvironment[GridState]):
         cls, problem: Grid, encoding: Encoding = "one-hot", coarse: int = 1
     ) -> "GridEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("Grid", "the encoding", encoding, Encoding)
-        check_integer("Grid", "coarse", coarse, 1)
         return cls(
             side=problem.side,
             dimension=problem.dimension,
@@ -121,3 +119,6 @@ class GridEnvironment(AbstractEnvironment[GridState]):
 
     def decode(self, state: GridState) -> Cell:
         return Cell(tuple(int(x) for x in state.coordinates), bool(state.stopped))
+
+
+ENVIRONMENTS[Grid] = GridEnvironment

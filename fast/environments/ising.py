@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment, Order
-from fast.environments.base import Encoding
-from reference.errors import check_choice
-from reference.problems import Ising
+from fast.encoding import Encoding
+from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment
+from fast.environments.base import ENVIRONMENTS
+from reference.problems import Ising, Order
 from reference.problems.ising import Spins
 
 DOWN, UP = 1, 2
@@ -35,7 +35,6 @@ class IsingEnvironment(AbstractAssignmentEnvironment):
     @classmethod
     def from_problem(cls, problem: Ising, encoding: Encoding = "one-hot") -> "IsingEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("Ising", "the encoding", encoding, Encoding)
         spins = len(problem.fields)
         return cls(
             fields=jnp.array([float(h) for h in problem.fields], jnp.float32),
@@ -63,3 +62,6 @@ class IsingEnvironment(AbstractAssignmentEnvironment):
 
     def decode(self, state: Assignment) -> Spins:
         return Spins(tuple((0, -1, 1)[int(value)] for value in state.values))
+
+
+ENVIRONMENTS[Ising] = IsingEnvironment

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice
 from reference.problems import Lines
 
 
@@ -35,7 +35,6 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
     @classmethod
     def from_problem(cls, problem: Lines, encoding: Encoding = "one-hot") -> "LinesEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("Lines", "the encoding", encoding, Encoding)
         return cls(
             # In float32 itself, what is far from the peaks of a long line would be 0.
             log_rewards=jnp.array(np.log([float(r) for r in problem.rewards]), jnp.float32),
@@ -93,3 +92,6 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
 
     def decode(self, state: LinesState) -> str:
         return f"{'q' if state.stopped else 'p'}{int(state.position)}"
+
+
+ENVIRONMENTS[Lines] = LinesEnvironment

@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment, Order
-from fast.environments.base import Encoding
-from reference.errors import check_choice
-from reference.problems import Preference
+from fast.encoding import Encoding
+from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment
+from fast.environments.base import ENVIRONMENTS
+from reference.problems import Order, Preference
 from reference.problems.preference import Weights
 
 
@@ -38,7 +38,6 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
         cls, problem: Preference, encoding: Encoding = "one-hot"
     ) -> "PreferenceEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("Preference", "the encoding", encoding, Encoding)
         components, weights = problem.dimension, 2 * problem.bound + 1
         return cls(
             differences=jnp.array(problem.differences, jnp.float32),
@@ -71,3 +70,6 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
     def _weights(self, state: Assignment) -> Float[Array, " components"]:
         weights = state.values - 1 - self.bound
         return jnp.where(state.values > 0, weights, 0).astype(jnp.float32)
+
+
+ENVIRONMENTS[Preference] = PreferenceEnvironment

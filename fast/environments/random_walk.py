@@ -1,7 +1,7 @@
 """The lazy random walk as array code."""
 
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding, TimeCode
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice, check_integer
+from reference.errors import check_choice
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
-
-TimeCode = Literal["same", "fourier"]
 
 
 class WalkState(NamedTuple):
@@ -63,9 +62,7 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         coarse: int = 1,
     ) -> "WalkEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("LazyRandomWalk", "the encoding", encoding, Encoding)
         check_choice("LazyRandomWalk", "the time code", time_code, TimeCode)
-        check_integer("LazyRandomWalk", "coarse", coarse, 1)
         moves = 2 * problem.dimension + 1
         return cls(
             log_heights=jnp.array(_log_heights(problem), jnp.float32),
@@ -155,6 +152,9 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
         """The displacement of each action."""
         axis, action = jnp.arange(self.dimension), jnp.arange(self.actions)[:, None]
         return (action == 2 * axis + 1).astype(jnp.int32) - (action == 2 * axis + 2)
+
+
+ENVIRONMENTS[LazyRandomWalk] = WalkEnvironment
 
 
 def _log_heights(problem: LazyRandomWalk) -> npt.NDArray[np.float64]:

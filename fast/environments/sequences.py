@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.coarse import last_letters
 from fast.environments.encodings import encode_numbers
-from reference.errors import check_choice, check_integer
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
 
@@ -138,9 +138,6 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
         last: int | None = None,
     ) -> "SequenceEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("Sequences", "the encoding", encoding, Encoding)
-        if last is not None:
-            check_integer("Sequences", "last", last, 0)
         letters = len(problem.alphabet)
         ends = 1 if problem.build == "append" else 2
         table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
@@ -182,3 +179,7 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
 
     def decode(self, state: SequenceState) -> str:
         return "".join(self.alphabet[t - 1] for t in np.asarray(state.tokens)[: int(state.size)])
+
+
+ENVIRONMENTS[SyntheticSequences] = SequenceEnvironment
+ENVIRONMENTS[TableSequences] = SequenceEnvironment

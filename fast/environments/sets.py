@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from reference.errors import InputError
 from reference.problems import RewardForm, Sets
 from reference.problems.sets import Items
@@ -105,3 +106,6 @@ class SetEnvironment(AbstractEnvironment[SetState]):
 
     def decode(self, state: SetState) -> Items:
         return Items(tuple(np.flatnonzero(state.chosen).tolist()))
+
+
+ENVIRONMENTS[Sets] = SetEnvironment

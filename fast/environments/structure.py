@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.encodings import check_one_hot
 from fast.environments.uniform_dags import UniformDags
 from reference.problems import Network, StructureLearning
@@ -159,6 +160,9 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
     def _families(self, state: NetworkState) -> Int[Array, " nodes"]:
         powers = jnp.asarray(2 ** np.arange(self.nodes), jnp.int32)
         return jnp.sum(state.adjacency * powers[:, None], axis=0)
+
+
+ENVIRONMENTS[StructureLearning] = StructureEnvironment
 
 
 def _joined(

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment, Encoding
+from fast.encoding import Encoding
+from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from fast.environments.encodings import check_one_hot
 from reference.problems import Selection, VariableSelection
 
@@ -90,3 +91,6 @@ class SelectionEnvironment(AbstractEnvironment[SelectionState]):
 
     def decode(self, state: SelectionState) -> Selection:
         return Selection(tuple(np.asarray(state.chosen).tolist()), bool(state.stopped))
+
+
+ENVIRONMENTS[VariableSelection] = SelectionEnvironment

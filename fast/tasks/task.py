@@ -7,14 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from fast.encoding import Encoding
 from fast.tasks.options import check_options
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
-
-Encoding = Literal["one-hot", "natural", "affine", "fourier"]
 
 
 @dataclass(frozen=True)

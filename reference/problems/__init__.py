@@ -1,6 +1,7 @@
 """The sampling problems: the one definition of each task."""
 
 from reference.problems.base import (
+    Order,
     Problem,
     RewardForm,
     dyadic,
@@ -43,6 +44,7 @@ __all__ = [
     "LazyRandomWalk",
     "Lines",
     "Network",
+    "Order",
     "Preference",
     "Problem",
     "RewardForm",

@@ -25,6 +25,8 @@ S = TypeVar("S", bound=Hashable)
 
 # Whether a reward multiplies positive weights, or adds them up.
 RewardForm = Literal["product", "sum"]
+# Whether places are filled in any order, or from first to last.
+Order = Literal["any", "fixed"]
 
 MAX_NODES = 2_000_000
 # Of an enumeration; and after how many states clock and memory are looked at.

@@ -3,18 +3,16 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
-from reference.problems.base import dyadic
+from reference.problems.base import Order, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
 if TYPE_CHECKING:
     from flint import arb
-
-Order = Literal["any", "fixed"]
 
 # The lattice of `z` in `exp(c^2 / 2) = E exp(c z)`, z standard normal: see `Ising.log_z`.
 STEP = Fraction(1, 2)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from random import Random
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,8 @@ from reference.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import dyadic
+from reference.problems.base import Order, dyadic
 from reference.problems.closed_form import Enclosure, check_count
-
-Order = Literal["fixed", "any"]
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
 MAX_SCORE = 87

@@ -14,7 +14,6 @@ import numpy as np
 from fast.dynamics.options import DYNAMICS, CellOptions
 from fast.environments import (
     AbstractEnvironment,
-    AnyProblem,
     TabularEnvironment,
     make_environment,
 )
@@ -30,6 +29,7 @@ from reference.problems import (
     LazyRandomWalk,
     Lines,
     Preference,
+    Problem,
     Sets,
     StructureLearning,
     SyntheticSequences,
@@ -57,7 +57,7 @@ UNEVEN = EdgeAddition(
     (Fraction(1, 4), Fraction(3, 2)),
 )
 
-PROBLEMS: dict[str, AnyProblem] = {
+PROBLEMS: dict[str, Problem[Any]] = {
     "lines": Lines.laplaces(5, 2, seed=1),
     "grid": Grid(4, 2),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
@@ -73,7 +73,7 @@ PROBLEMS: dict[str, AnyProblem] = {
 }
 
 # Other rewards, or the like state graphs, trees among them: only their environments are compared.
-VARIANTS: dict[str, AnyProblem] = {
+VARIANTS: dict[str, Problem[Any]] = {
     "lines, M = 1": Lines.laplaces(4, 1, seed=2),
     "lines, sparse, M = 3": Lines.sparse(6, 3, (2, 5)),
     "grid, 3 axes": Grid(3, 3),
@@ -104,7 +104,7 @@ TABLES: dict[str, Grid | EdgeAddition] = {
     "graphs, as tables": UNEVEN,
 }
 
-PRESETS: dict[str, AnyProblem] = PROBLEMS | VARIANTS | TABLES
+PRESETS: dict[str, Problem[Any]] = PROBLEMS | VARIANTS | TABLES
 
 # Environments whose states are seen in another way than any encoding says, with their problems.
 OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
@@ -136,7 +136,7 @@ OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
 class Instance(NamedTuple):
     """A problem, its environment, and both enumerated."""
 
-    problem: AnyProblem
+    problem: Problem[Any]
     environment: AbstractEnvironment[Any]
     enumeration: Enumeration
 

@@ -13,7 +13,6 @@ from scipy.stats import chi2
 from fast.checking.environment import check_environment
 from fast.environments import (
     AbstractEnvironment,
-    AnyProblem,
     BitEnvironment,
     Encoding,
     GridEnvironment,
@@ -34,6 +33,7 @@ from reference.problems import (
     BitSequences,
     EdgeAddition,
     Grid,
+    Problem,
     Sets,
     StructureLearning,
     TableSequences,
@@ -273,7 +273,7 @@ class _ForgetsTheParent(TabularEnvironment):
         return jnp.int32(0)
 
 
-def _broken(name: str, kind: Any) -> tuple[AnyProblem, AbstractEnvironment[Any]]:
+def _broken(name: str, kind: Any) -> tuple[Problem[Any], AbstractEnvironment[Any]]:
     problem = PRESETS[name]
     return problem, kind.from_problem(problem)
 

@@ -20,7 +20,7 @@ from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
-from fast.environments import AbstractEnvironment, AnyProblem, make_environment
+from fast.environments import AbstractEnvironment, make_environment
 from fast.laws.exact_policy import to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
@@ -45,7 +45,7 @@ from reference import (
     lift,
     tb_objective,
 )
-from reference.problems import Sets
+from reference.problems import Problem, Sets
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import TOLERANCE, Compiled, tree_distance
 from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
@@ -204,7 +204,7 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(name: str, loss: Any, p_b
         assert in_blocks.traces == number
 
 
-CACHED: dict[str, tuple[AnyProblem, dict[str, Any]]] = {
+CACHED: dict[str, tuple[Problem[Any], dict[str, Any]]] = {
     "markov, every step there": (PROBLEMS["sets"], {"dynamics": "markov"}),
     "markov, more than a block": (
         PROBLEMS["synthetic, append"],
