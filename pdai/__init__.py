@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pdai.certifying import certify as certify
+    from pdai.certifying.certify import certify as certify
     from pdai.front import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
@@ -43,7 +43,7 @@ __all__ = [
 
 _FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__} | {
     "Certificate": "reference.certificates.statement",
-    "certify": "pdai.certifying",
+    "certify": "pdai.certifying.certify",
     "report": "pdai.show.page.page",
 }
 

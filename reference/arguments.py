@@ -49,6 +49,16 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return refusing
 
 
+def check_fields(owner: str, record: object) -> None:
+    """Checks that the fields of a dataclass are of their declared types, as `checked` does.
+
+    Raises:
+        InputError: if one is not.
+    """
+    for name, kind in get_type_hints(type(record)).items():
+        _check(owner, name, getattr(record, name), kind)
+
+
 def _check(owner: str, name: str, value: object, kind: Any) -> None:
     origin, entries = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):

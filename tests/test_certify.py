@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pdai
-from pdai.subjects import log_z_interval
+from pdai.certifying.target import log_z_interval
 from reference import InputError
 from reference.bounds import one_sided_tv_bound
 from reference.certificates import check_certificate, confirm_problem, read_header
@@ -174,7 +174,7 @@ def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
     found = pdai.certify(path, PROBLEM)
     assert found.regime == "Z"
     assert found.interval.low <= exact_tv_of_trajectories("state") <= found.interval.high
-    assert any("is the word of whoever recorded them" in note for note in found.notes)
+    assert any("assumes that the recorded trajectories" in note for note in found.notes)
     # The header of `pdai sample --format csv`.
     path.write_text("\n".join(["state,log_p_f,log_p_b,log_reward", *lines[1:]]))
     assert pdai.certify(path, PROBLEM).interval == found.interval
@@ -381,6 +381,7 @@ def fails(*_: Any) -> Any:
         (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
         (Words, {"samples": 2.5}, "samples is 2.5, but must be an integer"),
         (Words, {"samples": 1}, "samples is 1"),
+        (Words, {"sample": 99}, "no option of certify 'sample': did you mean samples?"),
         (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
         (object(), {}, "a object without the member 'initial'"),
     ],
@@ -407,7 +408,7 @@ def test_log_z_may_be_any_number_or_two(given: Any) -> None:
         ("r_mlp", "there is no run folder and no file 'r_mlp' here"),
         (Path("r_mlp"), "there is no run folder and no file 'r_mlp' here"),
         (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
-        (type("D", (), {"draw": lambda d, n, labels: [1]})(), "what draw gives is .*be a Walks"),
+        (type("D", (), {"draw": lambda d, n, labels: [1]})(), "the answer of draw is .*be a Walks"),
         (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
         (os.environ, r"is of the type _Environ, but must be a run folder, a function"),
     ],

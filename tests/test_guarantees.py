@@ -22,8 +22,8 @@ from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.regimes import (
     PILOT,
     Budget,
-    Found,
-    Seen,
+    Draws,
+    Result,
     weight_lines,
     with_log_z,
     with_neither,
@@ -72,32 +72,32 @@ def test_an_interval_gives_half_of_its_level_to_each_end() -> None:
     assert high == math.nextafter(1 - bound(np.nextafter(1 - values, 0.0), LEVEL / 2), 2.0)
 
 
-def in_z(seen: Seen) -> tuple[Found, Sequence[float]]:
-    found = with_log_z(fork(), Interval(LOG_2, LOG_2), LEVEL, BUDGET, seen)
-    floor = LOG_2 + math.log(bound(np.exp(seen.all - LOG_2), LEVEL))
-    return found, [*interval(short(seen.all - LOG_2), LEVEL), floor]
+def in_z(draws: Draws) -> tuple[Result, Sequence[float]]:
+    found = with_log_z(fork(), Interval(LOG_2, LOG_2), LEVEL, BUDGET, draws)
+    floor = LOG_2 + math.log(bound(np.exp(draws.all - LOG_2), LEVEL))
+    return found, [*interval(short(draws.all - LOG_2), LEVEL), floor]
 
 
-def in_s(seen: Seen) -> tuple[Found, Sequence[float]]:
-    found = with_target(target_samples(2_000), fork(), LEVEL, BUDGET, seen)
+def in_s(draws: Draws) -> tuple[Result, Sequence[float]]:
+    found = with_target(target_samples(2_000), fork(), LEVEL, BUDGET, draws)
     back = fork().draw_backward(target_samples(2_000)).log_weight
     z = log_mean(fork().draw(PILOT).log_weight)
-    sides = [interval(short(x), LEVEL / 4) for x in (seen.all - z, z - back)]
-    events = [interval(x > z, LEVEL / 4) for x in (seen.all, back)]
+    sides = [interval(short(x), LEVEL / 4) for x in (draws.all - z, z - back)]
+    events = [interval(x > z, LEVEL / 4) for x in (draws.all, back)]
     low = max(min(side.low for side in sides), events[1].low - events[0].high)
     return found, [low, max(side.high for side in sides), *np.ravel([*sides, *events])]
 
 
-def in_n(seen: Seen) -> tuple[Found, Sequence[float]]:
-    found = with_neither(fork(), LEVEL, BUDGET, seen)
+def in_n(draws: Draws) -> tuple[Result, Sequence[float]]:
+    found = with_neither(fork(), LEVEL, BUDGET, draws)
     scale = log_mean(fork().draw(PILOT).log_weight)
-    floor = scale + math.log(bound(np.exp(seen.all - scale), LEVEL / 2))
-    return found, [bound(short(seen.all - floor).low, LEVEL / 2), 1.0, floor]
+    floor = scale + math.log(bound(np.exp(draws.all - scale), LEVEL / 2))
+    return found, [bound(short(draws.all - floor).low, LEVEL / 2), 1.0, floor]
 
 
 @pytest.mark.parametrize("regime", [in_z, in_s, in_n])
 def test_a_regime_splits_its_level_over_the_means_it_needs(regime: Callable[..., Any]) -> None:
-    found, expected = regime(Seen())
+    found, expected = regime(Draws())
     values = [found.interval, *(line.value for line in found.lines if line.kind == "bound")]
     assert np.hstack(values).tolist() == pytest.approx(expected, rel=1e-9)
 
@@ -207,7 +207,7 @@ def test_the_tightest_bounds_of_mass_are_not_below_what_they_bound() -> None:
 @pytest.mark.parametrize("off", [-10.0, -600.0, -686.0, -688.0, -700.0, -1e4, -1e5, -1e300])
 def test_a_log_z_that_is_too_low_is_refuted_however_low_it_is(off: float) -> None:
     with pytest.raises(InputError, match="certify that it is above"):
-        with_log_z(fork(), Interval(LOG_2 + off, LOG_2 + off), 1e-6, BUDGET, Seen())
+        with_log_z(fork(), Interval(LOG_2 + off, LOG_2 + off), 1e-6, BUDGET, Draws())
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_log_z_that_is_no_number_is_refused_whoever_gives_it(log_z: Any) -> No
 
 
 def test_a_log_z_that_is_bounded_from_above_alone_bounds_tv_from_above_alone() -> None:
-    found = with_log_z(Fork(0.75, (1.0, 1e-300)), Interval(-math.inf, LOG_2), 1e-6, BUDGET, Seen())
+    found = with_log_z(Fork(0.75, (1.0, 1e-300)), Interval(-math.inf, LOG_2), 1e-6, BUDGET, Draws())
     assert found.interval.low == 0
     assert 0.5 < found.interval.high < 1
 

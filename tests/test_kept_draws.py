@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pdai
-from pdai.subjects import subject_of
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.sources import source_of
 from reference import InputError
 from reference.certificates.importance import Walks
 from reference.certificates.kept import KeptDraws
@@ -220,9 +221,8 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
 
 
 def test_draws_of_an_object_whose_random_numbers_can_be_set_are_kept(tmp_path: Path) -> None:
-    drawing = subject_of(policy, PROBLEM, None, "state", "probabilities", 0, 1_000, None, 60.0)
-    assert drawing.sampler is not None
+    drawing = source_of(policy, PROBLEM, CertifyOptions(max_states=1_000))
     asked: dict[str, Any] = {"regime": "Z", "samples": SAMPLES, "width": 0.0, "keep": tmp_path}
-    first, again = (pdai.certify(drawing.sampler(), PROBLEM, **asked) for _ in range(2))
+    first, again = (pdai.certify(drawing.walker(), PROBLEM, **asked) for _ in range(2))
     assert first.to_json() == again.to_json()
     assert first.to_json()["interval"] == certified(tmp_path / "rows")["interval"]

@@ -14,7 +14,7 @@ from fast.runs.folder import is_markovian, load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete, draw_samples, load_run, resume
 from fast.runs.records import SEAL, read_json
-from pdai.certified_runs import exact_draws
+from pdai.certifying.runs import exact_draws
 from pdai.show.plotting import figure_of
 from reference.errors import InputError
 from tests.command_lines import answer
@@ -214,7 +214,7 @@ def test_an_edit_that_is_accepted_is_said_in_whatever_is_printed(
         done = answer(*command, "--accept-changed", cwd=project)
         assert f"{part}; what follows is of the code as it is now" in done.stderr
     notes = pdai.certify(pdai.load(project / "run", accept_changed=True)).notes
-    assert f"of the code as it is now, which changed since the run: {part}" in notes
+    assert f"the code has changed since the run, and is used as it is: {part}" in notes
     assert part in (project / "report.html").read_text()
 
 

@@ -12,8 +12,8 @@ from reference.certificates.importance import Walks
 from reference.certificates.regimes import (
     PILOT,
     Budget,
-    Found,
-    Seen,
+    Draws,
+    Result,
     with_log_z,
     with_neither,
     with_target,
@@ -57,10 +57,10 @@ def target_samples(count: int) -> list[Hashable]:
     return (np.random.default_rng(1).random(count) < 0.5).astype(int).tolist()
 
 
-def found_at(pilot: float) -> Found:
+def found_at(pilot: float) -> Result:
     """`p_F = (3/4, 1/4)` and `mu = (1/2, 1/2)`, so that TV is 1/4, at a z that is off."""
     fork = Fork(0.75, (1.0, 1.0), pilot)
-    return with_target(target_samples(50_000), fork, 1e-6, BUDGET, Seen())
+    return with_target(target_samples(50_000), fork, 1e-6, BUDGET, Draws())
 
 
 @pytest.mark.parametrize("pilot", [-math.log(2), math.log(2)])
@@ -78,7 +78,7 @@ def test_at_the_right_z_both_bound_the_distance() -> None:
 
 def test_zeros_of_the_sampler_count_as_distance_though_they_are_never_drawn() -> None:
     fork = Fork(1.0 - 2.0**-60, (1.0, 3.0))
-    found = with_log_z(fork, Interval(math.log(4), math.log(4)), 1e-6, BUDGET, Seen())
+    found = with_log_z(fork, Interval(math.log(4), math.log(4)), 1e-6, BUDGET, Draws())
     assert 0.74 < found.interval.low <= 0.75 <= found.interval.high < 0.76
 
 
@@ -88,13 +88,13 @@ def test_without_z_the_same_samples_bound_z_and_then_the_distance() -> None:
     for seed in range(20):
         fork = Fork(0.75, (1.0, 1.0))
         fork.rng = np.random.default_rng(seed)
-        seen = Seen()
-        found = with_neither(fork, 1e-6, BUDGET._replace(samples=20_000), seen)
+        draws = Draws()
+        found = with_neither(fork, 1e-6, BUDGET._replace(samples=20_000), draws)
         floor = found.lines[0].value
         assert isinstance(floor, float)
         assert math.log(1.9) < floor < math.log(2)
         assert 0.2 < found.interval.low < 0.25
         assert found.interval.high == 1
-        assert found.samples == seen.count == 20_000
-        above += bool(np.exp(seen.all).mean() > 2)
+        assert found.samples == draws.count == 20_000
+        above += bool(np.exp(draws.all).mean() > 2)
     assert 3 < above < 17

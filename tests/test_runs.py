@@ -30,7 +30,7 @@ from fast.runs.loop import Schedule, advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, seal_run, write_json
 from pdai import cli as pdai_cli
-from pdai.certifying import certify
+from pdai.certifying.certify import certify
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.front import load

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdai.what_now import what_now
+from pdai.certifying.what_now import what_now
 from reference import pointed_dag
 from reference.certificates.exact import ExactLaw, law_beside_target
 

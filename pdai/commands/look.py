@@ -126,7 +126,7 @@ class SampleRun(Accepting):
     def _run_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
         from fast.runs.folder import stored_config
-        from pdai.certified_runs import exact_draws
+        from pdai.certifying.runs import exact_draws
 
         kept, found = exact_draws(
             folder,

@@ -23,7 +23,7 @@ from fast.training.state import TrainState
 from pdai.experiments.base import ProbeName
 from pdai.experiments.marginals import DRAWS, distance, marginals_of, spread_of_draws
 from reference.certificates.betting import Interval
-from reference.certificates.regimes import Budget, Seen, with_log_z
+from reference.certificates.regimes import Budget, Draws, with_log_z
 from reference.expressivity.memory import memory_kl
 from reference.metrics import kl_divergence
 
@@ -151,7 +151,7 @@ def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
         rows = RowSampler(policy, setup.environment, problem, setup.config.run.precision, seed)
         log_z = problem.log_z()
         known = Interval(log_z.value - log_z.error, log_z.value + log_z.error)
-        bound = with_log_z(rows, known, LEVEL, Budget(samples=CERTIFIED), Seen())
+        bound = with_log_z(rows, known, LEVEL, Budget(samples=CERTIFIED), Draws())
         found["certified"] = list(bound.interval)
     return found
 

@@ -110,6 +110,15 @@ class ForwardRows:
                 self._kept[key] = row
         return [self._kept[key] for key in keys]
 
+    def findings(self) -> list[str]:
+        """How far rows of probabilities were from the sum one."""
+        if not self.largest_gap:
+            return []
+        return [
+            f"rows summed to one within {self.largest_gap:.1e}, and were normalised exactly: the "
+            "certificate covers the normalised sampler"
+        ]
+
     def _ask(self, keys: list[Hashable]) -> list[Row]:
         if self.takes in ("state", "history"):
             return [self._one(key) for key in keys]

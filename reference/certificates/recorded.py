@@ -187,10 +187,10 @@ class Recorded:
         )
 
     def findings(self) -> Sequence[str]:
-        """On whose word this rests."""
+        """The assumption that this rests on."""
         return [
-            "that the recorded trajectories are independent draws of one sampler, and their "
-            "numbers right, is the word of whoever recorded them"
+            "assumes that the recorded trajectories are independent draws of one sampler, and that "
+            "their numbers are right"
         ]
 
 

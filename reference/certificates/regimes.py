@@ -44,7 +44,7 @@ class Budget(NamedTuple):
 
 
 @dataclass
-class Seen:
+class Draws:
     """What was drawn.
 
     Attributes:
@@ -66,7 +66,7 @@ class Seen:
         return np.concatenate(self.log_weights)
 
 
-class Found(NamedTuple):
+class Result(NamedTuple):
     """What a regime states."""
 
     interval: Interval
@@ -75,7 +75,7 @@ class Found(NamedTuple):
 
 
 def until(
-    budget: Budget, level: float, means: Sequence[MeanInterval], more: Callable[[int], int]
+    budget: Budget, level: float, means: Sequence[MeanInterval], draw_block: Callable[[int], int]
 ) -> None:
     """Draws blocks until the intervals of all means are narrow enough, or the budget is used up.
 
@@ -83,11 +83,11 @@ def until(
         budget: when to stop.
         level: of each interval.
         means: the intervals.
-        more: draws so many, and says how many there are now.
+        draw_block: draws so many, and says how many there are now.
     """
     end, drawn, size = time.monotonic() + budget.seconds, 0, min(BLOCK, budget.samples)
     while drawn < budget.samples and size > 0:
-        before, drawn = drawn, more(size)
+        before, drawn = drawn, draw_block(size)
         size = min(BLOCK, budget.samples - drawn)
         if time.monotonic() > end or drawn == before:
             return
@@ -96,8 +96,8 @@ def until(
 
 
 def with_log_z(
-    sampler: Sampler, log_z: Interval, level: float, budget: Budget, seen: Seen
-) -> Found:
+    sampler: Sampler, log_z: Interval, level: float, budget: Budget, draws: Draws
+) -> Result:
     """Regime Z: `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`, from samples of the model alone.
 
     With bounds `Z- <= Z <= Z+`: the variable of `Z+` is larger and that of `Z-` smaller, so the
@@ -109,7 +109,7 @@ def with_log_z(
         log_z: contains `log Z`, in nats.
         level: of each bound.
         budget: when to stop.
-        seen: where what is drawn goes.
+        draws: where what is drawn goes.
 
     Raises:
         InputError: if `log Z` is no interval whose upper end is finite, or lies below what the mean
@@ -122,14 +122,14 @@ def with_log_z(
         )
     above, below, weight = MeanInterval(), MeanInterval(), LowerMean()
 
-    def more(size: int) -> int:
-        walks = _drawn(sampler, size, seen)
+    def draw_block(size: int) -> int:
+        walks = _drawn(sampler, size, draws)
         for mean, bound in ((above, log_z.high), (below, max(log_z.low, -LARGEST))):
             mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
         weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
         return above.count
 
-    until(budget, level, [above, below], more)
+    until(budget, level, [above, below], draw_block)
     largest_mean = weight.bound(level)
     floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
     if largest_mean > 1:
@@ -139,13 +139,13 @@ def with_log_z(
             "or the reward"
         )
     interval = Interval(below.interval(level).low, above.interval(level).high)
-    lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(seen.all, log_z.high)]
-    return Found(interval, lines, above.count)
+    lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(draws.all, log_z.high)]
+    return Result(interval, lines, above.count)
 
 
 def with_target(
-    terminals: Sequence[Hashable], sampler: Sampler, level: float, budget: Budget, seen: Seen
-) -> Found:
+    terminals: Sequence[Hashable], sampler: Sampler, level: float, budget: Budget, draws: Draws
+) -> Result:
     """Regime S: exact samples of the target, `Z` unknown.
 
     For any `z`, `TV(p_F, mu)` lies between the smaller and the larger of
@@ -159,14 +159,14 @@ def with_target(
         sampler: what is certified.
         level: of the interval.
         budget: when to stop.
-        seen: where what is drawn goes.
+        draws: where what is drawn goes.
     """
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
     above_model, above_target = MeanInterval(), MeanInterval()
 
-    def more(size: int) -> int:
-        walks = _drawn(sampler, size, seen)
+    def draw_block(size: int) -> int:
+        walks = _drawn(sampler, size, draws)
         model.add(*shortfall(walks.log_weight - log_z, _rounding(walks, log_z)))
         above_model.add((walks.log_weight > log_z).astype(float))
         part = terminals[target.count : target.count + size]
@@ -176,7 +176,7 @@ def with_target(
             above_target.add((back.log_weight > log_z).astype(float))
         return model.count
 
-    until(budget, level / 4, [model, target], more)
+    until(budget, level / 4, [model, target], draw_block)
     sides = model.interval(level / 4), target.interval(level / 4)
     events = above_model.interval(level / 4), above_target.interval(level / 4)
     least = max(min(side.low for side in sides), (events[1].low - events[0].high) * (1 - 2.0**-50))
@@ -188,12 +188,12 @@ def with_target(
         Line("target samples: share with R p_B / p_F > z", events[1], "bound"),
         Line("target samples used", Fraction(target.count), "as given"),
         Line("log z, a pilot's estimate, nats", log_z, "estimate"),
-        *weight_lines(seen.all, None),
+        *weight_lines(draws.all, None),
     ]
-    return Found(interval, lines, model.count)
+    return Result(interval, lines, model.count)
 
 
-def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> Found:
+def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -> Result:
     """Regime N: only what can say "wrong".
 
     A mode that the sampler never visits changes none of its samples, so that no upper bound below 1
@@ -206,19 +206,19 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
         sampler: what is certified.
         level: of each bound, half of it for `Z`, half for the mean.
         budget: when to stop.
-        seen: where what is drawn goes.
+        draws: where what is drawn goes.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
 
-    def more(size: int) -> int:
-        walks = _drawn(sampler, size, seen)
+    def draw_block(size: int) -> int:
+        walks = _drawn(sampler, size, draws)
         weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
         drawn.append(walks)
         return weight.count
 
     # No interval is narrow enough: it has no upper end.
-    until(budget._replace(width=0.0), level, [MeanInterval()], more)
+    until(budget._replace(width=0.0), level, [MeanInterval()], draw_block)
     bound, floor, low = weight.bound(level / 2), -math.inf, 0.0
     if bound > 0:
         log_bound = math.log(bound)
@@ -228,14 +228,14 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, seen: Seen) -> 
         low = mean.bound(level / 2)
     lines = [
         Line("log Z from below, nats", floor, "bound"),
-        *weight_lines(seen.all, None),
+        *weight_lines(draws.all, None),
     ]
-    return Found(Interval(low, 1.0), lines, seen.count)
+    return Result(Interval(low, 1.0), lines, draws.count)
 
 
 def _pilot(sampler: Sampler) -> float:
     """An estimate of `log Z` from trajectories that are left out of all means."""
-    log_z = log_mean(_drawn(sampler, PILOT, Seen()).log_weight)
+    log_z = log_mean(_drawn(sampler, PILOT, Draws()).log_weight)
     if not math.isfinite(log_z):
         raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
     return log_z
@@ -262,13 +262,13 @@ def _rounding(walks: Walks, log_z: float) -> Any:
     return walks.error + (abs(log_z) + sizes) * 2.0**-52
 
 
-def _drawn(sampler: Sampler, size: int, seen: Seen) -> Walks:
-    walks = sampler.draw(size, labels=seen.watch is not None)
+def _drawn(sampler: Sampler, size: int, draws: Draws) -> Walks:
+    walks = sampler.draw(size, labels=draws.watch is not None)
     if np.isnan(walks.log_weight).any() or not np.isfinite(walks.error).all():
         raise InputError(
             "a trajectory has log p_F, log p_B or log R that is NaN: check network and reward"
         )
-    seen.log_weights.append(walks.log_weight)
-    if seen.watch is not None:
-        seen.watch(walks)
+    draws.log_weights.append(walks.log_weight)
+    if draws.watch is not None:
+        draws.watch(walks)
     return walks

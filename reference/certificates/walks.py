@@ -185,18 +185,13 @@ class Walker:
 
     def findings(self) -> Sequence[str]:
         """How far rows were off, and a child that the sampler never goes to."""
-        found = []
-        if self.forward.largest_gap:
-            found.append(
-                f"rows were off from one by {self.forward.largest_gap:.1e} at most, and were "
-                "normalised exactly: certified is the normalised sampler"
-            )
+        findings = self.forward.findings()
         if self._missed is not None:
-            found.append(
+            findings.append(
                 f"p_F gives zero to the child {self._missed[1]!r} of {self._missed[0]!r}: all "
                 "trajectories through that step are missed, and their share counts as TV"
             )
-        return found
+        return findings
 
     def _follow(self, history: History, number: "_Numbers") -> None:
         for step in range(1, len(history)):

@@ -83,8 +83,8 @@ FAULTS = (
         "closeness-claimed-without-z",
         "With neither log Z nor target samples, the mean at the floor of Z bounds TV from above.",
         "reference/certificates/regimes.py",
-        "Found(Interval(low, 1.0), lines, seen.count)",
-        "Found(Interval(0.0, low), lines, seen.count)",
+        "Result(Interval(low, 1.0), lines, draws.count)",
+        "Result(Interval(0.0, low), lines, draws.count)",
         "tests/test_certify.py::test_without_z_no_closeness_is_claimed",
     ),
     Fault(
@@ -92,7 +92,7 @@ FAULTS = (
         "With neither log Z nor target samples, the mean weight stands for a lower bound of Z.",
         "reference/certificates/regimes.py",
         "bound, floor, low = weight.bound(level / 2), -math.inf, 0.0",
-        "bound, floor, low = math.exp(log_mean(seen.all) - log_scale), -math.inf, 0.0",
+        "bound, floor, low = math.exp(log_mean(draws.all) - log_scale), -math.inf, 0.0",
         "tests/test_regimes.py::test_without_z_the_same_samples_bound_z_and_then_the_distance",
     ),
     Fault(

@@ -17,7 +17,7 @@ from fast.policies.backward import LearnedBackward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference.certificates.betting import Interval
-from reference.certificates.regimes import Budget, Seen, with_log_z, with_target
+from reference.certificates.regimes import Budget, Draws, with_log_z, with_target
 from reference.errors import InputError
 from reference.marginals import path_sums
 from reference.problems import exact_reward
@@ -69,11 +69,11 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
         assert walks.error.max() < 1e-11
     log_z = Interval(enumeration.log_z - 1e-12, enumeration.log_z + 1e-12)
     budget = Budget(width=0.0, samples=2 * BATCH)
-    found = with_log_z(sampler, log_z, 1e-6, budget, Seen())
+    found = with_log_z(sampler, log_z, 1e-6, budget, Draws())
     assert found.interval.low <= tv <= found.interval.high
     assert found.interval.width < 0.2
     if terminals is not None:
-        found = with_target(terminals, sampler, 1e-6, budget, Seen())
+        found = with_target(terminals, sampler, 1e-6, budget, Draws())
         assert found.interval.low <= tv <= found.interval.high
 
 

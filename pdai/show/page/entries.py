@@ -156,7 +156,7 @@ def _loaded(run: Run | Path) -> Run:
 
 
 def _computed(run: Run, seconds: float) -> Computed:
-    from pdai.certifying import certify
+    from pdai.certifying.certify import certify
 
     problem, task = _or_reason(run.config.restricted), run.config.task
     features = problem.quantities if isinstance(problem, KnowsMeans) else None

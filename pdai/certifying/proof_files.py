@@ -18,32 +18,26 @@ from reference.certificates.exact import ExactSampler
 from reference.errors import InputError
 
 
-def write_file(
-    path: str | Path | None,
-    made: ExactSampler,
-    rewards: Sequence[Fraction],
-    problem: Any,
-    name: str,
+def write_proof(
+    path: str | Path, made: ExactSampler, rewards: Sequence[Fraction], problem: Any, name: str
 ) -> list[str]:
-    """Writes the certificate file of an exact sampler, if a path is given, and checks it.
+    """Writes the certificate file of an exact sampler, and checks it.
 
-    It claims TV as a fraction, or, if that has too many digits, a bound of 12 decimals.
+    The claim is TV as a fraction, or a bound of 12 decimals if that has too many digits.
 
     Args:
-        path: of the file; None for none.
+        path: of the file.
         made: the sampler.
         rewards: `R(x)`, one per terminal state.
         problem: whose states and rewards they are.
         name: of the problem, for readers of the file.
 
     Returns:
-        What the checks said, in sentences.
+        The results of the checks, in sentences.
 
     Raises:
         InputError: if the file is not accepted.
     """
-    if path is None:
-        return []
     states = lifted_states(made.lifted)
     try:
         write_certificate(path, made.forward, rewards, states=states, problem=name)
@@ -53,11 +47,11 @@ def write_file(
         )
     program = find_checker()
     claim = check_certificate(path) if program is None else run_checker(path, program)
-    target = confirm_problem(path, problem, len(made.lifted.base.labels))
-    for what, verdict in (("claim", claim), ("graph or rewards", target)):
+    graph = confirm_problem(path, problem, len(made.lifted.base.labels))
+    for part, verdict in (("claim", claim), ("graph or rewards", graph)):
         if not verdict.accepted:
             raise InputError(
-                f"the {what} of {str(path)!r}, as it was written, is {verdict}: do not hand the "
+                f"the {part} of {str(path)!r}, as it was written, is {verdict}: do not hand the "
                 "file on; is another process writing to it, or pdai-check of another version?"
             )
     said = f"{path}: {claim}; its graph and rewards are those of the problem, compared in Python"

@@ -1,0 +1,301 @@
+"""`pdai.certify`: the total variation of any sampler to its target."""
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.sources import SamplerSource, source_of
+from pdai.certifying.target import Target, log_z_interval
+from reference.certificates.bare import against_law, against_samples
+from reference.certificates.betting import Interval
+from reference.certificates.features import (
+    FeatureMeans,
+    Features,
+    KnowsMeans,
+    both,
+    exact_lines,
+    modes,
+)
+from reference.certificates.kept import KeptDraws
+from reference.certificates.recorded import read_record
+from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
+from reference.certificates.state_texts import Outside
+from reference.certificates.statement import Certificate, Kind, Line, Regime, small
+from reference.certificates.walks import LogRewards, Sampler
+from reference.errors import InputError, TooLargeError, no_such, shown
+from reference.problems.closed_form import ClosedForm
+
+EACH = (
+    "each bound fails with probability at most its level, whenever drawing stops; for k bounds "
+    "together, count k times that"
+)
+TRAJECTORIES = (
+    "TV between trajectory distributions is at least that between terminal states; the two are "
+    "equal where each terminal state has one trajectory; another p_B may lower it (--tighten)"
+)
+WHY_NO_MORE = (
+    "why no more is known: a mode that the sampler never visits changes none of its samples; give "
+    "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
+)
+# A width of log Z that is only rounding is not worth a note, in nats.
+NEGLIGIBLE = 1e-9
+
+
+def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
+    """Certifies how close a sampler is to its target: TV exactly, or with a level of confidence.
+
+    The certificate has the first regime that the inputs allow. E: everything is enumerated. Z:
+    `log Z` is known or bounded. S: samples of the target are given. N: neither, so that only
+    lower bounds are certified.
+
+    Args:
+        what: a run, or its folder; a function from a state to a row of numbers, one per child, or
+            `module:name` of one; a CSV file of samples or of recorded trajectories; or an object
+            with `draw`, such as those of `pdai.adapters`.
+        problem: a problem, its class, or `module:Name`; runs have one.
+        options: the fields of `pdai.certifying.options.CertifyOptions`, by name, such as
+            `log_z=29.97`.
+
+    Raises:
+        InputError: if the sampler, the problem, an option or a sample breaks a rule, or the regime
+            that is wanted is not possible.
+    """
+    names = [field.name for field in fields(CertifyOptions)]
+    for name in options:
+        if name not in names:
+            raise InputError(no_such("option of certify", name, names))
+    return certificate_of(what, problem, CertifyOptions(**options))
+
+
+# Shells and notebooks show each option with its default.
+certify.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        *list(inspect.signature(certify).parameters.values())[:2],
+        *(
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+            for field in fields(CertifyOptions)
+        ),
+    ],
+    return_annotation=Certificate,
+)
+
+
+def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certificate:
+    """As `certify`, with the options as one record."""
+    options = options.checked()
+    source = source_of(what, problem, options)
+    if isinstance(options.target, str | Path):
+        record = read_record(Path(options.target), source.target.texts())
+        options = replace(options, target=record.terminals)
+    check_modes(source.target, options.mode_states)
+    features, means = _features(source.target.problem, options)
+    made = _exact(source, options, features)
+    if made is None and options.certificate is not None:
+        raise InputError(
+            f"a certificate file is of regime E, where everything is enumerated, but "
+            f"{source.name} is not: leave it out, or take a smaller instance"
+        )
+    if made is None and source.samples is not None:
+        made = _bare(source, options, source.samples)
+    made = made or _sampled(source, options, features, means)
+    given = [
+        ("log Z", options.log_z, made.regime == "Z"),
+        ("samples of the target", options.target, made.regime == "S"),
+        ("features", features, source.samples is None),
+    ]
+    unused = [
+        f"the {name} given: not used in regime {made.regime}"
+        for name, value, used in given
+        if value is not None and not used
+    ]
+    return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
+
+
+def _features(
+    problem: Any, options: CertifyOptions
+) -> tuple[Features | None, Callable[[], Any] | None]:
+    """All features, and the problem's exact means of them if it knows these."""
+    features, means = options.features, None
+    if isinstance(problem, KnowsMeans) and features in (problem.indicators, problem.quantities):
+        # Under the problem's own names.
+        features, means = problem.quantities, problem.quantity_means
+    return both(features, modes(options.mode_states) if options.mode_states else None), means
+
+
+def check_modes(target: Target, states: Sequence[Hashable]) -> None:
+    """Checks that states are terminal states of the problem, as far as these are known.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not states or target.problem is None:
+        return
+    known, reward = target.probabilities(), LogRewards(target.problem)
+    for state in states:
+        reward(state)
+        if known is not None and state not in known:
+            raise InputError(
+                f"mode_states has {shown(state)}, which is none of the problem's {len(known):,} "
+                "terminal states: write it as the problem does"
+            )
+
+
+def _exact(
+    source: SamplerSource, options: CertifyOptions, features: Features | None
+) -> Certificate | None:
+    """Regime E, if everything can be enumerated and no other regime is wanted."""
+    if options.regime not in (None, "E"):
+        return None
+    try:
+        law = source.exact(options.certificate)
+    except TooLargeError:
+        if options.regime == "E":
+            raise
+        return None
+    if law is None:
+        if options.regime == "E":
+            raise InputError(f"{source.name} cannot be enumerated: regime E needs its rows")
+        return None
+    lines = [*law.lines, *([] if features is None else exact_lines(features, law.table))]
+    return Certificate(
+        "E", law.interval, "terminals", 0.0, 0, lines, law.notes, table=law.table, tv=law.tv
+    )
+
+
+def _bare(
+    source: SamplerSource, options: CertifyOptions, samples: Sequence[Hashable]
+) -> Certificate:
+    """Regimes S and N, from terminal states without probabilities."""
+    if options.regime == "Z":
+        raise InputError(
+            f"regime Z needs log p_F and log p_B of trajectories, and {source.name} has terminal "
+            "states alone: record them, or give the sampler"
+        )
+    known, level = source.target.probabilities(), options.level
+    target: Any = options.target
+    notes = ["assumes that the samples are independent draws of one sampler"]
+    regime: Regime = "S"
+    interval, lines = Interval(0.0, 1.0), list[Line]()
+    if target is None and known is None:
+        target = _target_samples(source, options, len(samples))
+    if options.regime == "N" or (known is None and target is None):
+        regime, notes = "N", [*notes, WHY_NO_MORE]
+    elif known is not None:
+        exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
+        notes.append(exact if target is None else f"{exact}: the samples of it are not used")
+        # A sampler may leave the terminal states, whether or not these samples do.
+        interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+    elif target is not None:
+        source.target.texts().check(target)
+        interval, lines = against_samples(samples, target, level)
+        notes.append("no upper bound: bare samples do not show which modes they miss")
+    return Certificate(regime, interval, "terminals", level, len(samples), lines, notes)
+
+
+def _target_samples(
+    source: SamplerSource, options: CertifyOptions, count: int
+) -> Sequence[Hashable] | None:
+    """The samples of the target that are given, or that the problem draws exactly, if any."""
+    problem = source.target.problem
+    if options.target is None and isinstance(problem, ClosedForm):
+        return problem.sample(count, options.seed)
+    return options.target  # type: ignore[return-value]  # no file any more
+
+
+class _Bound(NamedTuple):
+    """What samples are compared with: the regime, its bound, and what a reader must know."""
+
+    regime: Regime
+    bound: Callable[..., Result]
+    lines: list[Line]
+    notes: list[str]
+
+
+def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
+    """The bound of the regime that is wanted, or of the first that is possible.
+
+    Raises:
+        InputError: if what the regime needs is not known.
+    """
+    regime = options.regime
+    if regime in (None, "Z"):
+        if options.log_z is not None:
+            return _with_log_z(log_z_interval(options.log_z, "log_z"), "as given", [])
+        if (log_z := source.target.log_z()) is not None:
+            search = "log Z is bounded by best-first search with the problem's log_mass_bound"
+            return _with_log_z(log_z, "bound", [search] if source.target.is_searched else [])
+    if regime == "Z":
+        raise InputError(
+            f"regime Z needs log Z, which is not known for {source.name}: give --log-z, or a "
+            "problem with log_z() or log_mass_bound(state)"
+        )
+    if regime == "S" or (regime is None and options.target is not None):
+        target = _target_samples(source, options, options.samples)
+        if target is None:
+            raise InputError("regime S needs independent samples of the target: give --target FILE")
+        assumed = "assumes that the samples of the target are exact and independent"
+        return _Bound("S", partial(with_target, target), [], [TRAJECTORIES, assumed])
+    return _Bound("N", with_neither, [], [WHY_NO_MORE])
+
+
+def _with_log_z(log_z: Interval, kind: Kind, notes: list[str]) -> _Bound:
+    notes = [*notes, TRAJECTORIES]
+    if log_z.width > NEGLIGIBLE:
+        notes.append(
+            f"log Z is known within {small(log_z.width)} nats, which widens the interval by at "
+            "most that much"
+        )
+    line = Line("log Z, nats", log_z if log_z.width else log_z.low, kind)
+    return _Bound("Z", partial(with_log_z, log_z=log_z), [line], notes)
+
+
+def _sampled(
+    source: SamplerSource,
+    options: CertifyOptions,
+    features: Features | None,
+    known_means: Callable[[], Any] | None,
+) -> Certificate:
+    """Regimes Z, S and N, from trajectories."""
+    known = _bound(source, options)
+    sampler, notes = _walker(source, options, features)
+    means = None
+    if features is not None:
+        # Kept draws have the features in place of the terminal states, as pairs.
+        means = FeatureMeans(features if options.keep is None else dict)
+    draws = Draws(watch=None if means is None else means.add)
+    result = known.bound(sampler, level=options.level, budget=options.budget, draws=draws)
+    lines = [*known.lines, *result.lines]
+    if means is not None:
+        exact = None if known_means is None else known_means()
+        lines += means.lines(options.level, result.interval, exact)
+    return Certificate(
+        known.regime,
+        result.interval,
+        "trajectories",
+        options.level,
+        result.samples,
+        lines,
+        [EACH, *notes, *known.notes, *sampler.findings()],
+    )
+
+
+def _walker(
+    source: SamplerSource, options: CertifyOptions, features: Features | None
+) -> tuple[Sampler, list[str]]:
+    """The sampler, with the `p_B` and the kept draws that are wanted; and notes."""
+    sampler, notes = source.walker(), []
+    if options.tighten:
+        sampler = source.tightened(sampler, options.tighten)
+        notes.append(
+            f"p_B was learned in {options.tighten:,} steps of 256 trajectories, or as many as "
+            f"{options.seconds:g} s allow; the bounds use fresh trajectories"
+        )
+    if options.keep is not None:
+        drawn_from = {**source.fingerprint(), "tighten": options.tighten}
+        sampler = KeptDraws(sampler, Path(options.keep), options.seed, features, drawn_from)
+    return sampler, notes

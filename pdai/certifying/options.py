@@ -1,0 +1,114 @@
+"""The options of `pdai.certify` and of `pdai certify`: one record, read by both."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import tyro
+
+from pdai.certifying.target import log_z_interval
+from reference.arguments import check_fields
+from reference.certificates.features import Features
+from reference.certificates.policies import Gives, Takes
+from reference.certificates.regimes import Budget
+from reference.certificates.statement import Regime
+from reference.errors import InputError, check_integer, check_seed, check_sequence
+from reference.files import check_output
+from reference.loading import load_object
+
+
+def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:
+    """The reading of an option whose type in Python the command line cannot write."""
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=nargs,
+        metavar=metavar,
+        instance_from_str=read,
+        is_instance=lambda value: True,
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+_NAME = _from_words("MODULE:NAME", 1, lambda words: words[0])
+_PATH = _from_words("PATH", 1, lambda words: Path(words[0]))
+_LOG_Z = _from_words(
+    "FLOAT [FLOAT]", "*", lambda words: float(*words) if len(words) == 1 else [*map(float, words)]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyOptions:
+    """The options of a certificate. In Python a function or samples may stand for their name."""
+
+    log_z: Annotated[Any, _LOG_Z] = None
+    """log Z in nats, or a lower and an upper bound of it; by default the problem's."""
+    target: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
+    """Independent samples of the target for regime S: a CSV file."""
+    p_b: Annotated[Callable[[Any], Any] | None, _NAME] = None
+    """A function from a state to a row over its parents; by default uniform."""
+    takes: Takes = "state"
+    """The argument of the function: a state, a list of states, a history or a list of these."""
+    gives: Gives = "probabilities"
+    """The numbers in the rows of the function."""
+    regime: Regime | None = None
+    """E, Z, S or N; by default the first in this order that the inputs allow."""
+    width: float = 0.01
+    """Stop drawing once the interval is this narrow."""
+    samples: int = 100_000
+    """Draw at most this many trajectories."""
+    seconds: float = 60.0
+    """Draw, and learn p_B, for at most this many seconds of wall time."""
+    level: float = 1e-6
+    """Probability with which each bound may fail, at most."""
+    seed: int = 0
+    """Random seed of the draws."""
+    of: Annotated[int | None, tyro.conf.arg(name="run-seed")] = None
+    """Which of a run's seeds; by default its first."""
+    tighten: int = 0
+    """Learn p_B first, in this many steps of 256 trajectories."""
+    features: Annotated[Features | None, _NAME] = None
+    """A function from a terminal state to numbers in [0, 1] by name: their means are reported."""
+    mode_states: Annotated[Sequence[Hashable], tyro.conf.Fixed, tyro.conf.Suppress] = ()
+    """Terminal states whose probabilities are reported."""
+    max_states: int = 100_000
+    """Enumerate at most this many states or histories."""
+    certificate: Annotated[Path | str | None, _PATH, tyro.conf.arg(aliases=["--proof"])] = None
+    """Write the certificate file of regime E here, and check it (by pdai-check if it is built)."""
+    keep: Annotated[Path | str | None, _PATH] = None
+    """Keep the draws in this folder: the same command goes on from them after a kill."""
+
+    def checked(self) -> Self:
+        """The same options, with functions loaded that are given by name.
+
+        Raises:
+            InputError: if an option is of another type than declared, or out of its range.
+        """
+        loaded = {
+            name: load_object(spec, "function", "my_module:name")
+            for name in ("p_b", "features")
+            if isinstance(spec := getattr(self, name), str)
+        }
+        check_fields("certify", options := replace(self, **loaded))
+        check_seed("certify", self.seed)
+        check_integer("certify", "tighten", self.tighten, 0)
+        check_integer("certify", "max_states", self.max_states, 1, most=10**12)
+        # A share of a smaller level is zero in float64.
+        if not 1e-300 < self.level < 1:
+            raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
+        for name, value, least in zip(Budget._fields, self.budget, (0, 2, 0), strict=True):
+            if not value >= least:
+                raise InputError(f"{name} is {value}, but must be at least {least}")
+        if self.target is not None and not isinstance(self.target, str | Path):
+            check_sequence("certify", "target", self.target)
+            if not len(self.target):
+                raise InputError("target is empty, but must be samples of the target: leave it out")
+        if self.log_z is not None:
+            log_z_interval(self.log_z, "log_z")
+        if self.certificate is not None:
+            check_output(Path(self.certificate))
+        return options
+
+    @property
+    def budget(self) -> Budget:
+        """When drawing stops."""
+        return Budget(self.width, self.samples, self.seconds)

@@ -1,0 +1,135 @@
+"""A trained run as a sampler to be certified, and exact samples of its target."""
+
+from pathlib import Path
+
+from fast.laws.exact_policy import exact_policy
+from fast.laws.row_sampler import RowSampler
+from fast.laws.tighten import tightened as learn_backward
+from fast.policies.backward import UniformBackward
+from fast.policies.policy import AnyPolicy, Policy
+from fast.runs.folder import load_config, row_of_seed
+from fast.runs.frozen import arithmetic
+from fast.runs.identity import changed_parts
+from fast.runs.job import load_run, unfinished
+from fast.runs.records import read_metrics, sha256
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.sources import SamplerSource
+from pdai.certifying.target import Target
+from pdai.certifying.what_now import what_now
+from reference.certificates.exact import ExactLaw, ExactSampler
+from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
+from reference.errors import InputError, TooLargeError
+from reference.fields.field import RATIONAL
+from reference.files import read_file
+from reference.policies import BackwardPolicy
+
+NETWORK = (
+    "the certificate covers the table of action probabilities, computed in float64; it does not "
+    "cover `pdai sample`, which computes them in float32"
+)
+
+
+class RunSource(SamplerSource):
+    """The sampler of a run, at its last checkpoint.
+
+    Args:
+        folder: the run folder.
+        options: of which the seed of the run, that of the draws, and the limits count.
+        accept_changed: whether parts of the user's own may have changed since.
+
+    Raises:
+        InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
+            latent.
+    """
+
+    def __init__(self, folder: Path, options: CertifyOptions, *, accept_changed: bool):
+        self.folder, self.options = folder, options
+        self.config = load_config(folder, accept_changed=accept_changed)
+        self.row = row_of_seed(folder, self.config, options.of, "of")
+        with arithmetic(self.config):
+            self.setup, state, _ = load_run(self.config)
+            self.policy = _summable(folder, self.setup.policies(state)[self.row])
+        rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
+        problem = self.config.restricted()
+        super().__init__(str(folder), Target(problem, options.max_states, options.seconds, rewards))
+        stands, changed = unfinished(self.config, state), "; ".join(changed_parts(folder))
+        self.notes = (
+            NETWORK,
+            *([f"the run is at {stands}"] if stands else []),
+            *(
+                [f"the code has changed since the run, and is used as it is: {changed}"]
+                if changed
+                else []
+            ),
+        )
+
+    def exact(self, file: str | Path | None) -> ExactLaw:
+        """The exact distribution, by the network on every history."""
+        enumeration = self.setup.enumeration
+        if enumeration is None:
+            raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
+        made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
+        law = self._law(made, file, self.config.task.short_name)
+        advice = what_now(law, enumeration, read_metrics(self.folder), self.row)
+        return law._replace(notes=[*law.notes, *advice])
+
+    def walker(self) -> RowSampler:
+        """A sampler of fresh trajectories, by the network in float64."""
+        return self.row_sampler(self.policy)
+
+    def tightened(self, walker: RowSampler, steps: int) -> RowSampler:
+        """A sampler beside a `p_B` that a network learns."""
+        seed, seconds = self.options.seed, self.options.seconds
+        with arithmetic(self.config):
+            learned = learn_backward(self.policy, self.setup.environment, steps, seed, seconds)
+        return self.row_sampler(learned)
+
+    def fingerprint(self) -> dict[str, str | int | None]:
+        """The digest of the checkpoint, and which seed of the run."""
+        return {"run": sha256(read_file(self.folder / "checkpoint.eqx")), "of": self.row}
+
+    def row_sampler(self, policy: Policy) -> RowSampler:
+        """A sampler by the rows of a policy."""
+        environment, precision = self.setup.environment, self.config.run.precision
+        return RowSampler(policy, environment, self.target.problem, precision, self.options.seed)
+
+
+def exact_draws(
+    folder: Path, count: int, seed: int, max_states: int, *, accept_changed: bool = False
+) -> tuple[Kept, Rejection]:
+    """Exact samples of a run's target, by rejection with the uniform `p_B`.
+
+    Args:
+        folder: the run folder; its first seed is taken.
+        count: how many.
+        seed: of the draw.
+        max_states: more states or histories are not enumerated.
+        accept_changed: whether parts of the user's own may have changed since.
+
+    Raises:
+        TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
+        InputError: if the folder is no run with a checkpoint, or has a random latent.
+    """
+    options = CertifyOptions(seed=seed, max_states=max_states)
+    source = RunSource(folder, options, accept_changed=accept_changed)
+    enumeration, trained = source.setup.enumeration, source.policy
+    if enumeration is None:
+        raise TooLargeError(
+            f"the run {str(folder)!r} has more states than --max-states, so that its largest "
+            "weight cannot be certified: leave --exact out"
+        )
+    lifted, forward = exact_policy(trained, enumeration, max_states)
+    backward = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(lifted)
+    bound = rejection(forward, backward, enumeration.rewards)
+    uniform = Policy(trained.network, UniformBackward(), trained.actions)
+    return exact_samples(source.row_sampler(uniform), bound.log_most, count, seed), bound
+
+
+def _summable(folder: Path, policy: AnyPolicy) -> Policy:
+    """The policy of a run, whose trajectories have a probability each."""
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"the run {str(folder)!r} has a random latent, so that the probability of a trajectory "
+            "is an integral, and nothing can be certified: its report.json has the sampled figures"
+        )
+    return policy

@@ -1,0 +1,277 @@
+"""What can be certified: a function, a file of samples, or an object that draws; runs apart."""
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.proof_files import write_proof
+from pdai.certifying.target import Target
+from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
+from reference.certificates.importance import Walks
+from reference.certificates.policies import BackwardRows, ForwardRows
+from reference.certificates.recorded import Recorded, read_record
+from reference.certificates.reversal import reversed_walker
+from reference.certificates.walks import Sampler, Walker, no_parents, parents_of
+from reference.errors import InputError, TooLargeError, check_type, plain, shown
+from reference.loading import as_problem, load_object, name_of
+from reference.problems.base import enumerate_rewards
+from reference.sources import digest_of
+from reference.user_code import called
+
+FILES = (".csv", ".txt", ".tsv")
+
+
+class SamplerSource:
+    """A sampler that can be certified, beside its target; a kind of sampler is a subclass.
+
+    Attributes:
+        name: in reports.
+        target: of its problem.
+        notes: what a reader must know.
+        samples: bare terminal states, where they are all that is known; else None.
+    """
+
+    notes: Sequence[str] = ()
+    samples: Sequence[Hashable] | None = None
+
+    def __init__(self, name: str, target: Target):
+        self.name, self.target = name, target
+
+    def exact(self, file: str | Path | None) -> ExactLaw | None:
+        """The exact distribution; None if the sampler has no rows to enumerate.
+
+        Args:
+            file: where to write the certificate file; None for none.
+
+        Raises:
+            TooLargeError: if there are too many states or histories.
+        """
+        return None
+
+    def walker(self) -> Sampler:
+        """A sampler of fresh trajectories."""
+        raise NotImplementedError
+
+    def tightened(self, walker: Any, steps: int) -> Sampler:
+        """The walker beside a `p_B` learned in steps of 256 trajectories.
+
+        Raises:
+            InputError: if none can be learned.
+        """
+        raise InputError(f"p_B cannot be learned for {self.name}: only its draws are known")
+
+    def fingerprint(self) -> dict[str, str | int | None]:
+        """Digests and numbers of all that the draws depend on, by name."""
+        return {}
+
+    def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
+        """The exact distribution of an enumerated sampler, whose certificate file is written."""
+        dag = made.lifted.base
+        rewards = self.target.rewards or enumerate_rewards(self.target.problem, dag)
+        said = []
+        if file is not None:
+            said = write_proof(file, made, rewards, self.target.problem, problem_name)
+        law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
+        return law._replace(notes=[*law.notes, *said])
+
+
+class FunctionSource(SamplerSource):
+    """A function from states or histories to rows over the children.
+
+    Args:
+        name: in reports.
+        target: of its problem.
+        policy: the function.
+        options: which say its argument, its answer, and `p_B`.
+    """
+
+    def __init__(
+        self, name: str, target: Target, policy: Callable[[Any], Any], options: CertifyOptions
+    ):
+        super().__init__(name, target)
+        self.policy, self.options = policy, options
+        self.rows = ForwardRows(policy, target.problem, options.takes, options.gives)
+
+    def exact(self, file: str | Path | None) -> ExactLaw:
+        """The exact distribution, by the row of every state or history."""
+        made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
+        law = self._law(made, file, name_of(type(self.target.problem)))
+        return law._replace(notes=[*law.notes, *self.rows.findings()])
+
+    def walker(self) -> Walker:
+        """A sampler of fresh trajectories, in plain Python."""
+        options = self.options
+        return Walker(
+            self.target.problem, self.rows, self._backward(), options.seed, options.seconds
+        )
+
+    def tightened(self, walker: Walker, steps: int) -> Walker:
+        """The walker beside a `p_B` counted from its trajectories."""
+        return reversed_walker(walker, steps, self.options.seconds)
+
+    def fingerprint(self) -> dict[str, str | int | None]:
+        """Digests of the sources."""
+        parts = {"sampler": self.policy, "problem": self.target.problem, "p_B": self.options.p_b}
+        return {name: digest_of(part) for name, part in parts.items()}
+
+    def _backward(self) -> BackwardRows:
+        problem, p_b, parents = self.target.problem, self.options.p_b, None
+        parents = parents_of(problem)
+        try:
+            dag = self.target.dag()
+        except TooLargeError:
+            if parents is None:
+                raise no_parents(problem) from None
+            return BackwardRows(parents, problem, p_b)
+
+        def enumerated(state: Hashable) -> list[Hashable]:
+            return [dag.labels[dag.edges[e][0]] for e in dag.in_edges[dag.index[state]]]
+
+        return BackwardRows(parents or enumerated, problem, p_b, dag)
+
+
+class RecordSource(SamplerSource):
+    """A CSV file of recorded trajectories, or of bare terminal states.
+
+    Args:
+        path: of the file.
+        target: of its problem.
+
+    Raises:
+        InputError: if the file cannot be read, or bare samples come without a problem.
+    """
+
+    def __init__(self, path: Path, target: Target):
+        super().__init__(str(path), target)
+        self._record = record = read_record(path, target.texts(), tolerant=True)
+        if record.numbers is not None:
+            return
+        if target.problem is None:
+            raise InputError(f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem")
+        self.samples = record.terminals
+        if record.outside:
+            some = plain(", ".join(map(shown, dict.fromkeys(record.outside))))
+            self.notes = (
+                f"{len(record.outside):,} of {len(record.terminals):,} samples are not terminal "
+                f"states and have target probability 0, such as {some}",
+            )
+
+    def walker(self) -> Recorded:
+        """The recorded trajectories, once."""
+        return Recorded(self._record, self.target.problem)
+
+
+class DrawingSource(SamplerSource):
+    """An object that draws, such as a sampler of another library; its answers are checked.
+
+    Args:
+        sampler: the object.
+        target: of its problem.
+    """
+
+    def __init__(self, sampler: Any, target: Target):
+        super().__init__(type(sampler).__name__, target)
+        self._sampler = sampler
+
+    def exact(self, file: str | Path | None) -> ExactLaw | None:
+        """The exact distribution of an object that can enumerate its rows."""
+        if self.target.problem is None or not hasattr(self._sampler, "exact"):
+            return None
+        if file is not None:
+            raise InputError(
+                "a certificate file holds the rows of a run or a function, and these are another "
+                "library's: leave it out"
+            )
+        dag = self.target.dag()
+        rewards = enumerate_rewards(self.target.problem, dag)
+        law: ExactLaw = self._sampler.exact(dag, rewards, self.target.max_states)
+        return law
+
+    def walker(self) -> "DrawingSource":
+        """This one, which draws."""
+        return self
+
+    def fingerprint(self) -> dict[str, str | int | None]:
+        """Digests of the sources."""
+        return {"sampler": digest_of(self._sampler), "problem": digest_of(self.target.problem)}
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The object's random numbers, if it has any that can be set."""
+        return self._sampler.rng  # type: ignore[no-any-return]
+
+    @rng.setter
+    def rng(self, value: np.random.Generator) -> None:
+        self._sampler.rng = value
+
+    def draw(self, count: int, *, labels: bool = False) -> Walks:
+        """Fresh, independent trajectories."""
+        return self._walks("draw", partial(self._sampler.draw, labels=labels), count)
+
+    def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
+        """One trajectory for each terminal state."""
+        return self._walks("draw_backward", self._sampler.draw_backward, terminals)
+
+    def findings(self) -> Sequence[str]:
+        """The remarks of the object."""
+        return getattr(self._sampler, "findings", list)()
+
+    def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
+        walks = called(self.name, method, function, argument)
+        check_type(self.name, f"the answer of {method}", walks, Walks)
+        return walks  # type: ignore[no-any-return]
+
+
+def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
+    """The sampler that the first argument of `certify` means.
+
+    Raises:
+        InputError: if it means none, or a problem is missing.
+    """
+    folder = getattr(what, "folder", what)
+    if isinstance(folder, str | Path) and Path(folder).is_dir():
+        # Loads JAX, without which other samplers are certified.
+        from pdai.certifying.runs import RunSource
+
+        if problem is not None:
+            raise InputError(
+                f"the run {str(folder)!r} has a problem of its own: leave --problem out"
+            )
+        if options.p_b is not None:
+            raise InputError("p_b is for functions, and a run has its own: leave it out")
+        return RunSource(
+            Path(folder), options, accept_changed=getattr(what, "accept_changed", False)
+        )
+    if options.of is not None:
+        raise InputError(
+            f"of is {options.of}, but only a run has several seeds, and {what!r} is none"
+        )
+    own = None if problem is None else as_problem(problem)
+    target = Target(own, options.max_states, options.seconds)
+    if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):
+        return RecordSource(Path(what), target)
+    if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
+        raise InputError(
+            f"there is no run folder and no file {str(what)!r} here: check the path; a sampler of "
+            "your own is named module:Name, such as my_module:policy"
+        )
+    sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
+    if hasattr(sampler, "draw"):
+        return DrawingSource(sampler, target)
+    if not callable(sampler):
+        raise InputError(
+            f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
+            "function from a state to a row of probabilities, a CSV file of samples, or an object "
+            "with draw(count)"
+        )
+    if own is None:
+        raise InputError(
+            f"{what!r} gives rows over the children of states, but no problem is given: add "
+            "--problem my_module:MyProblem"
+        )
+    name = what if isinstance(what, str) else getattr(sampler, "__name__", type(sampler).__name__)
+    return FunctionSource(name, target, sampler, options)

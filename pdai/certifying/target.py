@@ -1,0 +1,121 @@
+"""The target of a problem, as far as it is known: its states, its distribution, its `log Z`."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reference.balance import log_float
+from reference.certificates.betting import Interval
+from reference.certificates.partition import Bounding, bound_partition
+from reference.certificates.state_texts import StateTexts
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError, shown
+from reference.metrics import normalize
+from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.user_code import called, exact, number_or_infinite
+
+# Seconds of a search for bounds of log Z, at most.
+SEARCH = 10.0
+
+
+@dataclass
+class Target:
+    """The target of a problem.
+
+    Attributes:
+        problem: the problem; None where only log Z or samples are given.
+        max_states: more are not enumerated.
+        seconds: of the search for log Z.
+        rewards: of all terminal states, where they are enumerated already.
+    """
+
+    problem: Any
+    max_states: int
+    seconds: float
+    rewards: Sequence[Fraction] | None = None
+
+    def dag(self) -> PointedDAG[Any]:
+        """The enumerated graph.
+
+        Raises:
+            TooLargeError: if it is too large.
+        """
+        if isinstance(self._dag, TooLargeError):
+            raise self._dag
+        return self._dag
+
+    @cached_property
+    def _dag(self) -> PointedDAG[Any] | TooLargeError:
+        try:
+            return enumerate_dag(self.problem, self.max_states)
+        except TooLargeError as error:
+            return error
+
+    def probabilities(self) -> Mapping[Hashable, Fraction] | None:
+        """`pi(x)` of every terminal state; None if they are too many, or there is no problem."""
+        if self.problem is None or isinstance(self._dag, TooLargeError):
+            return None
+        labels = [self._dag.labels[x] for x in self._dag.terminals]
+        target = normalize(enumerate_rewards(self.problem, self._dag))
+        return dict(zip(labels, target, strict=True))
+
+    def texts(self) -> StateTexts:
+        """How terminal states are written in files of samples."""
+        return StateTexts(self.problem, self.probabilities())
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether `log_z` is searched for with the problem's bounds of subtrees."""
+        known = callable(getattr(self.problem, "log_z", None))
+        return not known and isinstance(self.problem, Bounding)
+
+    def log_z(self) -> Interval | None:
+        """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
+        if self.is_searched:
+            return bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
+        known = getattr(self.problem, "log_z", None)
+        if callable(known):
+            name = type(self.problem).__name__
+            try:
+                return log_z_interval(called(name, "log_z", known), f"{name}.log_z()")
+            except TooLargeError:
+                pass
+        return self._summed_log_z()
+
+    def _summed_log_z(self) -> Interval | None:
+        """`log Z` from all rewards: states may be few where histories are not."""
+        rewards = self.rewards
+        if rewards is None:
+            if self.problem is None or isinstance(self._dag, TooLargeError):
+                return None
+            rewards = enumerate_rewards(self.problem, self._dag)
+        total = sum(rewards, start=Fraction(0))
+        value = log_float(total)
+        # The difference of two logarithms of integers, each within units of its size.
+        error = 2.0**-49 * (math.log(total.numerator) + math.log(total.denominator) + 1)
+        return Interval(value - error, value + error)
+
+
+def log_z_interval(given: Any, name: str) -> Interval:
+    """The interval of a user's `log Z`: of a number, two bounds, or an `Enclosure`.
+
+    Raises:
+        InputError: if it is none of these, or NaN.
+    """
+    if hasattr(given, "error"):  # an Enclosure
+        error = given.error * (1 + 2.0**-40)
+        return Interval(given.value - error, given.value + error)
+    two = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and np.ndim(given)
+    if two and len(given) != 2:
+        raise InputError(f"{name} is {shown(given)}: give a number, or a lower and an upper one")
+    low, high = (number_or_infinite(value, name) for value in (given if two else (given, given)))
+    if math.isfinite(low) and low > exact(given[0] if two else given, name):
+        low = math.nextafter(low, -math.inf)
+    if math.isfinite(high) and high < exact(given[1] if two else given, name):
+        high = math.nextafter(high, math.inf)
+    return Interval(low, high)
