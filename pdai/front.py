@@ -13,10 +13,10 @@ from pdai.run import Run, free_folder
 from pdai.show.progress import DISPLAY, QUIET, announce
 from reference.arguments import checked
 from reference.dag import PointedDAG
-from reference.drawing import draw as draw_picture
 from reference.errors import InputError, no_such
 from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
+from reference.show import draw as draw_picture
 
 
 @checked
@@ -98,7 +98,7 @@ def draw(what: Any, output: str | Path, **options: Any) -> Path:
     Args:
         what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.
         output: the file.
-        options: those of `reference.drawing.draw`.
+        options: those of `reference.show.draw`.
     """
     is_problem = hasattr(what, "children") and not isinstance(what, PointedDAG)
     drawn = inspect(what) if is_problem or isinstance(what, str) else what

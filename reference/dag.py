@@ -16,7 +16,7 @@ from reference.errors import (
     check_type,
     shown,
 )
-from reference.representations import Shown, figures, short
+from reference.text import counted
 
 S = TypeVar("S", bound=Hashable)
 
@@ -24,7 +24,7 @@ Trajectory = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PointedDAG(Shown, Generic[S]):
+class PointedDAG(Generic[S]):
     """A finite pointed DAG `G = (S, X, E)` (def:normalpointeddag), nodes in topological order.
 
     Node 0 is the initial state `s_o`, the only node without parents; the terminal states `X` are
@@ -158,11 +158,14 @@ class PointedDAG(Shown, Generic[S]):
         except (TypeError, IndexError):
             raise _no_trajectory(trajectory) from None
 
-    def _short(self) -> str:
-        return short(self)
+    @property
+    def size(self) -> str:
+        """The numbers of states, edges and terminals, in words."""
+        counts = (self.labels, "state"), (self.edges, "edge"), (self.terminals, "terminal")
+        return ", ".join(counted(len(things), name) for things, name in counts)
 
-    def _tables(self) -> list[dict[str, str]]:
-        return [figures(self)]
+    def __repr__(self) -> str:
+        return f"PointedDAG({self.size})"
 
 
 def _no_trajectory(found: object) -> InputError:

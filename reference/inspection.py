@@ -1,11 +1,10 @@
-"""What a problem is, in numbers: its graph, its lift by the full history, and its target."""
+"""The figures of a problem: its graph, its lift by the full history, and its target."""
 
 import math
 from collections.abc import Hashable
 from contextlib import suppress
 from fractions import Fraction
-from html import escape
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
 from reference.dag import PointedDAG
@@ -19,8 +18,8 @@ from reference.problems.base import (
     enumerate_rewards,
     exact_reward,
 )
-from reference.representations import count_text, figures, html_table
 from reference.solve import flows
+from reference.text import count_text
 
 S = TypeVar("S", bound=Hashable)
 
@@ -67,12 +66,6 @@ class Inspection(NamedTuple, Generic[S]):
             ),
         }
 
-    def _repr_html_(self) -> str:
-        """The figures, and the picture if it is small enough for one (Jupyter's protocol)."""
-        from reference.drawing import svg  # matplotlib loads slowly
-
-        return f"<p>{escape(self.name)}</p>{html_table(self.rows())}{svg(self) or ''}"
-
     @property
     def hint(self) -> str:
         """What is likely a mistake of the problem, in a sentence; "" if nothing is."""
@@ -89,6 +82,17 @@ class Inspection(NamedTuple, Generic[S]):
         """The state flow under the uniform backward policy, per node."""
         backward = BackwardPolicy.uniform(self.dag, FLOAT64)
         return flows(backward, [FLOAT64.convert(reward) for reward in self.rewards])
+
+
+def figures(dag: PointedDAG[Any]) -> dict[str, str]:
+    """Name and value of every figure of a DAG, as text."""
+    return {
+        "states": f"{len(dag.labels):,}",
+        "edges": f"{len(dag.edges):,}",
+        "terminals": f"{len(dag.terminals):,}",
+        "depth (longest trajectory, in edges)": f"{max(dag.depths):,}",
+        "complete trajectories": count_text(dag.trajectory_count),
+    }
 
 
 def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspection[S]:

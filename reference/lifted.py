@@ -18,7 +18,6 @@ from reference.errors import (
     kept_list,
     shown,
 )
-from reference.representations import Shown, figures, short
 
 S = TypeVar("S", bound=Hashable)
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
@@ -116,7 +115,7 @@ class Table(Generic[S, W]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LiftedDAG(Shown, Generic[S]):
+class LiftedDAG(Generic[S]):
     """A pointed DAG lifted by `phi` and `W_o` (def:pointeddag, with paths that start at `s_o*`).
 
     The printed definition lets the paths of its condition (2) start anywhere, so that every
@@ -182,11 +181,8 @@ class LiftedDAG(Shown, Generic[S]):
             node = self.dag.edges[path[-1]][1]
         return tuple(path)
 
-    def _short(self) -> str:
-        return f"{short(self.dag)}, over {short(self.base)}"
-
-    def _tables(self) -> list[dict[str, str]]:
-        return [figures(self.dag)]
+    def __repr__(self) -> str:
+        return f"LiftedDAG({self.dag.size}, over {self.base.size})"
 
 
 @checked

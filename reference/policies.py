@@ -3,18 +3,16 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 from typing import Any, Generic, Self
 
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, check_list, check_sequence, check_type, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
-from reference.representations import MAX_ROWS, Shown, clipped, figures, number_text, short
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdgeWeights(Shown, Generic[T]):
+class EdgeWeights(Generic[T]):
     """A non-negative number on each edge of a DAG; that of a path is the product over its edges.
 
     Attributes:
@@ -99,19 +97,8 @@ class EdgeWeights(Shown, Generic[T]):
             ) from None
         return product
 
-    def _short(self) -> str:
-        return f"{self.field.name}, on {short(self.dag)}"
-
-    def _tables(self) -> list[dict[str, str]]:
-        """The figures of the DAG, and the first rows, by the state that chooses."""
-        rows = {}
-        for node, row in islice(self.rows(self.dag), MAX_ROWS):
-            others = [sum(self.dag.edges[edge]) - node for edge in row]
-            rows[f"{node}: {clipped(self.dag.labels[node])}"] = ", ".join(
-                f"{clipped(self.dag.labels[other])}: {number_text(self.values[edge])}"
-                for other, edge in zip(others, row, strict=True)
-            )
-        return [figures(self.dag), rows]
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.field.name}, on {self.dag.size})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,10 +24,9 @@ from reference import (
     lift,
     pointed_dag,
 )
-from reference.drawing import draw, log_ticks, svg
 from reference.inspection import inspect_problem
-from reference.pictures import layout, picture_of
 from reference.problems import Grid
+from reference.show import draw, layout, log_ticks, picture_of, svg
 
 KITE = pointed_dag(
     {"o": ["a", "b"], "a": ["c", "x"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}

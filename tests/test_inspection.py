@@ -11,11 +11,11 @@ import pytest
 
 from pdai.cli import main
 from reference import History, InputError, TooLargeError, enumerate_dag, lift
-from reference.drawing import draw
 from reference.inspection import inspect_problem
 from reference.loading import load_problem
 from reference.networks import from_networkx, to_networkx
 from reference.problems import Grid, Lines
+from reference.show import draw
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference import Forgetful, History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
-from reference.partitions import MergeStatistics, lifts, merge_statistics, set_partitions
+from verify.lib.partitions import MergeStatistics, lifts, merge_statistics, set_partitions
 from verify.lib.small_scope import isomorphism_classes, pointed_dags
 
 # Both histories of c can merge there, or one step later at d, or not at all.

@@ -17,7 +17,13 @@ ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "proofs_notes"
 BY_ID = {claim.id: claim for claim in CLAIMS}
 # Modules that may be the code of a claim; most tests import the usual ones, whatever the claim.
-CODE = ("reference", "verify.lib.gnn", "verify.lib.linear", "verify.lib.stochastic.")
+CODE = (
+    "reference",
+    "verify.lib.gnn",
+    "verify.lib.linear",
+    "verify.lib.partitions",
+    "verify.lib.stochastic.",
+)
 USUAL = ("errors", "fields", "dag", "policies", "lifted", "partitions", "problems")
 MOST = 4
 

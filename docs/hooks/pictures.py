@@ -1,7 +1,7 @@
 """The pictures of the page on concepts: a small graph, its lift, and a policy on it."""
 
 import reference as r
-from reference.drawing import svg
+from reference.show import svg
 
 
 class Fork:

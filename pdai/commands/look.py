@@ -166,7 +166,7 @@ class PlotRuns:
     def run(self) -> None:
         """Draws the figure."""
         from pdai.show.plotting import plot_runs
-        from reference.drawing import check_picture
+        from reference.show import check_picture
 
         if not self.run_folders:
             raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
@@ -197,9 +197,9 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
-        from reference.drawing import check_picture, draw
         from reference.inspection import inspect_problem
         from reference.loading import load_problem
+        from reference.show import check_picture, draw
 
         if self.draw is not None:
             check_picture(self.draw)

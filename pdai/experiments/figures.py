@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from pdai.experiments import over_rows, over_steps
 from pdai.experiments.base import Experiment
 from pdai.experiments.results import Run
-from reference.drawing import save_figure
+from reference.show import save_figure
 
 
 def draw(experiment: Experiment, runs: Sequence[Run], files: Sequence[Path]) -> None:

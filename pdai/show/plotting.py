@@ -27,8 +27,8 @@ from fast.runs.records import load_law, read_json, read_report
 from fast.training.compose import stored_task
 from pdai.show.loss_units import loss_label
 from pdai.show.posterior_plots import posterior_of
-from reference.drawing import save_figure
 from reference.errors import InputError
+from reference.show import save_figure
 
 
 class Look(NamedTuple):

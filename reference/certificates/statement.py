@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.representations import Shown
+from reference.text import html_page
 
 # What is known of the problem and the sampler decides what can be said: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
@@ -65,7 +65,7 @@ def small(value: Fraction | float, *, down: bool | None = None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate(Shown):
+class Certificate:
     """How wrong a sampler is, as far as that can be known.
 
     Attributes:
@@ -155,15 +155,14 @@ class Certificate(Shown):
             "name": self.name,
         }
 
-    def _short(self) -> str:
+    def __repr__(self) -> str:
         first = next(iter(self.report.values()))
-        return f"regime {self.regime}, TV of {self.of} {first}, of {self.name}: {self.meaning}"
+        of = f"TV of {self.of} {first}, of {self.name}: {self.meaning}"
+        return f"Certificate(regime {self.regime}, {of})"
 
-    def _tables(self) -> list[dict[str, str]]:
-        return [self.report, {f"note {i}": note for i, note in enumerate(self.notes, 1)}]
-
-    def _repr_svg_(self) -> None:
-        return None
+    def _repr_html_(self) -> str:
+        notes = {f"note {i}": note for i, note in enumerate(self.notes, 1)}
+        return html_page(repr(self), self.report, notes)
 
 
 def _plain(value: Any) -> Any:

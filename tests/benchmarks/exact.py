@@ -26,8 +26,8 @@ from reference import (
     forward_from_backward,
     path_sums,
 )
-from reference.partitions import lifts
 from reference.problems import Grid, Sequences, TableSequences
+from verify.lib.partitions import lifts
 from verify.lib.small_scope import isomorphism_classes
 
 ROUNDS = 7

@@ -64,7 +64,7 @@ FAULTS = (
     Fault(
         "merges-count-the-first-arrival",
         "The first arrival in a lifted state is counted as a merge.",
-        "reference/partitions.py",
+        "verify/lib/partitions.py",
         "merged[lifted.projection[v]] += len(row) - 1",
         "merged[lifted.projection[v]] += len(row)",
         "tests/test_partitions.py::test_statistics_of_a_double_merge_are_counted_by_hand",

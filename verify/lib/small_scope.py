@@ -3,7 +3,7 @@
 A naturally labelled pointed DAG is a non-empty set of earlier parents for each node but the first:
 there is nothing more to it, so nothing in the generator needs to be trusted.
 
-The lifts of each, a set partition per state, are those of `reference.partitions`.
+The lifts of each, a set partition per state, are those of `verify.lib.partitions`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from itertools import chain, combinations, permutations, product
 from math import factorial
 
 from reference import PointedDAG
-from reference.partitions import lifts, set_partitions
+from verify.lib.partitions import lifts, set_partitions
 
 __all__ = [
     "canonical",

@@ -8,7 +8,7 @@ from pdai.show.page.chart import number_text
 from pdai.show.page.elements import short, tag
 from pdai.show.page.entries import Lift
 from reference.marginals import path_sums
-from reference.pictures import layout
+from reference.show import layout
 
 # Pixels for a unit of height and of width, around all, and for the names of the last layer.
 ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90

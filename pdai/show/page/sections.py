@@ -14,7 +14,6 @@ from pdai.show.page.lifts import lift_picture
 from pdai.show.page.posteriors import feature_figures
 from pdai.show.tables import expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate
-from reference.representations import number_text as fraction_text
 
 
 def run_section(entry: Entry) -> Element:
@@ -76,7 +75,7 @@ def certificate_words(entry: Entry) -> str:
 
 def _value(found: Certificate) -> str:
     if found.tv is not None:
-        return f"TV = {fraction_text(float(found.tv))}, exactly known"
+        return f"TV = {float(found.tv):.3g}, exactly known"
     low, high = number_text(found.interval.low), number_text(found.interval.high)
     return f"TV of {found.of} in [{low}, {high}]"
 

@@ -1,0 +1,370 @@
+"""Graphs, lifts, policies and problems in notebooks and as pictures: layers from left to right.
+
+`import reference` gives these classes the methods `_repr_html_` and `_repr_svg_` of Jupyter, which
+call `html` and `svg`: this module loads matplotlib, and the classes know nothing of it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from io import BytesIO, StringIO
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
+
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError, check_choice, check_type
+from reference.files import check_output, replace_file
+from reference.inspection import Inspection, figures
+from reference.lifted import LiftedDAG
+from reference.marginals import path_sums
+from reference.policies import EdgeWeights, ForwardPolicy
+from reference.text import clipped, html_page, number_text
+
+Colouring = Literal["reward", "flow"]
+Drawable = Inspection[Any] | PointedDAG[Any] | LiftedDAG[Any] | EdgeWeights[Any]
+Point = tuple[float, float]
+
+MAX_DRAWN = 400
+# With more states, their names overlap.
+MAX_NAMED = 60
+# With more places of long edges, edges are straight.
+MAX_PLACES = 1000
+# The rows of a policy in a table.
+MAX_ROWS = 20
+
+INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
+# A white background fades the lines below a text; a dollar in a state's name begins no formula.
+SMALL: dict[str, Any] = {
+    "fontsize": 7,
+    "bbox": {"edgecolor": "none", "facecolor": "white", "alpha": 0.8, "pad": 0.4},
+    "parse_math": False,
+}
+
+
+def html(drawable: Drawable) -> str:
+    """The figures and, if it is small enough, the picture, as HTML.
+
+    The picture is inside, since a notebook that prefers HTML to SVG would not show it otherwise.
+    """
+    if isinstance(drawable, Inspection):
+        title, tables = drawable.name, [drawable.rows()]
+    else:
+        title, tables = repr(drawable), [figures(_dag_of(drawable))]
+    if isinstance(drawable, EdgeWeights):
+        tables.append(dict(islice(_rows(drawable), MAX_ROWS)))
+    return html_page(title, *tables) + (svg(drawable) or "")
+
+
+def _rows(policy: EdgeWeights[Any]) -> Iterator[tuple[str, str]]:
+    """The choosing state and the values of each row, as text."""
+    labels, edges = policy.dag.labels, policy.dag.edges
+    for node, row in policy.rows(policy.dag):
+        others = ((edge, sum(edges[edge]) - node) for edge in row)
+        values = (f"{clipped(labels[v])}: {number_text(policy.values[e])}" for e, v in others)
+        yield f"{node}: {clipped(labels[node])}", ", ".join(values)
+
+
+def svg(drawable: Drawable) -> str | None:
+    """The picture as SVG, the same text each time; None if there are too many states for one."""
+    if len(_dag_of(drawable).labels) > MAX_DRAWN:
+        return None
+    text = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pdai"}):
+        figure = render(picture_of(drawable))
+        figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    # HTML may hold an SVG without its XML prolog.
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
+    """Writes a picture of a problem, a DAG, a lift or a policy to a file.
+
+    Terminals are squares. See `picture_of` for what is written and painted.
+
+    Args:
+        drawable: what is drawn.
+        path: the file; its ending is the format.
+        colour: of a problem, as in `picture_of`.
+
+    Raises:
+        TooLargeError: if there are more than 400 states.
+        InputError: if it is nothing that can be drawn, or the picture cannot be written there.
+    """
+    path = Path(path)
+    check_picture(path)
+    save_figure(render(picture_of(drawable, colour)), path, dpi=150, bbox_inches="tight")
+
+
+def check_picture(path: Path) -> None:
+    """Checks that a picture can be written to a place, and that its ending names a format.
+
+    Raises:
+        InputError: if it cannot, or does not.
+    """
+    if path.suffix.lower()[1:] not in FigureCanvasBase.filetypes:
+        raise InputError(
+            f"the picture cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
+            "must be that of a format, such as .png, .svg or .pdf"
+        )
+    check_output(path)
+
+
+def save_figure(figure: Figure, path: Path, **options: Any) -> None:
+    """Writes a figure to a file, all or nothing; its ending is the format.
+
+    Args:
+        figure: of matplotlib.
+        path: where; a link there is replaced, not followed.
+        options: of `savefig`.
+
+    Raises:
+        InputError: if the ending names no format, or the file cannot be written.
+    """
+    check_picture(path)
+    buffer = BytesIO()
+    figure.savefig(buffer, format=path.suffix.lower()[1:], **options)
+    replace_file(path, buffer.getvalue())
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A DAG with names and colours.
+
+    Attributes:
+        title: above the picture.
+        dag: the nodes and edges.
+        names: the text at each node; empty for a large DAG.
+        edge_names: the text on each edge; empty for none.
+        at_child: whether that is near the child.
+        values: the number whose colour each node has, None for white; empty for none.
+        legend: what the numbers are.
+    """
+
+    title: str
+    dag: PointedDAG[Any]
+    names: Sequence[str] = ()
+    edge_names: Sequence[str] = ()
+    at_child: bool = False
+    values: Sequence[float | None] = ()
+    legend: str = ""
+
+
+def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
+    """The picture of a problem, a DAG, a lift or a policy.
+
+    Args:
+        drawable: a policy's edges carry its probabilities, and its states are painted by the
+            probability of a visit if it is a forward policy of numbers; a lifted state that is one
+            of several over its base state carries the paths whose latents it merges.
+        colour: of a problem, whether terminals are painted by reward, or all states by flow.
+
+    Raises:
+        TooLargeError: if there are more than 400 states.
+        InputError: if it is none of these.
+    """
+    check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
+    check_choice("draw", "the colour", colour, Colouring)
+    dag = _dag_of(drawable)
+    name = drawable.name if isinstance(drawable, Inspection) else type(drawable).__name__
+    if len(dag.labels) > MAX_DRAWN:
+        raise TooLargeError(
+            f"{name} has {len(dag.labels):,} states, and at most {MAX_DRAWN} are drawn: "
+            "draw a smaller instance"
+        )
+    title = f"{name}: {len(dag.labels)} states, {len(dag.edges)} edges"
+    named = len(dag.labels) <= MAX_NAMED
+    if not named:
+        title += f"\nstates are not named, as there are more than {MAX_NAMED}"
+    names = [clipped(label) for label in dag.labels] if named else []
+    if isinstance(drawable, Inspection):
+        return _of_problem(drawable, title, names, colour)
+    if isinstance(drawable, EdgeWeights):
+        return _of_policy(drawable, title, names)
+    if isinstance(drawable, LiftedDAG) and named:
+        names = _lifted_names(drawable)
+    return Picture(title, dag, names)
+
+
+def _dag_of(drawable: Drawable) -> PointedDAG[Any]:
+    return drawable if isinstance(drawable, PointedDAG) else drawable.dag
+
+
+def _of_problem(
+    inspection: Inspection[Any], title: str, names: Sequence[str], colour: Colouring
+) -> Picture:
+    values: list[float | None] = [*inspection.flow()]
+    legend = "flow F(s), uniform backward policy"
+    if colour == "reward":
+        terminals = {*inspection.dag.terminals}
+        values = [value if v in terminals else None for v, value in enumerate(values)]
+        legend = "reward R(x)"
+    return Picture(title, inspection.dag, names, values=values, legend=legend)
+
+
+def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Picture:
+    forward = isinstance(policy, ForwardPolicy)
+    numbers = all(isinstance(value, Fraction | float) for value in policy.values)
+    return Picture(
+        title,
+        policy.dag,
+        names,
+        [number_text(value) for value in policy.values] if names else [],
+        # Near the choosing state, before edges meet.
+        at_child=not forward,
+        values=[float(visit) for visit in path_sums(policy)] if forward and numbers else (),
+        legend="probability of a visit",
+    )
+
+
+def _lifted_names(lifted: LiftedDAG[Any]) -> list[str]:
+    """The base state of each lifted one and, if it has several, the paths to this one below it."""
+    names = []
+    for node, state in enumerate(lifted.projection):
+        name = clipped(lifted.base.labels[state])
+        if lifted.projection.count(state) > 1:
+            count = lifted.dag.path_counts[node]
+            paths = _paths(lifted, node) if count <= 2 else [f"{count:,} paths"]
+            name += "\n" + ", ".join(clipped(path) for path in paths)
+        names.append(name)
+    return names
+
+
+def _paths(lifted: LiftedDAG[Any], node: int) -> list[str]:
+    """The base states along each path to a lifted node."""
+    state = str(lifted.base.labels[lifted.projection[node]])
+    parents = [lifted.dag.edges[edge][0] for edge in lifted.dag.in_edges[node]]
+    return [f"{path}→{state}" for u in parents for path in _paths(lifted, u)] or [state]
+
+
+def layout(dag: PointedDAG[Any]) -> tuple[list[Point], list[list[Point]]]:
+    """The place of each node, and the points that each edge passes between its ends.
+
+    Layers by longest path; within one, by the mean height of the parents. An edge over several
+    layers has a place of its own in each between, so that it passes no state, unless there are
+    more than 1,000 such places.
+    """
+    # Nodes, then the places of long edges, each with the place before it.
+    layer, parents = list(dag.depths), [[dag.edges[e][0] for e in row] for row in dag.in_edges]
+    passed: list[list[int]] = [[] for _ in dag.edges]
+    if sum(layer[v] - layer[u] - 1 for u, v in dag.edges) <= MAX_PLACES:
+        for edge, (u, v) in enumerate(dag.edges):
+            for depth in range(layer[u] + 1, layer[v]):
+                parents.append([passed[edge][-1] if passed[edge] else u])
+                passed[edge].append(len(layer))
+                layer.append(depth)
+    height = [0.0] * len(layer)
+    for depth in range(1, max(layer) + 1):
+        places = [v for v in range(len(layer)) if layer[v] == depth]
+        wish = {v: sum(height[u] for u in parents[v]) / len(parents[v]) for v in places}
+        places.sort(key=lambda v: (wish[v], v))
+        for rank, v in enumerate(places):
+            height[v] = rank - (len(places) - 1) / 2
+    # Layers are two apart for the names; the first child is above.
+    points = [(2.0 * depth, -h) for depth, h in zip(layer, height, strict=True)]
+    return points[: len(dag.labels)], [[points[v] for v in places] for places in passed]
+
+
+def render(picture: Picture) -> Figure:
+    """The picture as a figure of matplotlib."""
+    nodes, passed = layout(picture.dag)
+    xs, ys = zip(*nodes, *chain.from_iterable(passed), strict=True)
+    # One unit of margin for the names of outer nodes.
+    width, height = max(xs) + 2, max(ys) - min(ys) + 2
+    scale = min(INCHES, 18 / width, 14 / height)
+    size = max(scale * width, 3), max(scale * height, 1.5)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.set_xlim(-1, max(xs) + 1)
+    axes.set_ylim(min(ys) - 1, max(ys) + 1)
+    axes.set_title(picture.title, fontsize=9, parse_math=False)
+    for edge, (u, v) in enumerate(picture.dag.edges):
+        points = [nodes[u], *passed[edge], nodes[v]]
+        _edge(axes, points)
+        if picture.edge_names:
+            near, far = points[:-3:-1] if picture.at_child else points[:2]
+            x, y = (0.75 * a + 0.25 * b for a, b in zip(near, far, strict=True))
+            text = picture.edge_names[edge]
+            axes.text(x, y, text, ha="center", va="center", zorder=4, **SMALL)
+    _nodes(figure, axes, picture, nodes)
+    return figure
+
+
+def _edge(axes: Axes, points: Sequence[Point]) -> None:
+    """A line through points, with an arrow at its end."""
+    style: dict[str, Any] = {"color": "0.65", "linewidth": 0.6, "zorder": 1}
+    axes.plot(*zip(*points[:-1], strict=True), **style)
+    shape: dict[str, Any] = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 4, "mutation_scale": 6}
+    axes.add_patch(FancyArrowPatch(points[-2], points[-1], **shape, **style))
+
+
+def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point]) -> None:
+    dag = picture.dag
+    paint = np.ones((len(dag.labels), 4))
+    painted = [v for v, value in enumerate(picture.values) if value is not None]
+    if painted:
+        values = np.array([picture.values[v] for v in painted], float)
+        paint[painted] = _colour_bar(figure, axes, values, picture.legend).to_rgba(values)
+    inner = [v for v, row in enumerate(dag.children) if row]
+    for group, marker in ((list(dag.terminals), "s"), (inner, "o")):
+        axes.scatter(
+            [nodes[v][0] for v in group],
+            [nodes[v][1] for v in group],
+            c=paint[group],
+            edgecolors="0.3",
+            linewidths=0.6,
+            marker=marker,
+            s=60,
+            zorder=2,
+        )
+    for v, name in enumerate(picture.names):
+        place: dict[str, Any] = {"xytext": (7, 0), "ha": "left", "va": "center"}
+        if dag.children[v]:
+            place = {"xytext": (0, 6), "ha": "center", "va": "bottom"}
+        axes.annotate(name, nodes[v], textcoords="offset points", zorder=3, **place, **SMALL)
+
+
+def _colour_bar(figure: Figure, axes: Axes, values: Any, legend: str) -> ScalarMappable:
+    least, largest = values.min(), values.max()
+    # Values over several decades are unreadable on a linear scale.
+    norm = LogNorm(least, largest) if largest > 10 * least > 0 else Normalize(0, largest)
+    colours = ScalarMappable(norm, "viridis")
+    # At most 3.5 inches: beside a tall graph a full-height bar would be its widest part.
+    inches = min(figure.get_figheight(), 3.5)
+    shrink = inches / figure.get_figheight()
+    bar = figure.colorbar(colours, ax=axes, pad=0.01, shrink=shrink, aspect=18)
+    if isinstance(norm, LogNorm):
+        ticks = log_ticks(least, largest, most=max(3, int(3 * inches)))
+        bar.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks], minor=False)
+        bar.minorticks_off()
+    bar.set_label(legend, fontsize=7)
+    bar.ax.tick_params(labelsize=7)
+    return colours
+
+
+def log_ticks(least: float, largest: float, most: int) -> list[float]:
+    """Round values between two on a logarithmic scale: 1, 2 and 5 of each decade, or fewer.
+
+    Args:
+        least: the lower end, positive.
+        largest: the upper end, more than ten times as large.
+        most: the most ticks, at least two; decades are skipped to keep to it.
+    """
+    low, high = math.floor(math.log10(least)), math.ceil(math.log10(largest))
+    for subs in ((1, 2, 5), (1, 3), (1,)):
+        every = [sub * 10.0**k for k in range(low, high + 1) for sub in subs]
+        ticks = [tick for tick in every if least <= tick <= largest]
+        if len(ticks) <= most:
+            break
+    return ticks[:: math.ceil(len(ticks) / most)]

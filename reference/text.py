@@ -1,0 +1,46 @@
+"""Numbers, states and tables as text, for `repr`, notebooks and pictures."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from html import escape
+
+from reference.errors import printable
+
+
+def counted(number: int, name: str) -> str:
+    """A number of things in words: "1 state", "2 states"."""
+    return f"{number:,} {name}{'s' * (number != 1)}"
+
+
+def count_text(count: int) -> str:
+    """A count, or its power of ten: Python refuses to write integers of thousands of digits."""
+    return f"{count:,}" if count < 10**30 else f"about 10^{math.log10(count):.2f}"
+
+
+def number_text(value: object) -> str:
+    """A number in at most about ten characters: a fraction if it is short, else digits."""
+    if isinstance(value, Fraction):
+        return str(value) if len(str(value)) <= 7 else f"{float(value):.3g}"
+    return f"{value:.3g}" if isinstance(value, float) else clipped(value)
+
+
+def clipped(value: object, length: int = 24) -> str:
+    """The `str` of a value, cut to `length` characters."""
+    text = printable(str(value))
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def html_page(title: str, *tables: Mapping[str, str]) -> str:
+    """A title and tables of two columns, as HTML."""
+    return f"<p>{escape(title)}</p>" + "".join(map(_html_table, tables))
+
+
+def _html_table(rows: Mapping[str, str]) -> str:
+    # Notebooks align cells to the right, sentences as well.
+    cells = (
+        f'<tr><th style="white-space: nowrap">{escape(a)}</th>'
+        f'<td style="text-align: left">{escape(b)}</td></tr>'
+        for a, b in rows.items()
+    )
+    return f"<table>{''.join(cells)}</table>"
