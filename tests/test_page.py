@@ -15,7 +15,7 @@ import pdai
 from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import configure
-from pdai.show.page.chart import Chart, Point, Series, drawn
+from pdai.show.page.chart import Chart, Point, Series, svg
 from pdai.show.page.elements import plain, table, tag, written
 from pdai.show.page.entries import Entry, entry_of
 from pdai.show.page.laws import law_chart
@@ -92,7 +92,7 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
     assert re.search(r"run</th><th[^>]*>TV</th><th[^>]*>certified</th>", page.read_text())
     exact = pdai.certify(runs["one"]).tv
     assert exact is not None
-    assert f"TV = {float(exact):.3g}, exactly known" in found.text
+    assert f"TV = {float(exact):.3g}, exact" in found.text
     state = next(a["data-told"] for _, a in found.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
 
@@ -130,7 +130,7 @@ def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:
 def test_control_a_mixed_chart_is_seen(runs: dict[str, Path], tmp_path: Path) -> None:
     entries = [entry_of(runs[name], name, i, None) for i, name in enumerate(("one", "grid"))]
     mixed = tmp_path / "mixed.html"
-    mixed.write_bytes(written(drawn(law_chart(entries))))
+    mixed.write_bytes(written(svg(law_chart(entries))))
     assert charts(mixed) == [{"0", "1"}]
 
 
@@ -248,7 +248,7 @@ def test_parts_of_pages_escape_what_they_are_given() -> None:
 def test_marks_lie_where_their_numbers_are() -> None:
     points = [Point(0, 0.01, "first"), Point(10, 1.0, "last")]
     chart = Chart("t", "a", "x", "y", [Series("run", 0, points)], logs="y")
-    text = written(drawn(chart)).decode()
+    text = written(svg(chart)).decode()
     places = re.findall(r'class="mark"|translate\((\S+) (\S+)\)" class="mark"', text)
     (x0, y0), (x1, y1) = [tuple(map(float, place)) for place in places]
     assert x0 < x1

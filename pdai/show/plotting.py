@@ -1,4 +1,4 @@
-"""The look of each model, and plots of runs: laws, and the curves of training."""
+"""Plots of runs: learned distributions and training curves; the look of each model."""
 
 import shlex
 import sys
@@ -32,13 +32,13 @@ from reference.show import save_figure
 
 
 class Look(NamedTuple):
-    """How a model is drawn.
+    """Colour, line and marker of a model.
 
     Attributes:
         colour: of its points and lines.
         line: the style of its lines.
         marker: the shape of its points.
-        is_filled: whether points are filled; those of a model without its memory are not.
+        is_filled: filled points; a model without its memory has hollow ones.
     """
 
     colour: str
@@ -47,8 +47,8 @@ class Look(NamedTuple):
     is_filled: bool = True
 
 
-# Okabe and Ito's colours first, which the colour-blind can tell apart. One for each kind of
-# network, whatever a table calls it.
+# Okabe and Ito's colours first, which colour-blind readers can tell apart. One per kind of
+# network, whatever its name in a table.
 KINDS: dict[str, Look] = {
     "markov": Look("#0072B2"),
     "linear-markov": Look("#0072B2"),
@@ -65,7 +65,7 @@ KINDS: dict[str, Look] = {
 OTHER = Look("#6A3D9A", marker="X")
 _SRWM_PLUS, _GRU_PLUS = Look("#D55E00", marker="s"), Look("#009E73", marker="^")
 _STILL = Look("#7F4A00", "--", "s", is_filled=False)
-# Models that have a name in several tables, and those that are one kind of network but compared.
+# Models named in several tables, and variants of one kind of network that are compared.
 LOOKS: dict[str, Look] = {
     "Markovian": KINDS["markov"],
     "Markovian, 3 layers": Look("#56B4E9", marker="h"),
@@ -73,7 +73,7 @@ LOOKS: dict[str, Look] = {
     "SRWM+": _SRWM_PLUS,
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
-    # A Markovian network that is fitted to it.
+    # A Markovian network fitted to GRU+.
     "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
     "GNN": Look("#56B4E9", marker="h"),
     "GRU": KINDS["gru"],
@@ -100,27 +100,27 @@ LOOKS: dict[str, Look] = {
     "50 % random at first": Look("#222222"),
 }
 TARGET = "#444444"
-# As many terminal states have a bar each; more than so many points are drawn as a density.
+# Up to MOST_BARS terminal states are bars; above MOST_POINTS, points are drawn as a density.
 MOST_BARS, MOST_POINTS = 64, 5_000
 
 
 def look(model: str, dynamics: str | None = None) -> Look:
-    """How a model is drawn, the same in every figure.
+    """The look of a model, the same in every figure.
 
     Args:
         model: its name in a table; "Markovian, 0.01" is a variant of "Markovian", of its colour.
-        dynamics: the name of its network, by which it is drawn if the name is none that is known.
+        dynamics: the name of its network, which decides if the model has no look of its own.
     """
-    known, _, variant = model.partition(",")
+    family, _, variant = model.partition(",")
     if model in LOOKS:
         return LOOKS[model]
-    if variant and known in LOOKS:
-        return LOOKS[known]._replace(line="--", is_filled=False)
+    if variant and family in LOOKS:
+        return LOOKS[family]._replace(line="--", is_filled=False)
     return KINDS.get(dynamics or "", OTHER)
 
 
 def decimal(axis: Any) -> None:
-    """Ticks of a logarithmic scale as decimal numbers, also where it has less than a decade."""
+    """Labels a logarithmic axis with decimal numbers, even within one decade."""
     low, high = axis.get_view_interval()
     decades = np.log10(high / low)
     axis.set_minor_formatter(NullFormatter())
@@ -150,9 +150,9 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
 
 
 def plot_or_say(folders: Sequence[Path], output: Path) -> None:
-    """Draws finished runs into one file; says to stderr how to do so later if it cannot be written.
+    """Draws finished runs into one file, or says on stderr how to draw them later.
 
-    The runs are complete without it: a disk that is full by now keeps nobody from their report.
+    The runs are complete without it, so that a full disk costs no report.
     """
     try:
         plot_runs(folders, output)
@@ -166,7 +166,7 @@ def plot_or_say(folders: Sequence[Path], output: Path) -> None:
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows, also without `matplotlib.pyplot`."""
+    """A figure that notebooks show without `matplotlib.pyplot`."""
 
     def _repr_png_(self) -> bytes:
         """The picture (Jupyter's protocol)."""
@@ -213,7 +213,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     axes[-2].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
     label = loss_label([read_json(folder / "config.json") for folder in folders])
     axes[-1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
-    # A loss that was recorded once would have a scale around that one step.
+    # A loss recorded once would otherwise have an axis around that one step.
     axes[-1].sharex(axes[-2])
     _scale_tv(axes[-2])
     decimal(axes[-1].yaxis)
@@ -229,27 +229,27 @@ def figure_of(folders: Sequence[Path]) -> Figure:
 
 
 def _scale_tv(axis: Any) -> None:
-    """A logarithmic scale, but from zero on where TV falls by less than a decade."""
+    """A logarithmic TV axis, or a linear one from zero if TV falls by less than a decade."""
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     if len(values) and values.max() < 10 * values.min():
         axis.set_ylim(0, 1.05 * values.max())
         return
     if not len(values):
-        # The usual limits of an empty panel have no logarithm.
+        # The default limits of an empty panel include 0.
         axis.set_ylim(0.001, 1)
     axis.set_yscale("log")
     decimal(axis.yaxis)
 
 
 def _final_tv(folder: Path) -> str:
-    """The mean over seeds at the end, and how it is known."""
+    """The mean over seeds at the end, and how it was measured."""
     report = Report.from_json(read_report(folder))
-    known = [figures.tv.mean for figures in report.learned if figures.tv is not None]
-    return f"{np.mean(known):.3g} ({report.tv_kind})" if known else "unknown"
+    means = [figures.tv.mean for figures in report.learned if figures.tv is not None]
+    return f"{np.mean(means):.3g} ({report.tv_kind})" if means else "unknown"
 
 
 def _caption(folder: Path) -> str:
-    """What a picture of a run must say to stand alone: its data, its TV and its steps."""
+    """Caption of a picture that stands alone: data, TV and steps."""
     options = read_json(folder / "config.json")
     task = stored_task(options, folder)
     source = read_json(folder / "meta.json").get("inputs", {}).get("data", "")
@@ -260,22 +260,22 @@ def _caption(folder: Path) -> str:
 
 
 def _printable(folder: Path) -> str:
-    """The name of a folder as a label, which is left out if it begins with an underscore."""
+    """The name of a folder as a label; Matplotlib skips labels that begin with an underscore."""
     text = "".join(c if c.isprintable() else "?" for c in folder.resolve().name[:60])
     return text if not text.startswith("_") else f" {text}"
 
 
 def _family(folder: Path) -> tuple[str, str]:
-    """The name and colour of the kind of a run."""
+    """Name and colour of a run's kind of network."""
     if is_markovian(folder):
         return "Markovian", KINDS["markov"].colour
     dynamics = str(read_json(folder / "config.json").get("dynamics"))
-    # One of the user's own may be called anything.
+    # A user's own network may have any name.
     return "path-dependent" if ":" in dynamics else dynamics, look("", dynamics).colour
 
 
 def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
-    """The law of the first seed against the target."""
+    """The distribution of the first seed against the target."""
     name, color = family
     learned = learned[0]
     if len(target) <= MOST_BARS:
@@ -304,7 +304,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
             xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
         )
         for scale in (axis.xaxis, axis.yaxis):
-            # Labels at every part of a decade would lie on each other.
+            # Labels at every part of a decade would overlap.
             span = both[1] / low
             subs = (1.0, 2.0, 5.0) if span < 20 else (1.0, 3.0) if span < 100 else (1.0,)
             scale.set_major_locator(LogLocator(subs=subs))
@@ -319,16 +319,16 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
 
 
 def least_shown(learned: Any, target: Any) -> float:
-    """The end of a logarithmic scale of probabilities: no law is looked at over 12 decades."""
-    known = [float(law[law > 0].min()) for law in (learned, target)]
-    return max(min(known), known[1] / 1e3, float(target.max()) / 1e12)
+    """The low end of a logarithmic axis of probabilities, at most 12 decades below the top."""
+    least = [float(law[law > 0].min()) for law in (learned, target)]
+    return max(min(least), least[1] / 1e3, float(target.max()) / 1e12)
 
 
 def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> None:
-    """The mean over seeds, in a band from the least to the largest."""
-    known = [(record["step"], record[name]) for record in records if name in record]
-    steps, values = zip(*known, strict=True) if known else ((), np.empty((0, 1)))
-    # There is no zero on a logarithmic scale; float32 knows seven digits.
+    """Mean over seeds, in a band from the smallest to the largest."""
+    rows = [(record["step"], record[name]) for record in records if name in record]
+    steps, values = zip(*rows, strict=True) if rows else ((), np.empty((0, 1)))
+    # A logarithmic axis has no zero; float32 has seven digits.
     table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
     axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
     if table.shape[1] > 1:

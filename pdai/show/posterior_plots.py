@@ -24,7 +24,7 @@ _NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 
 
 class Posterior(NamedTuple):
-    """What of a run is drawn below its law and its curves.
+    """Panels below the distribution and the curves of a run.
 
     Attributes:
         folder: of the run.
@@ -38,7 +38,7 @@ class Posterior(NamedTuple):
 
     @property
     def heights(self) -> tuple[float, ...]:
-        """Of the rows of panels that it takes, in inches."""
+        """Heights of its rows of panels, inches."""
         if self.has_networks:
             return (3.8, 3.8)
         return (1.2 + 0.22 * min(len(self.report.expectations), MOST_FEATURES),)
@@ -58,7 +58,7 @@ class Posterior(NamedTuple):
 
 
 def _row(axes: Any, count: int) -> list[Any]:
-    """So many panels in place of those of a row: none is left blank."""
+    """Replaces the panels of a row by `count` panels, so that none is left blank."""
     place, figure = axes[0].get_subplotspec(), axes[0].figure
     cells = place.get_gridspec()[place.rowspan.start, :].subgridspec(1, count)
     for axis in axes:
@@ -67,7 +67,7 @@ def _row(axes: Any, count: int) -> list[Any]:
 
 
 def posterior_of(folder: Path) -> Posterior | None:
-    """What there is to draw of a run beside its law; None if its problem names no features."""
+    """The posterior of a run; None if its problem names no features."""
     report = Report.from_json(read_report(folder))
     if not report.expectations:
         return None
@@ -76,19 +76,19 @@ def posterior_of(folder: Path) -> Posterior | None:
 
 
 def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -> None:
-    """The sampler's with two standard errors, and the target's or those by weights."""
+    """The sampler's expectations with two standard errors, beside the target's or weighted ones."""
     shown = every[:MOST_FEATURES]
     place = np.arange(len(shown))
-    means = [found.sampler.mean for found in shown]
-    errors = [2 * found.sampler.standard_error for found in shown]
-    # A line for each, so that long names are read as they are written.
+    means = [one.sampler.mean for one in shown]
+    errors = [2 * one.sampler.standard_error for one in shown]
+    # One line each, so that long names stay horizontal.
     axis.errorbar(means, place, xerr=errors, fmt="o", ms=4, color=colour, label="sampler")
     for name, marker in (("target", "|"), ("weighted", "x")):
-        values = [getattr(found, name) for found in shown]
+        values = [getattr(one, name) for one in shown]
         known = [(value, i) for i, value in enumerate(values) if value is not None]
         if known:
             axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=9, label=name)
-    axis.set_yticks(place, [_short(found.name) for found in shown], **_NAMES)
+    axis.set_yticks(place, [_short(one.name) for one in shown], **_NAMES)
     axis.set_ylim(len(shown) - 0.5, -0.5)
     few = "" if len(shown) == len(every) else f", the first {len(shown)} of {len(every)}"
     axis.set_title(f"expectations of features, with two standard errors{few}", fontsize=10)
@@ -143,13 +143,13 @@ def _variables(every: tuple[Expectation, ...]) -> list[str]:
 
 def _matrix(values: list[float | None], nodes: int) -> Floats:
     """Values of edges as a matrix without a diagonal."""
-    found = np.full((nodes, nodes), np.nan)
-    found[~np.eye(nodes, dtype=bool)] = [np.nan if x is None else x for x in values]
-    return found
+    matrix = np.full((nodes, nodes), np.nan)
+    matrix[~np.eye(nodes, dtype=bool)] = [np.nan if x is None else x for x in values]
+    return matrix
 
 
 def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int]], str]]:
-    """Edges and probabilities: of the best that are enumerated, or of the mode alone."""
+    """Edges and probabilities of the best enumerated graphs, or of the mode alone."""
     try:
         learned, target, labels = load_arrays(folder / "law.npz", "learned", "target", "labels")
     except ValueError:
@@ -166,7 +166,7 @@ def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int
 
 
 def _edges(label: str) -> list[tuple[int, int]]:
-    """What a graph is shown as, read again."""
+    """The edges in a printed graph."""
     pairs = [text.split("->") for text in label.split() if "->" in text]
     return [(int(u), int(v)) for u, v in pairs]
 

@@ -1,4 +1,4 @@
-"""Progress of a run: a live bar on a terminal, plain lines elsewhere; always on stderr."""
+"""Progress of a run on stderr: a live bar on a terminal, plain lines elsewhere."""
 
 import sys
 from types import TracebackType
@@ -15,7 +15,7 @@ from reference.errors import printable
 
 
 class Bar:
-    """Step, loss, `log Z` and the last TV of a run of `steps` steps, on one line of a terminal."""
+    """One line on a terminal: step, loss, `log Z` and the last TV of a run."""
 
     def __init__(self, title: str, steps: int, console: Console):
         self._bar = RichProgress(
@@ -41,7 +41,7 @@ class Bar:
         self._bar.stop()
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
-        """Reports a step; `tv` is the last distance measured, and the step at which it was."""
+        """Shows a step; `tv` is the step of the last measurement and its TV."""
         text = facts(step, loss=loss, log_z=log_z, tv=tv)
         self._bar.update(self._task, completed=step, facts=text)
 
@@ -51,7 +51,7 @@ class Bar:
 
 
 def announce(task: Task) -> None:
-    """Says to stderr what the user's files hold, and what in them is likely a mistake."""
+    """Prints to stderr the facts of a user's files, and warnings about likely mistakes."""
     lines = [f"{name}: {text}" for name, text in task.facts().items()]
     for line in [*lines, *(f"warning: {remark}" for remark in task.remarks())]:
         print(line, file=sys.stderr, flush=True)

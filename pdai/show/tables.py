@@ -1,4 +1,4 @@
-"""The tables that runs and audits end with."""
+"""Tables printed at the end of runs and audits."""
 
 import html
 import math
@@ -17,7 +17,7 @@ from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
 from reference.metrics import Estimate
 
-# Rows of a table of expectations, and what counts as a small probability there.
+# Rows of a table of expectations, and the largest small probability.
 MOST_FEATURES, SMALL = 24, 0.05
 
 Cell = Callable[[Figures], "Estimate | float | int | None"]
@@ -36,7 +36,7 @@ def report_table(report: Report) -> Table:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """A sampler made of others beside one trained on the product, at equal trajectories."""
+    """A combined sampler beside one trained on the product, at equal trajectories."""
     combined, direct = comparison.reports[comparison.combined], comparison.reports[DIRECT]
     drawn = comparison.trajectories
     alone = sum(drawn.values()) - drawn[DIRECT]
@@ -53,24 +53,24 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def parts_table(comparison: Comparison) -> Table:
-    """The runs that the combined sampler is made of, each against its own target."""
+    """The runs that were combined, each against its own target."""
     table = Table(title="The runs, each against its own target")
     for name in ("", "TV", "untrained", "trajectories", "oscillation of residuals, nats"):
         table.add_column(name, justify="right" if name else "left")
     for name, report in comparison.reports.items():
-        found = comparison.oscillations
+        oscillations = comparison.oscillations
         table.add_row(
             name,
             _summary([figures.tv for figures in report.learned], 4),
             _summary([report.uniform.tv], 4),
             f"{comparison.trajectories[name]:,}",
-            "-" if found is None else _summary(found[name], 4),
+            "-" if oscillations is None else _summary(oscillations[name], 4),
         )
     return table
 
 
 def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Figures]]) -> None:
-    """Columns of learned samplers, the untrained one and exact sampling; a row per figure."""
+    """Adds columns for learned samplers, the untrained one and exact sampling; a row per figure."""
     columns: list[Sequence[Figures]] = [*learned.values(), [report.uniform]]
     names = [
         name if len(column) == 1 else f"{name}, mean ± sd of {len(column)}"
@@ -89,7 +89,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         table.add_row(name, *cells)
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
-    # Beside an exact TV, what stands in for it would only contradict it.
+    # Stand-ins for TV are left out beside an exact one.
     exact = report.tv_kind == "exact"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
     of = "" if report.fcs_states == "uniform" else " drawn states"
@@ -112,7 +112,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
 
 
 def _add_weights(row: Callable[..., None], drawn: int) -> None:
-    """The figures of importance weights."""
+    """Adds the figures of importance weights."""
 
     def cell(name: str) -> Cell:
         return lambda f: None if f.weights is None else getattr(f.weights, name)
@@ -126,7 +126,7 @@ def _add_weights(row: Callable[..., None], drawn: int) -> None:
 def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | None:
     """Expectations of features under the sampler of the first seed; None if there are none.
 
-    Those that are farthest from the target, or else from what weights estimate, are first.
+    Those farthest from the target, or else from the weighted estimate, come first.
 
     Args:
         report: of a run.
@@ -154,13 +154,13 @@ def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | Non
     for name in shown:
         table.add_column(name, justify="right" if name else "left")
     for row in islice(zip(*shown.values(), strict=True), most):
-        # A name is text, whatever brackets it has.
+        # Brackets in a name are no markup.
         table.add_row(Text(row[0]), *row[1:])
     return table
 
 
 def _small_and_off(every: Sequence[Expectation]) -> list[str]:
-    """Which of the small probabilities are far off in proportion, in words."""
+    """A sentence about small probabilities that are off by a factor above 2, if any are."""
     ratios = {
         one: max(one.sampler.mean / one.target, one.target / max(one.sampler.mean, 1e-300))
         for one in every
@@ -178,12 +178,12 @@ def _small_and_off(every: Sequence[Expectation]) -> list[str]:
 
 def _summary(values: "Sequence[Estimate | float | int | None]", digits: int) -> str:
     """One figure with its standard error, or the mean and spread over seeds."""
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return "-"
-    if len(known) == 1:
-        return _estimate(known[0], digits)
-    means = [value.mean if isinstance(value, Estimate) else float(value) for value in known]
+    if len(present) == 1:
+        return _estimate(present[0], digits)
+    means = [value.mean if isinstance(value, Estimate) else float(value) for value in present]
     infinite = sum(map(math.isinf, means))
     if infinite:
         return f"infinite in {infinite} of {len(means)}"
@@ -200,12 +200,12 @@ def _estimate(value: Estimate | float, digits: int) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    """A number with so many decimals; what they would show as zero, as the small number it is."""
+    """A number with `digits` decimals, or in scientific notation if it would round to zero."""
     return f"{value:.1e}" if 0 < abs(value) < 10.0**-digits else f"{value:.{digits}f}"
 
 
 def audit_table(audit: Audit) -> Table:
-    """The certificate of an audit."""
+    """The results of an audit."""
     title = f"Audit in {audit.arithmetic}" + (audit.unfinished and f"; {audit.unfinished}")
     table = Table(title=title, show_header=False)
     table.add_column()
@@ -228,7 +228,7 @@ def audit_table(audit: Audit) -> Table:
 
 
 def _number(value: Fraction | float, digits: int) -> str:
-    """A number with its digits, and whether it is exact."""
+    """A number, marked as exact or float64."""
     if isinstance(value, Fraction):
         whole = value.denominator == 1
         return f"{value if whole else _digits(float(value), digits)} (exact)"

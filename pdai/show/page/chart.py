@@ -1,4 +1,4 @@
-"""Charts as SVG: axes, lines, points and bars, with a text for each mark, to hover and to hear."""
+"""Charts as SVG: axes, lines, points and bars, with a text per mark for mouse and screen reader."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,8 +13,8 @@ from pdai.show.page.elements import folded, table, tag
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46
-LETTER = 7  # how wide one is
-# As many colours as the style sheet has; with the shapes and dashes, twelve runs look different.
+LETTER = 7  # width of a letter
+# The style sheet has 8 colours; with shapes and dashes, twelve runs look different.
 COLOURS = 8
 SHAPES = (
     "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
@@ -28,7 +28,7 @@ Place = Callable[[float], float]
 
 
 class Point(NamedTuple):
-    """A mark, and what it says."""
+    """A mark and its text."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A level, such as a floor, and its name."""
+    """A horizontal line, such as a floor, and its name."""
 
     y: float
     text: str
@@ -44,13 +44,13 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """What one run has in a chart.
+    """The marks, line and band of one run.
 
     Attributes:
         name: of the run.
         number: of the run, which gives its colour, shape and dashes.
         points: the marks.
-        line: the places that a line joins; none for marks alone.
+        line: points joined by a line; empty for marks alone.
         band: x, low and high of a band around the line.
     """
 
@@ -66,15 +66,15 @@ class Chart:
     """A chart.
 
     Attributes:
-        title: what it shows, in a few words.
-        about: the same in a sentence or two, for who does not see it.
+        title: in a few words.
+        about: a description in one or two sentences, also for screen readers.
         x, y: the names of the axes, with units.
         series: of each run.
-        rules: levels across the chart.
-        bars: the target, where it is drawn as bars.
-        names: of the places of bars, written below them where there is room.
+        rules: horizontal lines.
+        bars: the target, if it is drawn as bars.
+        names: labels of the bars, written below them where they fit.
         logs: which axes are logarithmic: "", "x", "y" or "xy".
-        diagonal: whether a line shows where x is y.
+        diagonal: draw the line x = y.
     """
 
     title: str
@@ -90,17 +90,17 @@ class Chart:
 
 
 def dash_of(number: int) -> str | None:
-    """The dashes of the lines of a run."""
+    """Dash pattern of a run's line."""
     return DASHES[number // len(SHAPES) % len(DASHES)]
 
 
 def marker(number: int, x: float, y: float, **attributes: object) -> Element:
-    """The mark of a run at a place."""
+    """The mark of a run at a position."""
     shape = SHAPES[number % len(SHAPES)]
     return tag("path", d=shape, transform=f"translate({x:.1f} {y:.1f})", **attributes)
 
 
-def drawn(chart: Chart) -> Element:
+def svg(chart: Chart) -> Element:
     """The chart as SVG."""
     marks = [(p.x, p.y) for series in chart.series for p in series.points]
     marks += [place for series in chart.series for place in series.line]
@@ -113,7 +113,7 @@ def drawn(chart: Chart) -> Element:
     if chart.bars:
         across = [min(xs) - 0.6, max(xs) + 0.6]
     else:
-        # Steps are counted from the first, in each chart.
+        # Every step axis starts at 0, so that charts compare.
         across = xs if "x" in chart.logs else [0.0, *xs]
     place_x, ticks_x = _axis(across, "x" in chart.logs, LEFT, WIDTH - RIGHT)
     place_y, ticks_y = _axis([*ys, *bottom], "y" in chart.logs, HEIGHT - BOTTOM, TOP)
@@ -133,7 +133,7 @@ def drawn(chart: Chart) -> Element:
 
 
 def figure(chart: Chart) -> Element:
-    """The chart with what it shows in words, and its numbers."""
+    """The chart with a caption and a table of its numbers."""
     rows = [
         (f"{series.name}, {number}" if len(series.points) > 1 else series.name, point.text)
         for series in chart.series
@@ -141,24 +141,24 @@ def figure(chart: Chart) -> Element:
     ]
     numbers = folded("The numbers", table(chart.title, ("mark", chart.y), rows))
     heading = tag("figcaption", tag("strong", chart.title), f". {chart.about}")
-    return tag("figure", drawn(chart), heading, numbers)
+    return tag("figure", svg(chart), heading, numbers)
 
 
 def _axis(
     values: Sequence[float], is_log: bool, start: float, end: float
 ) -> tuple[Place, list[float]]:
-    """Where values lie between two pixels, and the ticks."""
+    """The map from values to pixels, and the ticks."""
     low, high = min(values), max(values)
     if is_log:
         low, high = low / 1.15, high * 1.15
         decades = np.log10(high / low)
-        found = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)).tick_values(low, high)
+        ticks = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)).tick_values(low, high)
         if decades < 0.8:
-            found = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
+            ticks = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
     else:
         high = high if high > low else low + 1
         high += 0.04 * (high - low)
-        found = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
+        ticks = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
     change = np.log if is_log else float
 
     def place(value: float) -> float:
@@ -166,9 +166,8 @@ def _axis(
             start + (end - start) * (change(value) - change(low)) / (change(high) - change(low))
         )
 
-    ticks = [float(value) for value in found if low <= value <= high]
-    step = len(ticks) // 9 + 1
-    return place, ticks[::step]
+    shown = [float(value) for value in ticks if low <= value <= high]
+    return place, shown[:: len(shown) // 9 + 1]
 
 
 def _frame(
@@ -192,7 +191,7 @@ def _frame(
 
 
 def _named(chart: Chart, place_x: Place) -> list[tuple[float, str]]:
-    """The names below bars, of each or every few; none where there is no room."""
+    """Labels below the bars, each or every few; none if they do not fit."""
     if not chart.names:
         return []
     every = math.ceil(LETTER * (max(map(len, chart.names)) + 1) / (place_x(1) - place_x(0)))
@@ -200,7 +199,7 @@ def _named(chart: Chart, place_x: Place) -> list[tuple[float, str]]:
 
 
 def number_text(value: float) -> str:
-    """A number at an axis or in a mark: few digits, and powers of ten where it is small."""
+    """A number in four digits, in powers of ten if it is small."""
     return (
         f"{value:,.0f}"
         if value and abs(value) >= 1000 and value == round(value)
@@ -235,18 +234,18 @@ def _series(series: Series, place_x: Place, place_y: Place) -> Element:
         line = [(place_x(x), place_y(y)) for x, y in series.line]
         parts.append(_path(line, class_="line", stroke_dasharray=dash_of(series.number)))
     for point in series.points:
-        says = f"{series.name}: {point.text}"
+        text = f"{series.name}: {point.text}"
         parts.append(
             marker(
-                series.number, place_x(point.x), place_y(point.y), class_="mark", data_tip=says,
-                role="img", aria_label=says, tabindex=-1,
+                series.number, place_x(point.x), place_y(point.y), class_="mark", data_tip=text,
+                role="img", aria_label=text, tabindex=-1,
             )
         )  # fmt: skip
     return tag("g", *parts, class_=f"series c{series.number % COLOURS}", data_run=series.number)
 
 
 def _rules(rules: Sequence[Rule], place_y: Place) -> list[Element]:
-    """Levels, each with its name above it, or below where another name is."""
+    """Horizontal lines, each named above, or below if another name is in the way."""
     parts, last = [], -100.0
     for rule in sorted(rules, key=lambda rule: -rule.y):
         y = place_y(rule.y)

@@ -8,15 +8,15 @@ from pdai.show.loss_units import loss_label
 from pdai.show.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.show.page.entries import Entry
 
-# More marks lie on each other.
+# More marks would overlap.
 MOST_MARKS = 60
-# There is no zero on a logarithmic scale; float32 knows seven digits.
+# A logarithmic axis has no zero; float32 has seven digits.
 LEAST = 1e-7
 KINDS = {
     "exact": "exact",
     "estimated": "estimated by trajectories backwards",
     "sampled": "sampled",
-    "of trajectories": "of the laws of trajectories, which bounds that of terminal states",
+    "of trajectories": "of trajectories, which bounds that of terminal states",
 }
 
 
@@ -52,9 +52,12 @@ def _chart(
 
 
 def _series(entry: Entry, name: str, least: float) -> Series:
-    """The mean over seeds, in a band from the least to the largest."""
-    found = [(record["step"], record[name]) for record in entry.records if name in record]
-    rows = [(step, np.maximum(values, least)) for step, values in found]
+    """Mean over seeds, in a band from the smallest to the largest."""
+    rows = [
+        (record["step"], np.maximum(record[name], least))
+        for record in entry.records
+        if name in record
+    ]
     line = [(step, float(values.mean())) for step, values in rows]
     chosen = {line[i] for i in np.linspace(0, len(line) - 1, min(MOST_MARKS, len(line)), dtype=int)}
     marks = [Point(x, y, f"step {x:,}, {name} {number_text(y)}") for x, y in sorted(chosen)]
@@ -64,7 +67,7 @@ def _series(entry: Entry, name: str, least: float) -> Series:
 
 
 def _rules(entries: Sequence[Entry]) -> tuple[list[Rule], str]:
-    """The untrained policy, and the floor of exact sampling where it is not zero; in words too."""
+    """Lines for the untrained policy and, if not zero, for exact sampling; with notes."""
     levels: dict[tuple[str, str], float] = {}
     for entry in entries:
         report = entry.report
@@ -77,7 +80,7 @@ def _rules(entries: Sequence[Entry]) -> tuple[list[Rule], str]:
         notes.append("Exact sampling has TV 0: there is no floor.")
     if any(entry.report.tv_kind == "sampled" for entry in entries):
         notes.append(
-            "The floor is that of the last measurement; the curve is of fewer samples, so that its "
+            "The floor is that of the last measurement. The curve has fewer samples, so that its "
             "own floor is higher."
         )
     return rules, " ".join(notes)

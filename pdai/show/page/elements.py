@@ -1,9 +1,9 @@
-"""HTML and SVG as trees, so that names and labels stay text: they are escaped when written."""
+"""HTML and SVG as element trees: names and labels stay text and are escaped when written."""
 
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, tostring
 
-# What a page shows of a name or a state.
+# Characters of a name or state that a page shows.
 LONGEST = 200
 
 
@@ -34,26 +34,28 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
 
 
 def plain(text: str) -> str:
-    """A text without what cannot be printed, such as marks that turn its direction around."""
+    """The text with unprintable characters escaped, such as marks that reverse its direction."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def short(value: object) -> str:
-    """A name or a label, cut where it is long."""
+    """A name or label, cut if it is long."""
     text = str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Element:
-    """A table: the first cell of each row names it; other cells may be elements.
+    """A table in a scrolling box that the keyboard reaches.
 
-    It scrolls in a box of its own, which the keyboard reaches.
+    Args:
+        caption: above it.
+        head: names of the columns; empty for none.
+        rows: cells, text or elements; the first of a row is its heading.
     """
 
     def cell(value: object, **attributes: object) -> Element:
-        found = value if isinstance(value, Element) else str(value)
-        name = "th" if attributes else "td"
-        return tag(name, found, **attributes)
+        content = value if isinstance(value, Element) else str(value)
+        return tag("th" if attributes else "td", content, **attributes)
 
     columns = [cell(name, scope="col") for name in head]
     body = [
@@ -66,11 +68,11 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def folded(summary: str, *content: Element) -> Element:
-    """What is shown when its summary is clicked."""
+    """Content that opens when its summary is clicked."""
     return tag("details", tag("summary", summary), *content)
 
 
 def written(page: Element) -> bytes:
-    """A page as a file in UTF-8."""
+    """The page as an HTML file in UTF-8."""
     text = tostring(page, encoding="unicode", method="html")
     return f"<!doctype html>\n{text}\n".encode()

@@ -1,4 +1,4 @@
-"""What a page shows of a run: what its folder says, and what is computed of its sampler."""
+"""The content of a page for one run: stored results, and what is computed with its sampler."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from reference.files import load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 
-# More are no picture any more.
+# Lifted states of a picture, at most.
 MAX_DRAWN = 150
 SAMPLES = 12
 
 Floats = npt.NDArray[np.float64]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Lift(NamedTuple):
@@ -45,13 +45,13 @@ class Lift(NamedTuple):
 
 @dataclass(frozen=True)
 class Computed:
-    """What is computed of a run; where something cannot be, the reason.
+    """Results computed with the sampler of a run, or the reason why there are none.
 
     Attributes:
-        certificate: how wrong its sampler is.
+        certificate: of its sampler.
         samples: a few.
         lift: the lifted DAG, if it is small.
-        offset: what makes a log score of log R, where states explain data.
+        offset: log score minus log R, nats, where states explain data.
     """
 
     certificate: Certificate | str
@@ -62,19 +62,19 @@ class Computed:
 
 @dataclass(frozen=True)
 class Entry:
-    """A run as a page shows it.
+    """A run on a page.
 
     Attributes:
         name: of its folder, with a number if another has the same.
         number: among the runs of the page, from 0.
-        options: what was asked for, by name; of a user's data, what they hold.
-        meta: how it was made.
+        options: of the configuration, by name, with the facts of a user's data.
+        meta: versions and machine.
         report: the final figures.
-        records: what was measured while it trained.
+        records: measurements while it trained.
         learned: `p_T(x)` of the first seed.
         target: `pi(x)`.
         labels: of the terminal states; empty if they are not enumerated.
-        computed: what is computed of it; None if nothing is.
+        computed: results computed for the page; None to show stored results alone.
         has_networks: whether its states are directed graphs over named variables.
     """
 
@@ -92,15 +92,15 @@ class Entry:
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
-        """The problem, told from others: the task, its options, and the factors of its reward."""
+        """The identity of the problem: the task, its options, and the factors of its reward."""
         task = TASKS.get(str(self.options.get("task")))
         names = [
             "task",
             *sorted(option_names(task) if task else ()),
             *sorted(option_names(Factors)),
         ]
-        found = ((name, self.options.get(name)) for name in names)
-        return tuple((name, str(value)) for name, value in found if value is not None)
+        values = ((name, self.options.get(name)) for name in names)
+        return tuple((name, str(value)) for name, value in values if value is not None)
 
 
 def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> Entry:
@@ -108,13 +108,13 @@ def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> 
 
     Args:
         run: a run, or its folder.
-        name: what the page calls it.
+        name: on the page.
         number: among its runs.
-        seconds: how long to draw for its certificate; None to compute nothing, and so to import
-            nothing that the folder names.
+        seconds: to draw for its certificate; None to compute nothing, and so to import no module
+            that the folder names.
 
     Raises:
-        InputError: if it is no finished run, or damaged.
+        InputError: if the run is not finished, or damaged.
     """
     folder = run if isinstance(run, Path) else run.folder
     report = Report.from_json(read_report(folder))
@@ -142,7 +142,7 @@ def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> 
 
 
 def _labels(folder: Path, count: int) -> Sequence[str]:
-    """What the terminal states are called, where the run tells."""
+    """Names of the terminal states; empty if the run has none."""
     try:
         (labels,) = load_arrays(folder / "law.npz", "labels")
     except ValueError:
@@ -185,7 +185,7 @@ def _lift(run: Run) -> Lift:
     return Lift(lifted, forward, dict(zip(states, shares, strict=True)))
 
 
-def _or_reason(compute: Callable[[], Found]) -> Found | str:
+def _or_reason(compute: Callable[[], Result]) -> Result | str:
     try:
         return compute()
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The learned law against the target: a chart, and the states where it is worst and best."""
+"""Learned against target probabilities: a chart, and tables of the worst and best states."""
 
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
@@ -10,7 +10,7 @@ from pdai.show.page.elements import plain, short, table
 from pdai.show.page.entries import Entry
 from pdai.show.plotting import MOST_BARS, least_shown
 
-# Of more, some are drawn: by rank of their target probability, and those that are furthest off.
+# Beyond this many points a subset is drawn: evenly by rank of the target, and the furthest off.
 MOST_POINTS, FURTHEST = 300, 30
 ROWS = 8
 
@@ -29,7 +29,7 @@ def _bars(entries: Sequence[Entry]) -> Chart:
         for i, p in enumerate(first.target)
     ]
     series = []
-    # Side by side: where runs agree, one mark would hide the others.
+    # Side by side, since marks of runs that agree would hide each other.
     places = np.linspace(-0.3, 0.3, len(entries)) if len(entries) > 1 else (0.0,)
     for entry, place in zip(entries, places, strict=True):
         points = [_point(entry, i, i + float(place)) for i in range(len(entry.target))]
@@ -45,11 +45,11 @@ def _scatter(entries: Sequence[Entry]) -> Chart:
     least = min(least_shown(entry.learned, entry.target) for entry in entries)
     series = []
     for entry in entries:
-        found = []
+        points = []
         for i in _chosen(entry):
             x, point = max(float(entry.target[i]), least), _point(entry, i, 0)
-            found.append(Point(x, max(point.y, least), point.text))
-        series.append(Series(entry.name, entry.number, found))
+            points.append(Point(x, max(point.y, least), point.text))
+        series.append(Series(entry.name, entry.number, points))
     count, drawn = len(entries[0].target), max(len(s.points) for s in series)
     which = "" if drawn >= count else (
         f" {drawn} of {count:,} states are drawn: evenly by rank of the target, and the {FURTHEST} "
@@ -83,12 +83,12 @@ def _point(entry: Entry, state: int, x: float) -> Point:
 
 
 def label(entry: Entry, state: int) -> str:
-    """What a terminal state is called."""
+    """The name of a terminal state."""
     return short(entry.labels[state]) if entry.labels else f"state {state}"
 
 
 def state_tables(entry: Entry) -> list[Element]:
-    """Where a run is furthest off, where it is nearest, and the most probable states."""
+    """Tables of the worst, the best and the most probable states of a run."""
     if not entry.labels:
         return []
     gap = entry.learned - entry.target

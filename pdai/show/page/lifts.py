@@ -14,7 +14,7 @@ from reference.show import layout
 ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90
 # The width of an edge that all flow goes through.
 WIDEST = 9
-# A longer name is told when its state is looked at.
+# A longer name is shown when its state is selected.
 LONGEST = 14
 
 
@@ -60,9 +60,9 @@ def lift_picture(lift: Lift, name: str) -> Element:
         viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", role="group",
         class_="lift", aria_label=f"{title}. {about}",
     )  # fmt: skip
-    told = tag("output", "Hover, focus or click a state.", class_="told", aria_live="polite")
+    output = tag("output", "Hover, focus or click a state.", class_="told", aria_live="polite")
     box = tag("div", picture, class_="wide")
-    return tag("figure", tag("figcaption", f"{title}. {about}"), box, told, class_="lifted")
+    return tag("figure", tag("figcaption", f"{title}. {about}"), box, output, class_="lifted")
 
 
 def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float]) -> Element:
@@ -83,17 +83,17 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     beside = {"x": f"{x + 12:.1f}", "y": f"{y + 4:.1f}"}
     above = {"x": f"{x:.1f}", "y": f"{y - 11:.1f}", "class_": "mid"}
-    told = "\n".join(_told(lift, node, visits))
+    text = "\n".join(_description(lift, node, visits))
     return tag(
         "g", *body, tag("text", name, aria_hidden="true", **(beside if terminal else above)),
         class_="node", role="button", tabindex=-1 if node else 0, aria_pressed="false",
-        aria_label=told.replace("\n", "; "), data_node=node, data_base=state, data_told=told,
+        aria_label=text.replace("\n", "; "), data_node=node, data_base=state, data_told=text,
         data_x=f"{x:.1f}", data_y=f"{y:.1f}",
     )  # fmt: skip
 
 
-def _told(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
-    """What is told of a lifted state, line by line."""
+def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
+    """The description of a lifted state, line by line."""
     lifted, policy = lift.lifted, lift.policy
     state = lifted.projection[node]
     base = lifted.base.labels[state]
@@ -117,12 +117,10 @@ def _told(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
 
 
 def _path(lift: Lift, node: int) -> str:
-    """The base states on the way to a lifted state, if there is one way; else ""."""
-    dag, found = lift.lifted.dag, [node]
-    while dag.in_edges[found[-1]]:
-        if len(dag.in_edges[found[-1]]) > 1:
+    """The base states on the only path to a lifted state; "" if several lead there."""
+    dag, path = lift.lifted.dag, [node]
+    while dag.in_edges[path[-1]]:
+        if len(dag.in_edges[path[-1]]) > 1:
             return ""
-        found.append(dag.edges[dag.in_edges[found[-1]][0]][0])
-    return " → ".join(
-        short(lift.lifted.base.labels[lift.lifted.projection[v]]) for v in found[::-1]
-    )
+        path.append(dag.edges[dag.in_edges[path[-1]][0]][0])
+    return " → ".join(short(lift.lifted.base.labels[lift.lifted.projection[v]]) for v in path[::-1])

@@ -37,10 +37,10 @@ def report(
     Raises:
         InputError: if there is no run, one is not finished, or the page cannot be written.
     """
-    given = [runs] if isinstance(runs, Run | str | Path) else check_list("report", "runs", runs)
-    for run in given:
+    chosen = [runs] if isinstance(runs, Run | str | Path) else check_list("report", "runs", runs)
+    for run in chosen:
         check_type("report", "a run", run, (Run, str, Path))
-    samplers = [run if isinstance(run, Run) else Path(run) for run in given]
+    samplers = [run if isinstance(run, Run) else Path(run) for run in chosen]
     path = Path(output)
     _check(samplers, path, seconds)
     names = _names([run.folder if isinstance(run, Run) else run for run in samplers])
@@ -53,7 +53,7 @@ def report(
 
 
 def _check(runs: Sequence[Run | Path], path: Path, seconds: float | None) -> None:
-    """Refuses, before anything is computed, what would be lost after it."""
+    """Refuse bad arguments before anything is computed."""
     if not runs:
         raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
     if path.suffix.lower() not in (".html", ".htm"):
@@ -67,14 +67,14 @@ def _check(runs: Sequence[Run | Path], path: Path, seconds: float | None) -> Non
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The names of folders; those that have the same, with numbers."""
+    """Names of the folders, numbered where two are the same."""
     names: list[str] = []
     for folder in folders:
         name = short(folder.resolve().name)
-        number, found = 2, name
-        while found in names:
-            found, number = f"{name} ({number})", number + 1
-        names.append(found)
+        number, unique = 2, name
+        while unique in names:
+            unique, number = f"{name} ({number})", number + 1
+        names.append(unique)
     return names
 
 
@@ -98,7 +98,7 @@ def page_of(entries: Sequence[Entry]) -> bytes:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        # Nothing is loaded, and no script runs but ours, whatever a label says.
+        # The policy blocks all loading and every script but ours, whatever a label contains.
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
@@ -122,7 +122,7 @@ def _part(name: str) -> str:
 
 
 def _raw(name: str, text: str) -> Element:
-    """An element whose text is ours, to the letter."""
+    """An element with our own text, unescaped."""
     made = Element(name)
     made.text = text
     return made
@@ -146,7 +146,7 @@ def _task(group: Sequence[Entry]) -> str:
 
 
 def _problem_names(groups: Sequence[Sequence[Entry]]) -> list[str]:
-    """What problems are called: by their task, and by what differs from others of that task."""
+    """Names of the problems: the task, and the options that differ among problems of that task."""
     names = []
     for group in groups:
         alike = [other[0] for other in groups if _task(other) == _task(group)]
@@ -177,7 +177,7 @@ def _overview(entries: Sequence[Entry]) -> Element:
                 len(entry.meta["seeds"]),
             )
         )
-    # What one comes for is first, where a narrow screen shows it.
+    # The distance comes first, since a narrow screen cuts columns at the right.
     head = ("run", "TV", "certified", "problem", "dynamics", "loss", "parameters", "steps", "seeds")
     return tag(
         "section",
@@ -187,7 +187,7 @@ def _overview(entries: Sequence[Entry]) -> Element:
 
 
 def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
-    """The runs on one problem, in the same charts."""
+    """The runs on one problem, in shared charts."""
     options = [
         f"{key.replace('_', ' ')} {short(value)}"
         for key, value in group[0].problem[1:]
@@ -207,7 +207,7 @@ def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
 
 
 def _legend(group: Sequence[Entry]) -> Element:
-    """The runs by colour, dashes and shape; each can be brought forward."""
+    """Legend: colour, dashes and shape of each run; a click highlights it."""
     buttons = [
         tag(
             "li",
@@ -233,7 +233,7 @@ def _swatch(entry: Entry) -> Element:
 
 
 def _differences(group: Sequence[Entry]) -> Element:
-    """What was asked for that differs between the runs."""
+    """The options that differ between the runs."""
     names = dict.fromkeys(name for entry in group for name in entry.options)
     rows = []
     for name in names:

@@ -1,4 +1,4 @@
-"""What a page shows of the features that a problem names: a table, and edges as heat maps."""
+"""Figures of the features that a problem names: bars, or edges as heat maps."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
@@ -12,12 +12,12 @@ from pdai.show.plotting import MOST_BARS
 from pdai.show.posterior_plots import Floats, edge_matrices
 
 CELL = 44
-# A longer name is shown when its cell is looked at.
+# A longer name is shown in full when its cell is selected.
 LONGEST = 12
 
 
 def feature_figures(entry: Entry) -> list[Element]:
-    """Heat maps of edges, or bars of other features; nothing where the target's are not known."""
+    """Heat maps of edges, or bars of other features; empty if the target's are unknown."""
     every = entry.report.expectations
     if not every or any(one.target is None for one in every):
         return []
@@ -42,7 +42,7 @@ def feature_figures(entry: Entry) -> list[Element]:
 
 
 def _heat_map(title: str, names: Sequence[str], values: Floats, most: float | None) -> Element:
-    """A cell for each edge, as dark as its value is large; below zero in another colour."""
+    """A cell for each edge, darker for larger values; negative ones in another colour."""
     most = most or max(0.01, float(np.nanmax(np.abs(values))))
     shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
     margin = 20 + LETTER * max(map(len, shown))
@@ -69,7 +69,7 @@ def _heat_map(title: str, names: Sequence[str], values: Floats, most: float | No
         words.append(tag("text", name, x=margin - 8, y=f"{middle + 4:.1f}", class_="end"))
         words.append(tag("text", name, transform=turned))
     size = margin + CELL * len(names)
-    about = f"Rows are where an edge starts, columns where it ends; full colour is {most:.2g}."
+    about = f"Edges go from row to column; full colour is {most:.2g}."
     picture = tag(
         "svg", *cells, tag("g", *words, aria_hidden="true"), viewBox=f"0 0 {size} {size}",
         role="group", class_="chart heat", aria_label=f"{title}. {about}",

@@ -1,4 +1,4 @@
-"""What a page says of one run: figures, certificate, states, samples, the lift, what was asked."""
+"""The section of one run: figures, certificate, states, samples, the lift, the configuration."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
@@ -17,7 +17,7 @@ from reference.certificates.statement import REGIMES, Certificate
 
 
 def run_section(entry: Entry) -> Element:
-    """A run by itself."""
+    """The section of a run."""
     parts = [
         tag("h2", f"Run {entry.name}", id=f"run-{entry.number}"),
         _rich(entry, report_table(entry.report)),
@@ -27,7 +27,7 @@ def run_section(entry: Entry) -> Element:
     states = state_tables(entry)
     parts.append(tag("h3", "Where it is worst and best"))
     if states:
-        parts.append(tag("p", "Of the first seed; the share of TV is that of all differences."))
+        parts.append(tag("p", "First seed. The share of TV is that of all differences."))
         parts.append(tag("div", *states, class_="states"))
     else:
         parts.append(tag("p", "Its terminal states are too many to be listed one by one."))
@@ -47,7 +47,7 @@ def run_section(entry: Entry) -> Element:
 
 
 def tv_words(report: Report) -> str:
-    """The final TV over seeds, and how it is known."""
+    """The final TV over seeds, and how it was measured."""
     known = [figures.tv.mean for figures in report.learned if figures.tv is not None]
     if not known:
         return "unknown"
@@ -56,62 +56,65 @@ def tv_words(report: Report) -> str:
         span += f" to {number_text(max(known))}"
 
     def also(name: str, figures: Figures | None) -> list[str]:
-        found = None if figures is None else figures.tv
-        return [] if found is None else [f"{name} {number_text(found.mean)}"]
+        tv = None if figures is None else figures.tv
+        return [] if tv is None else [f"{name} {number_text(tv.mean)}"]
 
     others = also("exact sampling", report.exact) + also("untrained", report.uniform)
     return f"{span} ({'; '.join([report.tv_kind, *others])})"
 
 
 def certificate_words(entry: Entry) -> str:
-    """What the certificate says, in a line."""
+    """The certificate in one line."""
     if entry.computed is None:
         return "not asked for"
-    found = entry.computed.certificate
-    if isinstance(found, str):
+    certificate = entry.computed.certificate
+    if isinstance(certificate, str):
         return "no certificate"
-    return f"regime {found.regime}: {_value(found)}"
+    return f"regime {certificate.regime}: {_value(certificate)}"
 
 
-def _value(found: Certificate) -> str:
-    if found.tv is not None:
-        return f"TV = {float(found.tv):.3g}, exactly known"
-    low, high = number_text(found.interval.low), number_text(found.interval.high)
-    return f"TV of {found.of} in [{low}, {high}]"
+def _value(certificate: Certificate) -> str:
+    if certificate.tv is not None:
+        return f"TV = {float(certificate.tv):.3g}, exact"
+    low, high = (number_text(end) for end in certificate.interval)
+    return f"TV of {certificate.of} in [{low}, {high}]"
 
 
-def _rich(entry: Entry, found: Table) -> Element:
-    """A table of the terminal."""
-    head = [str(column.header) for column in found.columns]
-    rows = zip(*(list(map(str, column.cells)) for column in found.columns), strict=True)
-    made = table(f"{entry.name}: {found.title}", head, rows)
-    return tag("div", made, tag("p", str(found.caption or ""), class_="note"))
+def _rich(entry: Entry, printed: Table) -> Element:
+    """A table as the terminal has it."""
+    head = [str(column.header) for column in printed.columns]
+    rows = zip(*(list(map(str, column.cells)) for column in printed.columns), strict=True)
+    made = table(f"{entry.name}: {printed.title}", head, rows)
+    return tag("div", made, tag("p", str(printed.caption or ""), class_="note"))
 
 
 def _features(entry: Entry) -> Sequence[Element]:
-    """What the problem names of its states, such as edges by the columns that they join."""
-    found = expectations_table(entry.report, most=len(entry.report.expectations))
-    if found is None:
+    """Features that the problem names, such as the edges of a graph."""
+    printed = expectations_table(entry.report, most=len(entry.report.expectations))
+    if printed is None:
         return ()
     figures = tag("div", *feature_figures(entry), class_="charts")
-    return tag("h3", "Features of the answers"), figures, _rich(entry, found)
+    return tag("h3", "Features of the answers"), figures, _rich(entry, printed)
 
 
 def _certificate(entry: Entry) -> Sequence[Element]:
     heading = tag("h3", "Certificate")
     if entry.computed is None:
-        return heading, tag("p", "This page shows what the folder says alone: none was made.")
-    found = entry.computed.certificate
-    if isinstance(found, str):
-        return heading, tag("p", "There is no certificate: ", found, ".")
-    words = f"Regime {found.regime}: {REGIMES[found.regime]}. {_value(found)}."
-    if found.level:
-        words += (
-            f" Each bound is wrong with probability at most {found.level:g}; "
-            f"{found.samples:,} trajectories were drawn."
+        return heading, tag(
+            "p", "This page shows stored results only, so no certificate was computed."
         )
-    rows = [(name, value) for name, value in found.report.items()]
-    notes = [tag("li", note) for note in found.notes]
+    certificate = entry.computed.certificate
+    if isinstance(certificate, str):
+        return heading, tag("p", "There is no certificate: ", certificate, ".")
+    regime = certificate.regime
+    words = f"Regime {regime}: {REGIMES[regime]}. {_value(certificate)}."
+    if certificate.level:
+        words += (
+            f" Each bound is wrong with probability at most {certificate.level:g}; "
+            f"{certificate.samples:,} trajectories were drawn."
+        )
+    rows = list(certificate.report.items())
+    notes = [tag("li", note) for note in certificate.notes]
     return (
         heading,
         tag("p", words, class_="finding"),
@@ -121,17 +124,17 @@ def _certificate(entry: Entry) -> Sequence[Element]:
 
 
 def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
-    heading, found = tag("h3", "Samples"), computed.samples
-    if isinstance(found, str):
-        return heading, tag("p", "There are no samples: ", found, ".")
-    # Given data, log R is the log score less that of the best answer, which is the offset.
-    scores = {"log R": found.log_reward}
+    heading, samples = tag("h3", "Samples"), computed.samples
+    if isinstance(samples, str):
+        return heading, tag("p", "There are no samples: ", samples, ".")
+    # With data, log R is the log score minus that of the best answer, the offset.
+    scores = {"log R": samples.log_reward}
     if computed.offset is not None:
         score = "log score" if entry.has_networks else "log Bayes factor against no variable"
-        scores = {score: found.log_reward + computed.offset, **scores}
-    columns = {**scores, "log p_F of its trajectory": found.log_p_f}
+        scores = {score: samples.log_reward + computed.offset, **scores}
+    columns = {**scores, "log p_F of its trajectory": samples.log_p_f}
     numbers = ([f"{x:.4f}" for x in column] for column in columns.values())
-    rows = list(zip(map(short, found.states), *numbers, strict=True))
+    rows = list(zip(map(short, samples.states), *numbers, strict=True))
     head = ("state", *(f"{name}, nats" for name in columns))
     prior = entry.options.get("prior")
     note = [tag("p", f"Prior: {prior}.", class_="note")] if prior else []
@@ -140,7 +143,7 @@ def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
 
 
 def _lift(entry: Entry, computed: Computed) -> Sequence[Element]:
-    heading, found = tag("h3", "The lift and its flows"), computed.lift
-    if isinstance(found, str):
-        return heading, tag("p", "It is not drawn: ", found, ".")
-    return heading, lift_picture(found, entry.name)
+    heading, lift = tag("h3", "The lift and its flows"), computed.lift
+    if isinstance(lift, str):
+        return heading, tag("p", "It is not drawn: ", lift, ".")
+    return heading, lift_picture(lift, entry.name)
