@@ -1,65 +1,74 @@
-"""The options of a training on the command line: those of the parts that are chosen, in groups.
+"""The options of a training on the command line: those of the chosen parts, in groups.
 
-Which dynamics, loss, backward policy and replay are chosen decides which options there are. So the
-command line is read twice: first for those choices and the task, then for all that they offer.
-Imports no JAX.
+The chosen dynamics, loss, backward policy and replay decide which options there are. So the command
+line is read twice: first for the task and these choices, then for all options. `--help` needs the
+first reading alone, and imports no JAX.
 """
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from inspect import getdoc
-from typing import Annotated, Any, Union
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Union
 
 import tyro
 
-from fast.dynamics.options import CellOptions
-from fast.policies.options import BackwardOptions
+from fast.parts import CHOICES, Factory, check_name, option_names
 from fast.tasks import TASKS, Task
-from fast.tasks.options import check_options
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
-from fast.training.parts import (
-    CHOICES,
+from fast.training.compose import (
     FIXED,
-    option_names,
-    part_class,
+    chosen_parts,
+    configure,
+    part_classes,
     refuse_unknown,
     usual_options,
 )
+from fast.training.config import TrainConfig
+
+HELP = {"-h", "--help"}
+# The default of every network, as its options say; they are not imported for --help.
+PARAMETERS = 40_000
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What a run is made of. Each part has options of its own, below; choose it to see them."""
-
-    dynamics: str = "gru"
-    """gru, mingru (gates that read the state alone), lstm, rnn, srwm (the paper's, eq:ASRWM),
-    self-referential (Irie et al.) and linear (eq:linear_rec) are path-dependent, markov has no
-    latent; linear-markov is linear without its memory (prop:lines); on graphs also temporal-gcn
-    (eq:pdgraphss) and gcn (eq:graphss), its Markovian twin; gaussian draws a latent anew on every
-    step, gaussian-mean is the same without its noise; or MODULE:NAME."""
-    loss: str = "tb"
-    """tb: trajectory balance; log_variance: contrastive balance; db: detailed balance; subtb:
-    subtrajectory balance; fm: flow matching (Markovian dynamics only); or MODULE:NAME."""
-    p_b: str = "uniform"
-    """Backward policy: uniform over parents; learned from the state; lifted: learned from state and
-    latent, its mass reported; or MODULE:NAME."""
-    replay: str = "none"
-    """Draw part of each batch backwards from terminal states met before: uniform, or in proportion
-    to their reward; or none."""
-
-    def __post_init__(self) -> None:
-        check_options(self)
+def _choice(part: str) -> Any:
+    """The type of the option that chooses a part; its help lists the names."""
+    entries = CHOICES[part].entries
+    names = [
+        f"{name}: {entry.summary[0].lower()}{entry.summary[1:]}" for name, entry in entries.items()
+    ]
+    return Annotated[str, tyro.conf.arg(help=f"{'; '.join(names)}; or MODULE:NAME.")]
 
 
-@dataclass(frozen=True)
-class Scanned:
-    """What the command line chooses: a task, and parts by name."""
+Parts = make_dataclass(
+    "Parts", [(part, _choice(part), kind.usual) for part, kind in CHOICES.items()], frozen=True
+)
+Parts.__doc__ = "The parts of a run, each with options of its own."
+# The options that --help shows beside those of the task.
+COMMON: dict[str, Any] = {
+    **{part: _choice(part) for part in ("dynamics", "loss", "p_b")},
+    "parameters": Annotated[int, tyro.conf.arg(help="Parameters of the network, within 5 %.")],
+    "steps": Annotated[int, tyro.conf.arg(help="Gradient steps.")],
+    "batch": Annotated[int, tyro.conf.arg(help="Trajectories per step.")],
+    "learning_rate": Annotated[float, tyro.conf.arg(help="Learning rate of the policy.")],
+    "seed": Annotated[int, tyro.conf.arg(help="Random seed.")],
+    "seeds": Annotated[int, tyro.conf.arg(help="Train this many seeds side by side.")],
+    "out": Annotated[Path | None, tyro.conf.arg(help="The run folder, which must not exist yet.")],
+}
+
+
+class Scanned(NamedTuple):
+    """The choices of a command line.
+
+    Attributes:
+        task: the name of the problem.
+        choices: parts by name.
+        asks_help: whether `--help` is among the arguments.
+    """
 
     task: str
     choices: Mapping[str, str]
+    asks_help: bool
 
 
 def scan(arguments: Sequence[str], usual: str) -> Scanned:
@@ -81,49 +90,70 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
             flag, equals, value = word.partition("=")
             if flag in flags and (equals or number + 1 < len(words)):
                 choices[part] = value if equals else words[number + 1]
-    named = {word.partition("=")[0].removeprefix("--") for word in words if word.startswith("--")}
-    names = {name.replace("-", "_") for name in named}
-    refuse_unknown(names | {name.removeprefix("no_") for name in names}, TASKS[task], choices)
-    return Scanned(task, choices)
+    for part, name in choices.items():
+        check_name(part, name)
+    asks_help = not HELP.isdisjoint(words)
+    if not asks_help:
+        named = {word.partition("=")[0].removeprefix("--") for word in words if word[:2] == "--"}
+        names = {name.replace("-", "_") for name in named}
+        refuse_unknown(names | {name.removeprefix("no_") for name in names}, TASKS[task], choices)
+    return Scanned(task, choices, asks_help)
 
 
-def options_class(
-    task: type[Task], choices: Mapping[str, str], usual: Mapping[str, Any]
-) -> type[Any]:
+def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
     """The options of a run, a field for each part that has some.
 
     Args:
-        task: the task.
-        choices: parts by name, as scanned.
+        chosen: task and parts; if it asks for help, only the common options are fields.
         usual: options that differ from the defaults of the task.
     """
-    defaults = {**usual_options(task, choices), **usual}
-    chosen = {
-        part: choices.get(part, defaults.get(part, name)) for part, (_, _, name) in CHOICES.items()
-    }
-    kinds = {part: _shown(part_class(part, name), part) for part, name in chosen.items()}
-    parts: dict[str, type] = {"parts": Parts, "task": task, **kinds, **FIXED}
-    fields = []
-    for name, kind in parts.items():
+    task = TASKS[chosen.task]
+    options = {**usual, **chosen.choices}
+    names = chosen_parts(task, options)
+    defaults = {**usual_options(task, options), **usual, **names}
+    if chosen.asks_help:
+        return _made(task, {"task": task, "common": _common(chosen.task)}, defaults)
+    groups: dict[str, Any] = {"parts": Parts}
+    for part, kind in part_classes(task, options).items():
+        # A group of options is called by the name of the chosen part.
+        called = str(names.get(part, part)).rpartition(":")[2]
+        groups[re.sub(r"\W", "_", called)] = _shown(kind)
+    return _made(task, groups, defaults)
+
+
+def _shown(kind: Any) -> Any:
+    """The class whose options are shown: for a user's factory, that of any part of its kind."""
+    if isinstance(kind, Factory):
+        return kind.kind.__base__
+    return kind if isinstance(kind, type) else kind.kind
+
+
+def _made(task: type[Task], groups: Mapping[str, Any], defaults: Mapping[str, Any]) -> type[Any]:
+    """A dataclass with a field for each group of options that has some."""
+    given = []
+    for name, kind in groups.items():
         names = option_names(kind)
-        if not names:
-            continue
-        values = {**defaults, **(chosen if kind is Parts else {})}
-        default = kind(**{key: value for key, value in values.items() if key in names})
-        # A group of options is called by the name of what is chosen.
-        called = chosen[name].rpartition(":")[2] if name in CHOICES else name
-        fields.append((re.sub(r"\W", "_", called), kind, field(default=default)))
-    made = make_dataclass(f"{task.__name__}Options", fields, frozen=True)
+        if names:
+            default = kind(**{key: value for key, value in defaults.items() if key in names})
+            given.append((name, kind, field(default=default)))
+    made = make_dataclass(f"{task.__name__}Options", given, frozen=True)
     made.__doc__ = getdoc(task)
     return made
 
 
-def _shown(kind: Any, part: str) -> type:
-    """The class whose options are shown: of what a user's factory makes, those of any such part."""
-    if isinstance(kind, type):
-        return kind
-    shown: dict[str, type] = {"dynamics": CellOptions, "p_b": BackwardOptions}
-    return shown[part]
+def _common(task: str) -> type[Any]:
+    """The options that most runs set."""
+    usual: dict[str, Any] = {part: kind.usual for part, kind in CHOICES.items()}
+    usual |= {item.name: item.default for kind in FIXED.values() for item in fields(kind)}
+    usual["parameters"] = PARAMETERS
+    common = make_dataclass(
+        "Common", [(name, kind, usual[name]) for name, kind in COMMON.items()], frozen=True
+    )
+    common.__doc__ = (
+        "The options that most runs set. --help-all shows every option of the chosen parts, "
+        f"and `pdai train {task} --dynamics gru --help-all` those of a GRU."
+    )
+    return common
 
 
 def tasks_union(
@@ -131,46 +161,39 @@ def tasks_union(
 ) -> tuple[Any, Any]:
     """The tasks as subcommands: the chosen one with its options, the others by name.
 
-    Returns:
-        The chosen one's default, and the type of all.
-
     Args:
         chosen: the task.
         kind: its options.
         shown: the tasks that there are.
+
+    Returns:
+        The default of the chosen one, and the type of all.
     """
     # The same object as the field's default: tyro then need not compare it with every task.
     default = kind()
-    found: list[Any] = []
+    union: list[Any] = []
     for name in shown:
         about = getdoc(TASKS[name]) or ""
         if name == chosen.task:
             shape = tyro.conf.subcommand(name, default=default, description=about)
-            found.append(Annotated[kind, shape])
+            union.append(Annotated[kind, shape])
         else:
             # The rest is in its own help.
             about = about.partition("\n\n")[0]
             other = make_dataclass(f"{name}_", [], frozen=True)
             other.__doc__ = about
-            found.append(Annotated[other, tyro.conf.subcommand(name, description=about)])
-    return default, Union[tuple(found)]  # noqa: UP007  (of a computed tuple)
+            union.append(Annotated[other, tyro.conf.subcommand(name, description=about)])
+    return default, Union[tuple(union)]  # noqa: UP007  (of a computed tuple)
 
 
 def config_of(options: Any, task: str, without: Sequence[str] = ()) -> TrainConfig:
     """The configuration that parsed options make.
 
     Args:
-        options: what the class of `options_class` holds.
+        options: an instance of the class of `options_class`.
         task: its task.
         without: fields that are none of the configuration.
     """
-    flat = {
-        item.name: getattr(group, item.name)
-        for group in (
-            getattr(options, part.name)
-            for part in dataclasses.fields(options)
-            if part.name not in without
-        )
-        for item in dataclasses.fields(group)
-    }
+    groups = [getattr(options, part.name) for part in fields(options) if part.name not in without]
+    flat = {item.name: getattr(group, item.name) for group in groups for item in fields(group)}
     return configure(task, **flat)

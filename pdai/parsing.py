@@ -4,12 +4,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, make_dataclass
 from importlib import import_module
+from itertools import takewhile
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import tyro
 
 from fast.tasks import TASKS
+from pdai.arguments import HELP
 from reference.errors import InputError, no_such
+
+# Shows every option of the chosen parts; --help shows the common ones.
+ALL = "--help-all"
 
 # The commands in the order of the help: the module of `pdai.commands` that is loaded for each, and
 # what it is there: a class, or a function that makes one of the parts that the arguments choose.
@@ -51,7 +56,7 @@ def commands(arguments: Sequence[str]) -> Any:
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     # Without a command all are shown; beside another, only that they are there.
     every = {
-        name: load_command(name, arguments[1:] if name == chosen else ())
+        name: load_command(name, arguments[1:] if name == chosen else ("--help",))
         if chosen in (None, name)
         else make_dataclass(name, ())
         for name in COMMANDS
@@ -68,10 +73,11 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
         InputError: if it is none.
     """
     command, problem = (*arguments, "", "")[:2]
-    known = problems(command)
-    for kind, word, there in (("command", command, COMMANDS), ("problem", problem, known)):
-        if there and word and not word.startswith("-") and word not in there:
-            raise InputError(no_such(kind, word, there))
+    for kind, word, names in (
+        ("command", command, COMMANDS), ("problem", problem, problems(command))
+    ):  # fmt: skip
+        if names and word and not word.startswith("-") and word not in names:
+            raise InputError(no_such(kind, word, names))
 
 
 def fixed_choices(kind: Any) -> dict[str, tuple[str, ...]]:
@@ -119,7 +125,12 @@ def parse(arguments: Sequence[str]) -> Any:
     """
     refuse_unknown_names(arguments)
     every = commands(arguments)
-    refuse_unknown_choices(arguments, every)
+    if ALL in arguments or not HELP.isdisjoint(arguments):
+        # Help is about the commands alone, whatever follows them.
+        words = takewhile(lambda word: not word.startswith("-"), arguments)
+        arguments = [*words, "--help"]
+    else:
+        refuse_unknown_choices(arguments, every)
     return tyro.cli(
         every,
         args=arguments,

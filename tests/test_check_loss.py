@@ -8,12 +8,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from fast.balance.loss import Loss, TrajectoryLoss
-from fast.balance.losses import log_ratio
-from fast.balance.options import (
-    LOSSES,
+from fast.balance.flow_matching import FlowMatching
+from fast.balance.loss import Loss, TrajectoryLoss, log_ratio
+from fast.balance.losses import (
     DetailedBalance,
-    FlowMatching,
     LogVariance,
     SubtrajectoryBalance,
     TrajectoryBalance,
@@ -30,6 +28,7 @@ from fast.checking.instances import (
     make_instance,
 )
 from fast.checking.loss import LossReport, check_loss
+from fast.parts import LOSSES
 from fast.training.step import Batch, loss_and_gradient
 from reference import History, InputError
 

@@ -22,8 +22,9 @@ import jax
 import numpy as np
 import pytest
 
-from fast.balance.options import LogVariance
-from fast.dynamics.options import GRUOptions, SRWMOptions
+from fast.balance.losses import LogVariance
+from fast.dynamics.gru import GRUOptions
+from fast.dynamics.srwm import SRWMOptions
 from fast.environments import make_environment
 from fast.measure.report import Report
 from fast.runs.folder import load_config

@@ -14,8 +14,7 @@ import pytest
 
 from examples.forward_looking import ForwardLooking
 from examples.stop_balance import StopBalance
-from fast.balance.losses import db_residuals
-from fast.balance.options import DetailedBalance
+from fast.balance.losses import DetailedBalance, db_residuals
 from fast.balance.steps import Steps, evaluate
 from fast.checking.instances import (
     DIAMOND,

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from fast.dynamics.options import DYNAMICS
+from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
-from fast.training.parts import option_names
 from pdai.experiments import EXPERIMENTS, chosen, correlation, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.report import RESULTS, TEXTS, report, section

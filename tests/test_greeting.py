@@ -4,10 +4,14 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from importlib.metadata import version
 
 import pytest
 
+from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES, option_names
+from fast.tasks import TASKS
+from pdai.arguments import options_class, scan
 from pdai.cli import main
 from pdai.greeting import GREETING
 from pdai.parsing import COMMANDS, load_command, parse
@@ -53,6 +57,41 @@ def test_examples_are_understood(line: str) -> None:
 def test_control_an_example_with_a_misprint_is_seen() -> None:
     with pytest.raises(SystemExit):
         parse(["report", "runs/lines-gru-0", "--output", "lines.html"])
+
+
+@pytest.mark.parametrize("part", CHOICES)
+def test_the_summary_of_a_part_begins_its_docstring(part: str) -> None:
+    for name, entry in CHOICES[part].entries.items():
+        assert (CHOICES[part][name].__doc__ or "").startswith(entry.summary), name
+
+
+def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = {}
+    for flag in ("--help", "--help-all"):
+        with pytest.raises(SystemExit):
+            parse(["train", "six6", "--dynamics", "gru", flag])
+        # Without colours.
+        shown[flag] = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    options = set(re.findall(r"^\W*(--[a-z-]+)", shown["--help"], re.MULTILINE))
+    assert len(options - {f"--{name}" for name in option_names(TASKS["six6"])}) <= 12
+    every = set(re.findall(r"^\W*(--[a-z-]+)", shown["--help-all"], re.MULTILINE))
+    assert options < every
+    assert {"--skip", "--replay", "--epsilon"} <= every - options
+    words = " ".join(shown["--help"].replace("│", " ").split())
+    for kind in (DYNAMICS, LOSSES, BACKWARD):
+        assert all(f"{name}: " in words for name in kind)
+    assert "--help-all shows every option" in words
+
+
+def test_the_common_options_have_the_defaults_of_the_parts() -> None:
+    for line in ("lines", "six6 --dynamics gaussian", "graphs"):
+        scanned = scan([*line.split(), "--help"], "six6")
+        short = options_class(scanned, {})().common
+        every = options_class(scanned._replace(asks_help=False), {})()
+        full = {f.name: getattr(g, f.name) for g in vars(every).values() for f in fields(g)}
+        assert all(full[name] == value for name, value in vars(short).items())
 
 
 def test_help_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from fast.dynamics.markov import Uniform
-from fast.dynamics.options import DYNAMICS
 from fast.environments.features import feature_norm
+from fast.parts import DYNAMICS
 from fast.policies.backward import UniformBackward
-from fast.policies.build import build_policy
 from fast.policies.policy import Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.trajectories import uniforms
+from fast.training.build import build_policy
 from fast.training.compose import configure
 
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -95,12 +95,32 @@ def test_control_forbidden_imports_are_seen() -> None:
         assert not violations(Path(path), {name}), (path, name)
 
 
-@pytest.mark.parametrize(
-    "module", ["reference", "fast.training.compose", "fast.tasks", "pdai.cli", "pdai.experiments"]
-)
+@pytest.mark.parametrize("module", ["reference", "fast.training.compose", "fast.tasks", "pdai.cli"])
 def test_importing_the_reference_or_the_command_line_does_not_import_jax(module: str) -> None:
     code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--help", 0),
+        ("train --help", 0),
+        ("train six6 --dynamics gru --loss my_module:MyLoss --help", 0),
+        ("distribute sets --help", 0),
+        ("train six6 --help-all", 1),
+    ],
+)
+def test_help_imports_jax_only_to_show_every_option(line: str, expected: int) -> None:
+    code = f"""
+import contextlib, io, sys
+from pdai.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main({line.split()})
+sys.exit("jax" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
+    assert done.returncode == expected
 
 
 def test_control_importing_training_imports_jax() -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.balance.options import LogVariance, TrajectoryBalance
+from fast.balance.losses import LogVariance, TrajectoryBalance
 from fast.balance.steps import Steps
 from fast.runs.setup import set_up
 from fast.training.compose import configure

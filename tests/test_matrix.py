@@ -6,13 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from fast.balance.options import LOSSES, PenaltyName
-from fast.dynamics.options import DYNAMICS
-from fast.policies.options import BACKWARD
-from fast.sampling.options import REPLAYS
+from fast.balance.losses import PenaltyName
+from fast.parts import BACKWARD, DYNAMICS, LOSSES, REPLAYS, option_names
 from fast.tasks import TASKS, Pho4Task
 from fast.training.compose import configure
-from fast.training.parts import option_names
 from fast.training.trainer import make_trainer
 from reference import InputError
 from reference.problems import Grid

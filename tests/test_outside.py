@@ -26,11 +26,11 @@ from fast.dynamics.perceptron import Perceptron
 from fast.environments import make_environment
 from fast.laws.samples import drawn_terminals
 from fast.policies.backward import AbstractStateBackward
-from fast.policies.build import make_policy
 from fast.policies.policy import count_parameters
 from fast.runs.display import SILENT
 from fast.runs.job import resume
 from fast.runs.records import read_json, read_metrics, write_json
+from fast.training.build import make_policy
 from fast.training.compose import configure, from_json, to_json
 from pdai.commands.look import Check
 from reference.errors import InputError

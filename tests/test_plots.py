@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatterSciNotation
 
-from fast.balance.losses import PENALTIES
-from fast.balance.options import UNITS
+from fast.balance.losses import PENALTIES, UNITS
 from fast.measure.expectations import Expectation
 from pdai.experiments.drawing import legend
 from pdai.show import plotting

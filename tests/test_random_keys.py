@@ -11,8 +11,8 @@ import jax
 import pytest
 from jax.errors import KeyReuseError
 
-from fast.dynamics.options import DYNAMICS
 from fast.environments import make_environment
+from fast.parts import DYNAMICS
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from fast.training.trainer import Trainer, make_trainer

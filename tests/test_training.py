@@ -15,24 +15,23 @@ import numpy as np
 import pytest
 
 from fast.balance.loss import Loss
-from fast.balance.options import LogVariance
+from fast.balance.losses import LogVariance
+from fast.dynamics.gru import GRUOptions
 from fast.dynamics.markov import AbstractMarkovian
-from fast.dynamics.options import GRUOptions
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law
 from fast.measure.terminals import target_law
-from fast.policies.build import make_policy
-from fast.policies.options import BACKWARD
+from fast.parts import BACKWARD, CHOICES, option_names, part_class
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.tasks import TASKS, Pho4Task
-from fast.training.compose import FORMAT, configure, from_json, to_json
+from fast.training.build import make_policy
+from fast.training.compose import FIXED, FORMAT, configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.optimiser import OptimiserOptions
-from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import make_trainer
@@ -205,7 +204,7 @@ def homeless() -> list[tuple[str, str, str, str]]:
     """Options that a part has by one name and not by another: part, option, owner, the other."""
     return [
         (part, option, owner, other)
-        for part, (known, _, _) in CHOICES.items()
+        for part, known in CHOICES.items()
         for owner, kind in known.items()
         for option in sorted(option_names(kind))
         for other in known
@@ -239,7 +238,7 @@ def test_an_option_of_a_part_that_is_not_chosen_is_refused(
 
 def test_no_option_is_of_two_parts() -> None:
     assert len(homeless()) > 100
-    parts = {part: [*known.values()] for part, (known, _, _) in CHOICES.items()}
+    parts = {part: [*known.values()] for part, known in CHOICES.items()}
     parts |= {"task": [*TASKS.values()]} | {part: [kind] for part, kind in FIXED.items()}
     names = {part: set().union(*map(option_names, kinds)) for part, kinds in parts.items()}
     every = [name for found in names.values() for name in found] + [*CHOICES, "task", "format"]

@@ -1,11 +1,14 @@
 """Flow matching, the one condition that looks at all parents of a state."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from fast.balance.loss import PolicyLoss
+from fast.balance.losses import PENALTIES, Penalised
 from fast.balance.steps import rows_of
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
@@ -39,3 +42,20 @@ def fm_residuals(
     arrived = jnp.where(mask.any(-1, keepdims=True), inflow, 0.0)
     total = jax.nn.logsumexp(arrived, -1).reshape(shape)
     return jnp.where(trajectories.active, total - outflow, 0.0)
+
+
+@dataclass(frozen=True)
+class FlowMatching(Penalised, PolicyLoss):
+    """Flow matching (eq:conditionsa), for Markovian dynamics: inflow equals outflow."""
+
+    needs_flow: ClassVar[bool] = True
+    needs_markovian: ClassVar[bool] = True
+    reads_backward: ClassVar[bool] = False
+    source: ClassVar[str] = "Bengio et al., Flow network based generative models, 2021"
+
+    def penalties(
+        self, policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    ) -> Float[Array, "batch time"]:
+        """The penalties of `fm_residuals`."""
+        residuals = PENALTIES[self.penalty](fm_residuals(policy, environment, trajectories))
+        return jnp.where(trajectories.active, residuals, 0.0)

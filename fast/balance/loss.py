@@ -1,23 +1,34 @@
-"""Losses as objects: what a loss needs of a policy, its value on a batch, and where it is from.
+"""Losses as objects: their needs of a policy, their value on a batch, and their source.
 
-Imports no JAX before a loss is evaluated, so that the command line answers at once. A loss of your
-own is a frozen dataclass that derives from `TrajectoryLoss`, `RatioLoss` or `PolicyLoss`; its
-fields are its options. It goes wherever ours go, by `--loss my_module:MyLoss` or as an object.
+A loss of your own is a frozen dataclass that derives from `TrajectoryLoss`, `RatioLoss` or
+`PolicyLoss`; its fields are its options. Use it as `--loss my_module:MyLoss` or as an object.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from jaxtyping import Array, Float, PRNGKeyArray
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
 
-    from fast.balance.steps import Steps
-    from fast.environments import AbstractEnvironment
-    from fast.policies.policy import Policy, Sampler
-    from fast.sampling.trajectories import Trajectories
+from fast.balance.steps import Steps
+from fast.environments import AbstractEnvironment
+from fast.policies.policy import Policy, Sampler
+from fast.sampling.trajectories import Trajectories
+
+
+def log_ratio(steps: Steps) -> Float[Array, " batch"]:
+    """`f(tau) = log( p_F(tau) / (p_B(tau|x) R(x)) )`, in nats.
+
+    The residual of trajectory balance is `log Z + f(tau)`; that of contrastive balance is
+    `f(tau) - f(tau')`.
+    """
+    return log_path_ratio(steps) - steps.log_reward
+
+
+def log_path_ratio(steps: Steps) -> Float[Array, " batch"]:
+    """`log( p_F(tau) / p_B(tau|x) )`, in nats: the ratio without a reward."""
+    return jnp.sum(steps.log_p_f - steps.log_p_b, -1)
 
 
 @dataclass(frozen=True)
@@ -27,24 +38,29 @@ class Loss:
     Attributes:
         needs_flow: whether it reads `log F(s_t, W_t)`, which the network then gives.
         learns_log_z: whether `log Z` is a parameter of its own.
-        log_z_learning_rate: that parameter's learning rate.
         log_z_reach: how far from the batch's it may be, in nats, before that replaces it.
         least_batch: the smallest batch that it has a value on.
         needs_markovian: whether it is for Markovian policies only.
         reads_backward: whether it reads `p_B`.
         reads_cache: whether it reads the activations that sampling cached.
+        combines_samplers: whether samplers can be combined by it (eq:apx:dist, eq:apx:sm).
         source: who proposed it.
     """
 
     needs_flow: ClassVar[bool] = False
     learns_log_z: ClassVar[bool] = False
-    log_z_learning_rate: ClassVar[float] = 0.1
     log_z_reach: ClassVar[float] = 10.0
     least_batch: ClassVar[int] = 1
     needs_markovian: ClassVar[bool] = False
     reads_backward: ClassVar[bool] = True
     reads_cache: ClassVar[bool] = True
+    combines_samplers: ClassVar[bool] = False
     source: ClassVar[str] = ""
+
+    @property
+    def log_z_learning_rate(self) -> float:
+        """The learning rate of `log Z`."""
+        return 0.1
 
     @property
     def unit(self) -> str:
@@ -85,8 +101,6 @@ class TrajectoryLoss(Loss, ABC):
 
     def estimate_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
         """An estimate of `log Z` from the batch: learned, the flow at `s_o`, or `-E f(tau)`."""
-        from fast.balance.losses import log_ratio
-
         if self.learns_log_z:
             return log_z
         if self.needs_flow:
@@ -103,9 +117,6 @@ class TrajectoryLoss(Loss, ABC):
         """
         if not self.learns_log_z:
             return log_z
-        import jax.numpy as jnp
-
-        from fast.balance.losses import log_ratio
 
         best = -log_ratio(steps).mean()
         return jnp.where(jnp.abs(best - log_z) > self.log_z_reach, best, log_z)
@@ -127,6 +138,7 @@ class RatioLoss(TrajectoryLoss):
     """
 
     least_batch: ClassVar[int] = 2
+    combines_samplers: ClassVar[bool] = True
 
     @abstractmethod
     def of_ratios(self, ratios: Float[Array, " batch"], key: PRNGKeyArray) -> Float[Array, ""]:
@@ -134,8 +146,6 @@ class RatioLoss(TrajectoryLoss):
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
         """The loss of the ratios of a batch."""
-        from fast.balance.losses import log_ratio
-
         return self.of_ratios(log_ratio(steps), key)
 
 

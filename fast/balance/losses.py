@@ -5,14 +5,23 @@ zero everywhere if and only if the condition holds. A loss averages a penalty of
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.balance.options import PenaltyName
+from fast.balance.loss import RatioLoss, TrajectoryLoss, log_path_ratio, log_ratio
 from fast.balance.steps import Steps
+from fast.tasks.options import check_options, require
 
 Penalty = Callable[[Float[Array, "*any"]], Float[Array, "*any"]]
+PenaltyName = Literal["square", "huber", "log-cosh"]
+UNITS: dict[PenaltyName, str] = {
+    "square": "nats²",
+    "huber": "nats², linear beyond 1 nat",
+    "log-cosh": "nats², linear far from 0",
+}
 
 
 def square(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:
@@ -32,20 +41,6 @@ def log_cosh(residual: Float[Array, "*any"]) -> Float[Array, "*any"]:
 
 
 PENALTIES: dict[PenaltyName, Penalty] = {"square": square, "huber": huber, "log-cosh": log_cosh}
-
-
-def log_ratio(steps: Steps) -> Float[Array, " batch"]:
-    """`f(tau) = log( p_F(tau) / (p_B(tau|x) R(x)) )`, in nats.
-
-    The residual of trajectory balance is `log Z + f(tau)`; that of contrastive balance is
-    `f(tau) - f(tau')`.
-    """
-    return log_path_ratio(steps) - steps.log_reward
-
-
-def log_path_ratio(steps: Steps) -> Float[Array, " batch"]:
-    """`log( p_F(tau) / p_B(tau|x) )`, in nats: the ratio without a reward."""
-    return jnp.sum(steps.log_p_f - steps.log_p_b, -1)
 
 
 def tb_residuals(steps: Steps, log_z: Float[Array, ""]) -> Float[Array, " batch"]:
@@ -143,3 +138,86 @@ def _pairs(steps: Steps) -> Array:
     """Which `(i, j - 1)` are the first and last step of a subtrajectory."""
     time = jnp.arange(steps.active.shape[1])
     return (time[:, None] <= time[None, :]) & steps.active[:, None, :]
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """A loss that is an average of penalties of residuals."""
+
+    penalty: PenaltyName = "square"
+    """The function of a residual that is averaged."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the penalty."""
+        return UNITS[self.penalty]
+
+
+@dataclass(frozen=True)
+class TrajectoryBalance(Penalised, TrajectoryLoss):
+    """Trajectory balance (col:tb): one residual per trajectory, and log Z as a parameter."""
+
+    learns_log_z: ClassVar[bool] = True
+    source: ClassVar[str] = "Malkin et al., Trajectory balance, 2022"
+
+    log_z_learning_rate: float = 0.1
+    """Learning rate of log Z."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate = self.log_z_learning_rate
+        require(self, "log_z_learning_rate", 0 < rate < float("inf"), "be positive and finite")
+
+    def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        """`tb` of the penalty."""
+        return tb(steps, log_z, PENALTIES[self.penalty])
+
+
+@dataclass(frozen=True)
+class LogVariance(RatioLoss):
+    """Contrastive balance (col:cb), all pairs of a batch: twice the variance of the log ratio."""
+
+    source: ClassVar[str] = "Richter et al., VarGrad, 2020; Zhang et al., 2023"
+
+    @property
+    def unit(self) -> str:
+        """The unit of a square."""
+        return UNITS["square"]
+
+    def of_ratios(self, ratios: Float[Array, " batch"], key: PRNGKeyArray) -> Float[Array, ""]:
+        """`log_variance`."""
+        return log_variance(ratios)
+
+
+@dataclass(frozen=True)
+class DetailedBalance(Penalised, TrajectoryLoss):
+    """Detailed balance (eq:conditionsa): one residual per step, between flows of states."""
+
+    needs_flow: ClassVar[bool] = True
+    source: ClassVar[str] = "Bengio et al., GFlowNet foundations, 2023"
+
+    def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        """`db` of the penalty."""
+        return db(steps, PENALTIES[self.penalty])
+
+
+@dataclass(frozen=True)
+class SubtrajectoryBalance(Penalised, TrajectoryLoss):
+    """Subtrajectory balance (prop:lifted_balance): all pairs of states along a trajectory."""
+
+    needs_flow: ClassVar[bool] = True
+    source: ClassVar[str] = "Madan et al., Learning GFlowNets from partial episodes, 2023"
+
+    subtb_lambda: float = 0.9
+    """Subtrajectories of n steps weigh lambda^n."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "subtb_lambda", 0 < self.subtb_lambda <= 1, "lie in (0, 1]")
+
+    def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        """`subtb` of the penalty."""
+        return subtb(steps, self.subtb_lambda, PENALTIES[self.penalty])

@@ -5,13 +5,12 @@ from typing import Any
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.balance.loss import PolicyLoss, RatioLoss, TrajectoryLoss
-from fast.balance.losses import log_ratio
+from fast.balance.loss import PolicyLoss, RatioLoss, TrajectoryLoss, log_ratio
 from fast.balance.steps import Steps
-from fast.dynamics.own import answer, traced
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
+from fast.tracing import answer, traced
 
 
 def value_of(

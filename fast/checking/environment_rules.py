@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from fast.dynamics.own import same_program
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, decode_all
+from fast.tracing import same_program
 from reference.errors import InputError
 
 # Of random terminals.

@@ -1,15 +1,23 @@
-"""What latent dynamics are: the map `phi` of the lift, learned."""
+"""Latent dynamics, the map `phi` of the lift, and their options."""
 
-from abc import abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fast.environments import AbstractEnvironment
+from fast.tasks.options import check_options, require
 
 Latent = TypeVar("Latent")
+Built = TypeVar("Built")
 
 # Matrix products of a network's layers, one array per layer.
 Activations = tuple[Float[Array, "*batch out"], ...]
+
+# Each is compiled by itself.
+MAX_LAYERS = 100
 
 
 class AbstractDynamics(eqx.Module, Generic[Latent]):
@@ -74,3 +82,68 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
         Without activations it is `unroll`.
         """
         return self.unroll(observations)
+
+
+@dataclass(frozen=True)
+class DynamicsOptions(ABC, Generic[Built]):
+    """Dynamics before their width is chosen and their parameters are drawn.
+
+    They build a network, or, with a random latent, a whole policy.
+
+    Attributes:
+        reads_graphs: whether states are read as graphs, and their edges scored.
+        is_summable: whether the probability of a trajectory of states is a product over its steps;
+            with a random latent it is an integral.
+        method: how they are trained: as a network on known histories, or with latents drawn.
+    """
+
+    reads_graphs: ClassVar[bool] = False
+    is_summable: ClassVar[bool] = True
+    method: ClassVar[Literal["networks", "latents"]] = "networks"
+
+    parameters: int = 40_000
+    """Parameter budget; the hidden layers are made as wide as it allows, within 5 %. 0 for 40,000,
+    or those of hidden layers of 64, if that is more."""
+    hidden_layers: int = 0
+    """Hidden layers of the head; 0 for three, and for one where it reads a latent alone."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require(self, "parameters", self.parameters >= 0, "be at least 0")
+        layers = self.hidden_layers
+        require(self, "hidden_layers", 0 <= layers <= MAX_LAYERS, f"lie from 0 to {MAX_LAYERS}")
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the number of parameters grows with the width of hidden layers."""
+        return True
+
+    @property
+    def is_markovian(self) -> bool:
+        """Whether the network sees the state alone."""
+        return False
+
+    @property
+    def layers(self) -> int:
+        """Hidden layers of the head, and of a learned backward policy."""
+        return self.hidden_layers or (3 if self.is_markovian else 1)
+
+    def check(self, config: Any) -> None:
+        """Refuses a `TrainConfig` whose other parts do not go with these dynamics.
+
+        Raises:
+            InputError: if one does not, with the reason.
+        """
+
+    @abstractmethod
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> Built:
+        """The network.
+
+        Args:
+            environment: the state graph.
+            outputs: how many numbers it gives; the first are the logits of the actions.
+            width: of the hidden layers.
+            key: for its parameters.
+        """

@@ -1,5 +1,6 @@
 """Graph networks that score edges, without and with path features (prop:temporal_gnns)."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -10,9 +11,8 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.arc_scorer import ArcScorer
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, DynamicsOptions
 from fast.dynamics.markov import AbstractMarkovian
-from fast.dynamics.options.graphs import Gate
 from fast.dynamics.scorer import AbstractScorer
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
@@ -20,6 +20,7 @@ from fast.environments.structure import StructureEnvironment
 from reference.errors import InputError, check_choice, check_integer, check_type
 
 Layer = Literal["gcn", "graphconv"]
+Gate = Literal["inverse-size", "constant"]
 Update = Literal["proposition", "example"]
 
 
@@ -309,3 +310,38 @@ def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
             "or markov"
         )
     return environment
+
+
+@dataclass(frozen=True)
+class GCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
+    """The Markovian graph network (eq:graphss), on graphs; on DAGs with directions, and a stop."""
+
+    reads_graphs: ClassVar[bool] = True
+
+    @property
+    def is_markovian(self) -> bool:
+        """Always."""
+        return True
+
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> GCNNetwork:
+        """The network."""
+        return GCNNetwork(graphs_of(environment), width, key=key)
+
+
+@dataclass(frozen=True)
+class TemporalGCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
+    """The path-dependent graph network (eq:pdgraphss), on graphs; likewise on DAGs."""
+
+    reads_graphs: ClassVar[bool] = True
+
+    gate: Gate = "inverse-size"
+    """The weight alpha of an edge that is added: 1 / (1 + number of edges before), or constant, 1:
+    then the path feature is the gain in degree, a function of the state."""
+
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> TemporalGCNNetwork:
+        """The network."""
+        return TemporalGCNNetwork(graphs_of(environment), width, gate=self.gate, key=key)

@@ -1,5 +1,8 @@
 """The gated recurrent unit as latent dynamics (fig:gatedsa)."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +14,9 @@ from fast.dynamics.recurrence import (
     input_weights,
     recurrent_weights,
 )
+from fast.dynamics.wrappers import CellOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 
 
 class GRU(AbstractRecurrence[Float[Array, "*batch d"]]):
@@ -71,3 +77,12 @@ class GRU(AbstractRecurrence[Float[Array, "*batch d"]]):
 
     def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         return latent
+
+
+@dataclass(frozen=True)
+class GRUOptions(CellOptions):
+    """A gated recurrent unit."""
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> GRU:
+        """The unit."""
+        return GRU(feature_count(environment), self.latent_size, key=key)

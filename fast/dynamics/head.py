@@ -1,12 +1,15 @@
 """Latent dynamics with a head: together they give the outputs of a policy."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, Float
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, Activations, Latent
+from fast.dynamics.base import AbstractDynamics, Activations, DynamicsOptions, Latent
 from fast.dynamics.perceptron import Perceptron
+from fast.environments import AbstractEnvironment
 
 
 class WithHead(AbstractDynamics[Latent]):
@@ -64,3 +67,29 @@ class WithHead(AbstractDynamics[Latent]):
     ) -> Float[Array, "*batch time outputs"]:
         products = activations if self.is_markovian else activations[1:]
         return self.head.recall(self.dynamics.unroll(observations), products)
+
+
+@dataclass(frozen=True)
+class HeadOptions(DynamicsOptions[AbstractDynamics[Any]]):
+    """A cell with a perceptron on what it reads out."""
+
+    def cell(
+        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        """The latent dynamics without their head."""
+        raise NotImplementedError
+
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        """The cell and its head."""
+        cell_key, head_key = jax.random.split(key)
+        cell = self.wrapped(self.cell(environment, key=cell_key), environment)
+        sizes = [cell.output, *[width] * self.layers, outputs]
+        return WithHead(cell, Perceptron(sizes, key=head_key))
+
+    def wrapped(
+        self, cell: AbstractDynamics[Any], environment: AbstractEnvironment[Any]
+    ) -> AbstractDynamics[Any]:
+        """The dynamics that the head reads: by default the cell."""
+        return cell

@@ -1,7 +1,8 @@
 """The linear recurrence of the paper's linear policies (eq:linear_rec)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -9,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, DynamicsOptions
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count, feature_norm
 from reference.errors import InputError
 
 
@@ -144,3 +147,34 @@ class LinearMarkov(AbstractMarkovian):
         self, latent: tuple[()], observation: Float[Array, "*batch d"]
     ) -> Float[Array, "*batch output"]:
         return (observation @ self.a)[..., None] * jnp.asarray(self.b, self.a.dtype)
+
+
+@dataclass(frozen=True)
+class LinearOptions(DynamicsOptions[AbstractDynamics[Any]]):
+    """The linear recurrence of prop:lines (eq:linear_rec), whose read-outs are the logits."""
+
+    network: ClassVar[type[Linear | LinearMarkov]] = Linear
+
+    @property
+    def has_width(self) -> bool:
+        """Never: there are no hidden layers, but for those of a learned backward policy."""
+        return False
+
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> Linear | LinearMarkov:
+        """The recurrence; the width is not read."""
+        features, norm = feature_count(environment), feature_norm(environment)
+        return self.network(features, outputs, norm=norm, key=jax.random.split(key)[0])
+
+
+@dataclass(frozen=True)
+class LinearMarkovOptions(LinearOptions):
+    """The linear policy without its memory (prop:lines)."""
+
+    network: ClassVar[type[Linear | LinearMarkov]] = LinearMarkov
+
+    @property
+    def is_markovian(self) -> bool:
+        """Always."""
+        return True

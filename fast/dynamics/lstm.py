@@ -1,6 +1,7 @@
 """The long short-term memory as latent dynamics (fig:gatedsa)."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +14,9 @@ from fast.dynamics.recurrence import (
     input_weights,
     recurrent_weights,
 )
+from fast.dynamics.wrappers import CellOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 
 
 class LSTMLatent(NamedTuple):
@@ -78,3 +82,12 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
 
     def visible(self, latent: LSTMLatent) -> Float[Array, "*batch d"]:
         return latent.h
+
+
+@dataclass(frozen=True)
+class LSTMOptions(CellOptions):
+    """A long short-term memory."""
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> LSTM:
+        """The memory."""
+        return LSTM(feature_count(environment), self.latent_size, key=key)

@@ -1,12 +1,16 @@
 """No latent: the Markovian policy."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.head import HeadOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 
 
 class AbstractMarkovian(AbstractDynamics[tuple[()]]):
@@ -53,3 +57,17 @@ class Uniform(AbstractMarkovian):
         self, latent: tuple[()], observation: Float[Array, "*batch features"]
     ) -> Float[Array, "*batch output"]:
         return jnp.zeros((*observation.shape[:-1], self.output), observation.dtype)
+
+
+@dataclass(frozen=True)
+class MarkovOptions(HeadOptions):
+    """No latent: the head sees the features of the state."""
+
+    @property
+    def is_markovian(self) -> bool:
+        """Always."""
+        return True
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Markov:
+        """The features."""
+        return Markov(feature_count(environment))

@@ -1,6 +1,7 @@
 """The minimal gated unit, whose gates read the state alone."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -8,6 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.recurrence import AbstractRecurrence, check_size, input_weights
+from fast.dynamics.wrappers import CellOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 
 
 class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
@@ -58,3 +62,12 @@ class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
 
     def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         return latent
+
+
+@dataclass(frozen=True)
+class MinGRUOptions(CellOptions):
+    """A gated recurrent unit whose gates read the state alone."""
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
+        """The unit."""
+        return MinGRU(feature_count(environment), self.latent_size, key=key)

@@ -1,110 +1,93 @@
-"""Parts of the user's own, as values and as functions that JAX can trace."""
+"""Dynamics of the user's own."""
 
-import re
+import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
+from jaxtyping import PRNGKeyArray
 
+from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.gru import GRUOptions
 from fast.dynamics.head import WithHead
-from fast.dynamics.wrappers import Reset, Skip
-from reference.errors import InputError, shown
-from reference.user_code import asked_again, called
-
-# Raised where traced code wants to know the numbers.
-TRACED = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.TracerArrayConversionError,
-    jax.errors.TracerIntegerConversionError,
-)
+from fast.dynamics.markov import AbstractMarkovian
+from fast.dynamics.wrappers import CellOptions, Reset, Skip
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
+from fast.tracing import answer, held, same_program, traced
+from reference.errors import InputError
+from reference.loading import name_of
 
 
-class Held(eqx.Module):
-    """A module of the user's own whose leaves are its arrays; all else in it is held fixed.
+@dataclass(frozen=True)
+class OwnDynamics(CellOptions):
+    """Dynamics of the user's own: a cell with a head, or a whole network.
 
-    Functions, flags and numbers may so be fields of a network, as they are in `eqx.nn`, and what is
-    transformed, trained and saved is arrays alone. It answers to every name as the module does.
-
-    Attributes:
-        arrays: the module with `None` for what is no array.
-        rest: the module with `None` for every array.
+    A cell is called with `(features, latent_size, key=key)`, a whole network, whose `needs_head` is
+    False, with `(features, outputs, key=key)`. Either is also given what else its signature names
+    of `horizon`, `width` and `environment`.
     """
 
-    arrays: Any
-    rest: Any = eqx.field(static=True)
+    make: Callable[..., Any] = field(default=GRUOptions, repr=False)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("arrays", "rest"):
-            raise AttributeError(name)
-        return getattr(eqx.combine(self.arrays, self.rest), name)
+    @property
+    def has_width(self) -> bool:
+        """Whether there is a head, or the network asks for a width."""
+        return self._has_head or "width" in _named(self.make)
 
+    @property
+    def is_markovian(self) -> bool:
+        """If the latent is reset, or the class has none, or says so without an instance."""
+        if isinstance(self.make, type) and issubclass(self.make, AbstractMarkovian):
+            return True
+        return self.reset or getattr(self.make, "is_markovian", False) is True
 
-def held(what: str, module: Any) -> Any:
-    """A module as a value whose leaves are arrays: itself, if they are, else `Held`.
+    @property
+    def _has_head(self) -> bool:
+        return bool(getattr(self.make, "needs_head", True))
 
-    Raises:
-        InputError: if a leaf is neither an array nor hashable, or is a random key.
-    """
-    for path, leaf in jax.tree_util.tree_leaves_with_path(module):
-        is_key = _is_array(leaf) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
-        if is_key or not (_is_array(leaf) or getattr(type(leaf), "__hash__", None)):
+    def _called(
+        self, environment: AbstractEnvironment[Any], size: int, width: int, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        more = {"horizon": environment.horizon, "width": width, "environment": environment}
+        asked = {name: value for name, value in more.items() if name in _named(self.make)}
+        call = partial(self.make, feature_count(environment), size, key=key, **asked)
+        made = traced(name_of(self.make), "__init__", call)
+        if not isinstance(made, AbstractDynamics):
             raise InputError(
-                f"{what} has {jax.tree_util.keystr(path)} = {shown(leaf)}, which is no array of "
-                "numbers, and cannot be held fixed as a constant: keep a tuple for a set, or "
-                "jax.random.key_data for a key"
+                f"dynamics {self.make!r} gives {made!r}, but must give an AbstractDynamics: derive "
+                "from fast.dynamics.base.AbstractDynamics"
             )
-    arrays, rest = eqx.partition(module, _is_array)
-    return Held(arrays, rest) if jax.tree.leaves(rest) else module
+        kept: AbstractDynamics[Any] = held(f"dynamics {self.make!r}", made)
+        return kept
+
+    def cell(
+        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        """The user's cell."""
+        return self._called(environment, self.latent_size, 0, key)
+
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        """The cell with its head, or the whole network."""
+        if self._has_head:
+            return super().build(environment, outputs, width, key=key)
+        made = self._called(environment, outputs, width, key)
+        if made.output != outputs:
+            raise InputError(
+                f"dynamics {self.make!r} has {made.output} outputs, but the policy needs "
+                f"{outputs}: make it with as many as its second argument says"
+            )
+        return made
 
 
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray)
-
-
-def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a user's function answers while JAX traces it.
-
-    Raises:
-        InputError: if it raises; the message names owner, function, error, file and line.
-    """
-
-    def in_words() -> Any:
-        try:
-            return function(*arguments)
-        except TRACED as error:
-            words = TypeError("it reads a traced array: use jnp, and jnp.where for if")
-            raise words.with_traceback(error.__traceback__) from None
-
-    return called(owner, name, in_words)
-
-
-def answer(
-    owner: str, shape: tuple[int, ...], name: str, function: Callable[..., Any], *arguments: Any
-) -> Any:
-    """What a user's method answers, which must be an array of real numbers of a shape.
-
-    Raises:
-        InputError: if it raises, or answers something else.
-    """
-    value = traced(owner, name, function, *arguments)
-    is_real = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
-    if not is_real or value.shape != shape:
-        got = f"{shown(value)}, a {type(value).__name__}"
-        if isinstance(value, jax.Array):
-            got = f"{value.dtype} numbers of the shape {value.shape}"
-        wanted = f"an array of the shape {shape}" if shape else "one number, such as a mean"
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
-        where = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
-        raise InputError(
-            f"{owner}: {name}(){where} gives {got}, but must give {wanted}, of floats that jnp "
-            "computes from what it is given"
-        )
-    return value
+def _named(factory: Callable[..., Any]) -> set[str]:
+    """The parameters that a class or function names."""
+    return set(inspect.signature(factory).parameters)
 
 
 def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
@@ -138,28 +121,3 @@ def _along(owner: str, batch: tuple[int, ...], network: Any, observations: Any) 
     last = answer(owner, read, "read", network.read, latent, observations[..., -1, :])
     shape = (*observations.shape[:-1], network.output)
     return first, last, answer(owner, shape, "unroll", network.unroll, observations)
-
-
-def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> None:
-    """Traces a function twice, and compares the two programs line by line.
-
-    Raises:
-        InputError: if they differ, or use an array of an earlier trace.
-    """
-    first, again = (_program(owner, function, *arguments) for _ in range(2))
-    for line, other in zip_longest(first, again, fillvalue=""):
-        if line != other:
-            raise asked_again(f"{owner}: a step of the program", line, other)
-
-
-def _program(owner: str, function: Callable[..., Any], *arguments: Any) -> list[str]:
-    """The lines of a program, and the arrays in it, as text."""
-    # Each time another function, as JAX keeps what it traced.
-    program, _, _ = eqx.filter_make_jaxpr(lambda *given: function(*given))(*arguments)
-    if any(isinstance(each, jax.core.Tracer) for each in program.consts):
-        raise InputError(
-            f"{owner}: a function in it uses an array that __init__ made and that is no field: "
-            "keep the array as a field, and let a method read it"
-        )
-    lines = re.sub(r" at 0x\w+", "", str(program)).splitlines()
-    return [line.strip() for line in lines] + [f"{np.asarray(x).tolist()}" for x in program.consts]

@@ -1,5 +1,9 @@
 """The residual block around a latent, as Irie et al. have it around theirs."""
 
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,6 +11,10 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Latent
 from fast.dynamics.perceptron import Perceptron
+from fast.dynamics.wrappers import CellOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count, feature_norm
+from fast.tasks.options import require_counts
 
 
 class ResidualBlock(AbstractDynamics[Latent]):
@@ -81,3 +89,49 @@ def normalised(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
     """`(x - mean) / sqrt(variance + 1e-5)` over the last axis, so that zero stays zero."""
     centred = x - x.mean(-1, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred**2, -1, keepdims=True) + 1e-5)
+
+
+@dataclass(frozen=True)
+class MatrixOptions(CellOptions):
+    """A matrix with heads, alone or in a residual block."""
+
+    heads: int = 1
+    """h: the latent is h matrices of d/h x d/h."""
+    block: bool = False
+    """Put the latent into a residual block with layer normalisation and a feed-forward layer, as
+    in Irie et al. (2022); the paper's head reads it alone."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_counts(self, "heads")
+
+    @abstractmethod
+    def matrix(
+        self,
+        features: int,
+        norm: Float[ArrayLike, ""],
+        environment: AbstractEnvironment[Any],
+        *,
+        key: PRNGKeyArray,
+    ) -> AbstractDynamics[Any]:
+        """The matrix itself.
+
+        Args:
+            features: how many it reads.
+            norm: their typical length.
+            environment: the state graph.
+            key: for its parameters.
+        """
+
+    def cell(
+        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+    ) -> AbstractDynamics[Any]:
+        """The matrix, in its block if there is one."""
+        features, norm = feature_count(environment), feature_norm(environment)
+        if not self.block:
+            return self.matrix(features, norm, environment, key=key)
+        inner_key, block_key = jax.random.split(key)
+        # A normalised vector is as long as the root of the number of its entries.
+        d = self.latent_size
+        inner = self.matrix(d, d**0.5, environment, key=inner_key)
+        return ResidualBlock(inner, features, norm=norm, key=block_key)

@@ -1,6 +1,7 @@
 """The single-layer recurrent network of the paper's recurrent policy networks."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -13,6 +14,9 @@ from fast.dynamics.recurrence import (
     input_weights,
     recurrent_weights,
 )
+from fast.dynamics.wrappers import CellOptions
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 from reference.errors import check_choice
 
 Activation = Literal["identity", "tanh"]
@@ -74,3 +78,16 @@ class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
 
     def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         return latent
+
+
+@dataclass(frozen=True)
+class RNNOptions(CellOptions):
+    """The plain recurrence."""
+
+    activation: Activation = "identity"
+    """The paper's, which is linear, or Elman's."""
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> RNN:
+        """The recurrence."""
+        features = feature_count(environment)
+        return RNN(features, self.latent_size, activation=self.activation, key=key)

@@ -1,5 +1,8 @@
 """The self-referential weight matrix of Irie et al., which makes its own gates."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,6 +12,8 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.links import SimplexLink, linked
+from fast.dynamics.residual import MatrixOptions
+from fast.environments import AbstractEnvironment
 from reference.errors import InputError, check_choice
 
 RATES = 4
@@ -131,3 +136,24 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
 def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"]) -> Array:
     """The matrix times the vector."""
     return (matrix * x[..., None, :]).sum(-1)
+
+
+@dataclass(frozen=True)
+class SelfReferentialOptions(MatrixOptions):
+    """The self-referential weight matrix of Irie et al. (2022), which makes its own gates."""
+
+    link: SimplexLink = "elu"
+    """zeta: the normalised ELU, or the soft-max."""
+
+    def matrix(
+        self,
+        features: int,
+        norm: Float[ArrayLike, ""],
+        environment: AbstractEnvironment[Any],
+        *,
+        key: PRNGKeyArray,
+    ) -> SelfReferential:
+        """The matrix without slow weights."""
+        return SelfReferential(
+            features, self.latent_size, norm=norm, heads=self.heads, link=self.link, key=key
+        )

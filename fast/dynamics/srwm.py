@@ -1,6 +1,7 @@
 """The self-referential weight matrix with a rotation (eq:ASRWM), without d x d products."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,7 +13,10 @@ from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.latent_matrix import LatentMatrix, Matrix, applied, one_term, with_term
 from fast.dynamics.links import Link, linked
+from fast.dynamics.residual import MatrixOptions
 from fast.dynamics.rotations import Rotation, rotated
+from fast.environments import AbstractEnvironment
+from fast.tasks.options import require
 from reference.errors import InputError, check_choice
 
 WriteKey = Literal["q", "k"]
@@ -250,4 +254,60 @@ def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
         raise InputError(
             f"SRWM has d = {size} and {heads} heads, but with rotation {rotation!r} d must be a "
             f"multiple of {unit}: a head rotates pairs of coordinates"
+        )
+
+
+@dataclass(frozen=True)
+class SRWMOptions(MatrixOptions):
+    """The self-referential weight matrix with a rotation (eq:ASRWM), the paper's."""
+
+    rotation: Rotation = "planes"
+    """R: incommensurable rotations of d/2 planes, the same in a random basis, or the identity."""
+    angle_scale: float = 1.0
+    """All angles of R are multiplied by it; those of 1 are up to a full turn per step."""
+    link: Link = "elu"
+    """zeta: the normalised ELU, the soft-max, or the identity."""
+    start: Start = "rank-one"
+    """W_o: of rank one, as printed, or of full rank."""
+    write_key: WriteKey = "q"
+    """Write at q, as printed, or at k, as in the delta rule."""
+    erase: Erase = "before"
+    """Erase before the rotation, as printed, or after it: stable with --write-key k."""
+    normalize: bool = False
+    """Divide y_t by its root mean square; not in the paper."""
+    latent_scale: float = 1.0
+    """Scale of W_o."""
+    slow_scale: float = 1.0
+    """Scale of the slow weights."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("angle_scale", "latent_scale", "slow_scale"):
+            require(self, name, 0 < getattr(self, name) < float("inf"), "be positive and finite")
+
+    def matrix(
+        self,
+        features: int,
+        norm: Float[ArrayLike, ""],
+        environment: AbstractEnvironment[Any],
+        *,
+        key: PRNGKeyArray,
+    ) -> SRWM:
+        """The matrix with slow weights."""
+        return SRWM(
+            features,
+            self.latent_size,
+            1 if self.reset else environment.horizon,
+            norm=norm,
+            heads=self.heads,
+            rotation=self.rotation,
+            angle_scale=self.angle_scale,
+            link=self.link,
+            start=self.start,
+            write_key=self.write_key,
+            erase=self.erase,
+            normalize=self.normalize,
+            latent_scale=self.latent_scale,
+            slow_scale=self.slow_scale,
+            key=key,
         )

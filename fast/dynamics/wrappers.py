@@ -1,5 +1,6 @@
 """Dynamics made of others: with the state beside the read-out, or with the latent reset."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -7,7 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fast.dynamics.base import AbstractDynamics, Latent
+from fast.dynamics.head import HeadOptions
 from fast.dynamics.markov import AbstractMarkovian
+from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
+from fast.tasks.options import require_counts
 
 
 class Skip(AbstractDynamics[Latent]):
@@ -74,3 +79,38 @@ class Reset(AbstractMarkovian):
     ) -> Float[Array, "*batch output"]:
         start = self.inner.initial(observation.shape[:-1])
         return self.inner.read(self.inner.advance(start, observation), observation)
+
+
+@dataclass(frozen=True)
+class CellOptions(HeadOptions):
+    """A latent of d numbers, or d x d, that a head reads."""
+
+    latent_size: int = 32
+    """d: the latent is a vector of d numbers, or a d x d matrix (srwm)."""
+    skip: bool = False
+    """Let the head see psi(s_t) beside y_t; the paper's does not."""
+    reset: bool = False
+    """Make the latent anew at every state, by one step from W_o: the same network without memory,
+    which is Markovian."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_counts(self, "latent_size")
+
+    @property
+    def is_markovian(self) -> bool:
+        """If the latent is reset."""
+        return self.reset
+
+    @property
+    def layers(self) -> int:
+        """Three hidden layers where the head sees the state, one where it reads a latent alone."""
+        return self.hidden_layers or (3 if self.skip else 1)
+
+    def wrapped(
+        self, cell: AbstractDynamics[Any], environment: AbstractEnvironment[Any]
+    ) -> AbstractDynamics[Any]:
+        """The cell, with the state beside it, or reset, as asked for."""
+        if self.skip:
+            cell = Skip(cell, feature_count(environment))
+        return Reset(cell) if self.reset else cell

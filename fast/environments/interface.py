@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.dynamics.own import traced
 from fast.environments.base import AbstractEnvironment
+from fast.tracing import traced
 from reference.errors import InputError, check_integer
 
 

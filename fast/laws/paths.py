@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.balance.losses import log_path_ratio
+from fast.balance.loss import log_path_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Floats

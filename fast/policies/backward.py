@@ -1,14 +1,20 @@
 """Backward policies `p_B(s_t | s_{t+1})`: uniform, learned, or read from the latent."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fast.dynamics.perceptron import Perceptron
+from fast.tracing import held, traced
+from reference.errors import InputError
+from reference.loading import name_of
 
 # An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
 MASKED = -1e9
@@ -128,3 +134,101 @@ def masked_log_softmax(
 ) -> Float[Array, "*batch n"]:
     """The log of the soft-max over what the mask allows."""
     return jax.nn.log_softmax(jnp.where(mask, logits, MASKED))
+
+
+@dataclass(frozen=True)
+class BackwardOptions:
+    """A backward policy before its parameters are drawn.
+
+    Attributes:
+        has_parameters: whether it has some beside the network's.
+        reads_latent: whether it reads the latent, so that its mass differs from 1.
+    """
+
+    has_parameters: ClassVar[bool] = False
+    reads_latent: ClassVar[bool] = False
+
+    def outputs(self, parents: int) -> int:
+        """How many outputs of the network it reads."""
+        return 0
+
+    @abstractmethod
+    def build(
+        self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
+    ) -> AbstractBackwardPolicy:
+        """The backward policy.
+
+        Args:
+            features: of a state.
+            parents: the number of backward actions.
+            hidden: the widths of its hidden layers, if it has some.
+            key: for its parameters.
+        """
+
+
+@dataclass(frozen=True)
+class UniformOptions(BackwardOptions):
+    """Uniform over the parents."""
+
+    def build(
+        self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
+    ) -> UniformBackward:
+        """It has no parameters."""
+        return UniformBackward()
+
+
+@dataclass(frozen=True)
+class LearnedOptions(BackwardOptions):
+    """Learned from the state, by a network with the hidden layers of the head."""
+
+    has_parameters: ClassVar[bool] = True
+
+    def build(
+        self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
+    ) -> LearnedBackward:
+        """A perceptron on the features."""
+        return LearnedBackward(Perceptron([features, *hidden, parents], key=key))
+
+
+@dataclass(frozen=True)
+class LiftedOptions(BackwardOptions):
+    """Learned from state and latent, with a mass that differs from 1: the target is bent."""
+
+    reads_latent: ClassVar[bool] = True
+
+    def outputs(self, parents: int) -> int:
+        """One per parent."""
+        return parents
+
+    def build(
+        self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
+    ) -> LiftedBackward:
+        """It has no parameters of its own."""
+        return LiftedBackward(parents)
+
+
+@dataclass(frozen=True)
+class OwnBackward(BackwardOptions):
+    """A backward policy of the user's own, called with `(features, parents, key=key)`."""
+
+    has_parameters: ClassVar[bool] = True
+
+    make: Callable[..., Any] = field(default=UniformBackward, repr=False)
+
+    def build(
+        self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
+    ) -> AbstractBackwardPolicy:
+        """The policy that the user's class gives.
+
+        Raises:
+            InputError: if it is no `AbstractBackwardPolicy`.
+        """
+        call = partial(self.make, features, parents, key=key)
+        made = traced(name_of(self.make), "__init__", call)
+        if not isinstance(made, AbstractBackwardPolicy):
+            raise InputError(
+                f"p_b {self.make!r} gives {made!r}, but must give an AbstractBackwardPolicy: "
+                "derive from fast.policies.backward.AbstractStateBackward, and define logits"
+            )
+        kept: AbstractBackwardPolicy = held(f"p_b {self.make!r}", made)
+        return kept

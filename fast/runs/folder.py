@@ -28,7 +28,7 @@ from typing import Any
 
 import jax
 
-from fast.dynamics.options import DYNAMICS
+from fast.parts import DYNAMICS, option_names
 from fast.policies.policy import AnyPolicy, count_parameters
 from fast.runs.files import new_folder
 from fast.runs.identity import SAMPLER, check_own_parts, inputs_of, own_sources
@@ -37,7 +37,6 @@ from fast.tasks import Task
 from fast.tasks.options import build
 from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.parts import option_names
 from reference.errors import InputError
 from reference.files import read_file, replace_file
 
@@ -219,7 +218,7 @@ def is_markovian(folder: Path) -> bool:
     if kind is None:
         return False
     options = {name: data[name] for name in option_names(kind) if name in data}
-    return build(kind, options, str(folder / "config.json")).is_markovian
+    return bool(build(kind, options, str(folder / "config.json")).is_markovian)
 
 
 def _with_frozen(config: TrainConfig, folders: tuple[Path, ...]) -> TrainConfig:

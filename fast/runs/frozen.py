@@ -15,7 +15,6 @@ from fast.policies.policy import Policy
 from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import stored_config
 from fast.runs.records import read_json
-from fast.stochastic.options import MeanOptions
 from fast.training.combined import FrozenSamplers
 from fast.training.config import TrainConfig
 from fast.training.state import TrainState
@@ -185,7 +184,7 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
             f"the frozen run {name!r} is on {other.task.name}, and this one on "
             f"{config.task.name}: samplers are combined over one set of terminal states"
         )
-    if isinstance(other.dynamics, MeanOptions):
+    if not other.dynamics.is_summable:
         raise InputError(
             f"the frozen run {name!r} has dynamics {other.name_of('dynamics')}: samplers are "
             "combined along trajectories of states, whose probability is an integral there"

@@ -9,7 +9,6 @@ from fast.runs.records import read_json, sha256
 from fast.tasks import CustomTask
 from fast.training.compose import to_flat
 from fast.training.config import TrainConfig
-from fast.training.parts import own_parts
 from reference.errors import InputError
 from reference.files import read_file
 from reference.loading import load_object
@@ -66,7 +65,7 @@ def check_same_run(found: TrainConfig, config: TrainConfig) -> None:
 
 def own_sources(config: TrainConfig) -> dict[str, dict[str, Any]]:
     """Name and source files of every part that is the user's own: parts, problem, environment."""
-    names = {part: config.name_of(part) for part in own_parts(config)}
+    names = {part: config.name_of(part) for part in config.own_parts()}
     if isinstance(config.task, CustomTask):
         names |= {"problem": config.task.problem, "environment": config.task.environment}
     files = {part: sources_of(name) for part, name in names.items() if name}

@@ -10,7 +10,6 @@ from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.runs.display import slow
 from fast.runs.frozen import load_frozen
 from fast.runs.sizes import check_sizes, check_states
-from fast.stochastic.options import MeanOptions
 from fast.training.config import TrainConfig
 from fast.training.method import NO_SAMPLERS
 from fast.training.state import TrainState
@@ -68,7 +67,7 @@ def set_up(config: TrainConfig) -> Setup:
             "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
             "--max-states"
         )
-    if enumeration is None and isinstance(config.dynamics, MeanOptions):
+    if enumeration is None and not config.dynamics.is_summable:
         raise InputError(
             f"dynamics {config.name_of('dynamics')} on {states:,} states: its law is measured by "
             "counting where trajectories end, on an enumerated problem; use a smaller instance, or "

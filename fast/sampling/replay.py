@@ -1,12 +1,14 @@
 """The replay buffer: terminal states met in training, to draw trajectories backwards from."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fast.environments import AbstractEnvironment
+from fast.tasks.options import check_options, require, require_counts
 
 
 class Buffer(NamedTuple):
@@ -59,3 +61,50 @@ def choose(buffer: Buffer, draws: Float[Array, " batch"], *, by_reward: bool) ->
     # The first place whose partial sum exceeds the draw; it is filled, as empty ones add nothing.
     place = jnp.searchsorted(below, draws * below[-1], side="right")
     return jax.tree.map(lambda leaf: leaf[jnp.minimum(place, buffer.added - 1)], buffer.states)
+
+
+@dataclass(frozen=True)
+class NoReplay:
+    """No replay: every trajectory is drawn forwards."""
+
+    by_reward: ClassVar[bool] = False
+
+    @property
+    def capacity(self) -> int:
+        """How many terminal states are remembered."""
+        return 0
+
+    def replayed(self, batch: int) -> int:
+        """How many trajectories of a batch are drawn backwards."""
+        return 0
+
+
+@dataclass(frozen=True)
+class UniformReplay(NoReplay):
+    """Part of each batch is drawn backwards from remembered states, chosen uniformly."""
+
+    replay_share: float = 0.5
+    """That part."""
+    replay_capacity: int = 8_192
+    """How many terminal states are remembered."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require_counts(self, "replay_capacity")
+        require(self, "replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
+
+    @property
+    def capacity(self) -> int:
+        """How many terminal states are remembered."""
+        return self.replay_capacity
+
+    def replayed(self, batch: int) -> int:
+        """How many trajectories of a batch are drawn backwards."""
+        return round(self.replay_share * batch)
+
+
+@dataclass(frozen=True)
+class RewardReplay(UniformReplay):
+    """Part of each batch is drawn backwards from remembered states, in proportion to R."""
+
+    by_reward: ClassVar[bool] = True

@@ -1,40 +1,33 @@
-"""Latents drawn anew on every step, as dynamics among others. Imports no JAX before one is made."""
+"""Latents drawn anew on every step, as dynamics among others."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from fast.balance.options import TrajectoryBalance
-from fast.dynamics.options import DynamicsOptions
+from jaxtyping import PRNGKeyArray
+
+from fast.balance.losses import TrajectoryBalance
+from fast.dynamics.base import DynamicsOptions
+from fast.environments import AbstractEnvironment
 from fast.stochastic.moments import covariance_factor, mean_vector
+from fast.stochastic.policy import StochasticPolicy, count_features
 from fast.tasks.options import require, require_counts
+from fast.training.config import TrainConfig
 from reference.errors import InputError
-
-if TYPE_CHECKING:
-    from fast.environments import AbstractEnvironment
-    from fast.stochastic.policy import StochasticPolicy
-    from fast.training.config import TrainConfig
 
 GradientKind = Literal["fixed", "reparameterised"]
 
 
 @dataclass(frozen=True)
-class MeanOptions(DynamicsOptions):
-    """The networks of a Gaussian latent, which is its mean here: path-dependent, and not random.
+class MeanOptions(DynamicsOptions[StochasticPolicy]):
+    """The mean of a Gaussian latent: path-dependent, and not random.
 
     Attributes:
-        defaults: options of a run, by name, that differ here from those of other dynamics.
         is_stochastic: whether the latent is random.
-        gradient: see `GaussianOptions`, as the next three.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "tb", "learning_rate": 2e-3})
+    is_summable: ClassVar[bool] = False
+    method: ClassVar[Literal["networks", "latents"]] = "latents"
     is_stochastic: ClassVar[bool] = False
-    gradient: ClassVar[GradientKind] = "fixed"
-    components: ClassVar[int] = 4
-    mu: ClassVar[tuple[float, ...]] = ()
-    covariance: ClassVar[tuple[float, ...]] = ()
 
     latent_size: int = 8
     """d: the latent is a vector of d numbers."""
@@ -53,7 +46,27 @@ class MeanOptions(DynamicsOptions):
             "gaussian-mean",
         )
 
-    def check(self, config: "TrainConfig") -> None:
+    @property
+    def gradient(self) -> GradientKind:
+        """As in `GaussianOptions`, like the next three."""
+        return "fixed"
+
+    @property
+    def components(self) -> int:
+        """The number of normal laws in the mixture xi."""
+        return 4
+
+    @property
+    def mu(self) -> tuple[float, ...]:
+        """The mean of the latent at a terminal."""
+        return ()
+
+    @property
+    def covariance(self) -> tuple[float, ...]:
+        """Its covariance there."""
+        return ()
+
+    def check(self, config: TrainConfig) -> None:
         """Refuses a run whose other parts ask for what only known histories have.
 
         Raises:
@@ -84,12 +97,10 @@ class MeanOptions(DynamicsOptions):
                 "integral here; choose other dynamics",
             )
 
-    def build(  # type: ignore[override]
-        self, environment: "AbstractEnvironment[Any]", outputs: int, width: int, *, key: Any
-    ) -> "StochasticPolicy":
+    def build(
+        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+    ) -> StochasticPolicy:
         """A whole `StochasticPolicy`: the latents are a part of what it gives the law of."""
-        from fast.stochastic.policy import StochasticPolicy, count_features
-
         return StochasticPolicy(
             count_features(environment),
             outputs,
@@ -106,18 +117,18 @@ class MeanOptions(DynamicsOptions):
 
 @dataclass(frozen=True)
 class GaussianOptions(MeanOptions):
-    """A latent drawn from N(mean, scale^2) on every step, at first from a mixture of normals."""
+    """A latent drawn from a normal law on every step, at first from a mixture of normals."""
 
     is_stochastic: ClassVar[bool] = True
 
-    gradient: GradientKind = "fixed"  # type: ignore[misc]  # here an option, elsewhere a constant
+    gradient: GradientKind = "fixed"
     """Hold sampled trajectories fixed, as trajectory balance does, or differentiate the on-policy
     loss through the latents as well (with --epsilon 0)."""
-    components: int = 4  # type: ignore[misc]  # likewise
+    components: int = 4
     """Normal laws in the mixture xi, the law of the latent at s_o."""
-    mu: tuple[float, ...] = ()  # type: ignore[misc]  # likewise
+    mu: tuple[float, ...] = ()
     """Mean of the latent at a terminal, d numbers; zeros by default."""
-    covariance: tuple[float, ...] = ()  # type: ignore[misc]  # likewise
+    covariance: tuple[float, ...] = ()
     """Lambda, its covariance there: d numbers (the diagonal) or d^2 (row by row); the identity by
     default."""
 
@@ -127,7 +138,7 @@ class GaussianOptions(MeanOptions):
         mean_vector(self.mu, self.latent_size)
         covariance_factor(self.covariance, self.latent_size)
 
-    def check(self, config: "TrainConfig") -> None:
+    def check(self, config: TrainConfig) -> None:
         """Refuses exploration beside the on-policy gradient as well."""
         super().check(config)
         drawn = config.sampling
@@ -137,9 +148,3 @@ class GaussianOptions(MeanOptions):
                 f"{drawn.temperature}: it is the gradient of the on-policy loss, so it needs "
                 "--epsilon 0 and --temperature 1"
             )
-
-
-LATENTS: dict[str, type[DynamicsOptions]] = {
-    "gaussian": GaussianOptions,
-    "gaussian-mean": MeanOptions,
-}

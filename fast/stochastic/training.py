@@ -23,9 +23,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fast.balance.losses import log_ratio, tb_residuals
+from fast.balance.loss import log_ratio
+from fast.balance.losses import tb_residuals
 from fast.environments import AbstractEnvironment
-from fast.policies.build import fitted
 from fast.policies.policy import Sampler
 from fast.sampling.replay import Buffer
 from fast.stochastic.densities import Normal
@@ -39,6 +39,7 @@ from fast.stochastic.trajectories import (
     sample_latent_trajectories,
     trace,
 )
+from fast.training.build import fitted
 from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
 from fast.training.state import TrainState
 

@@ -12,10 +12,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fast.balance.loss import RatioLoss, TrajectoryLoss
 from fast.balance.losses import aggregated_ratio, streaming_ratio
 from fast.balance.steps import Steps, evaluate
-from fast.dynamics.own import answer
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
+from fast.tracing import answer
 
 
 class FrozenSamplers(eqx.Module):

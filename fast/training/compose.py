@@ -6,30 +6,29 @@ options of all of them. An option belongs to the part that declares it. Imports 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fast.parts import CHOICES, DYNAMICS, Made, name_of_part, option_names, part_class
 from fast.tasks import TASKS, Task
 from fast.tasks.options import build
 from fast.training.config import TrainConfig
 from fast.training.factors import Factors
-from fast.training.parts import (
-    CHOICES,
-    FIXED,
-    Made,
-    name_of_part,
-    option_names,
-    part_class,
-    part_classes,
-    unknown_option,
-    usual_options,
-)
+from fast.training.optimiser import OptimiserOptions
+from fast.training.options import RunOptions, SamplingOptions
 from reference.errors import InputError, nearest
 
 Config = TypeVar("Config", bound=TrainConfig)
 
 FORMAT = 4
+# The parts that every run has.
+FIXED: dict[str, type] = {
+    "sampling": SamplingOptions,
+    "optimiser": OptimiserOptions,
+    "run": RunOptions,
+    "factors": Factors,
+}
 
 
 def configure(task: str | type[Task], source: str = "", **options: Any) -> TrainConfig:
@@ -175,3 +174,73 @@ def _task_class(name: Any, source: str) -> type[Task]:
 
 def _prefixed(source: str, message: str) -> str:
     return f"{source}: {message}" if source else message
+
+
+def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of a task, and over them those of the dynamics that are chosen."""
+    chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
+    built_in = DYNAMICS.entry_of(chosen)
+    return {**owner.defaults, **(built_in[1].defaults if built_in else {})}
+
+
+def chosen_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options, or else the defaults, choose for each part: a name, class or object."""
+    usual = usual_options(owner, options)
+    return {part: options.get(part, usual.get(part, kind.usual)) for part, kind in CHOICES.items()}
+
+
+def part_classes(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The class, or factory, of every part, as the options choose them.
+
+    Raises:
+        InputError: if one is chosen by a name that is not known.
+    """
+    chosen = chosen_parts(owner, options)
+    return {
+        "task": owner,
+        **{part: part_class(part, choice) for part, choice in chosen.items()},
+        **FIXED,
+    }
+
+
+def refuse_unknown(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
+    """Refuses options that belong to a part which is not chosen; others are left alone.
+
+    Args:
+        names: of options.
+        owner: the task.
+        options: the parts that are chosen, by name.
+
+    Raises:
+        InputError: if one does, naming what it belongs to.
+    """
+    kinds = part_classes(owner, options).values()
+    for name in sorted(set(names) - set().union(*map(option_names, kinds))):
+        if any(name in option_names(kind) for known in CHOICES.values() for kind in known.values()):
+            raise InputError(unknown_option(name, name, owner, options))
+
+
+def unknown_option(told: str, name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
+    """Why an option is refused: it belongs to what is not chosen, or to nothing.
+
+    Args:
+        told: the option as the message shows it.
+        name: its name.
+        owner: the task.
+        options: the parts that are chosen.
+    """
+    for part, kind in CHOICES.items():
+        owners = [choice for choice, known in kind.items() if name in option_names(known)]
+        if owners:
+            chosen = chosen_parts(owner, options)[part]
+            if not isinstance(chosen, str):
+                chosen = name_of_part(part, part_class(part, chosen)())
+            flag = part.replace("_", "-")
+            return (
+                f"{told} with {part} {chosen}, which has no such option: it is of --{flag} "
+                f"{' or '.join(owners)}; choose that, or leave {name} away"
+            )
+    of_tasks = [task for task, kind in TASKS.items() if name in option_names(kind)]
+    if of_tasks:
+        return f"{name} is an option of {' and '.join(of_tasks)}, and not of {owner.name}"
+    return f"there is no option {name!r}"

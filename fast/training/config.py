@@ -3,21 +3,22 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from fast.balance.loss import Loss, RatioLoss
-from fast.dynamics.options import DynamicsOptions
-from fast.policies.options import BackwardOptions
-from fast.runs.options import RunOptions
-from fast.sampling.options import NoReplay, SamplingOptions
-from fast.stochastic.options import MeanOptions
+from fast.parts import CHOICES, name_of_part, own_part
 from fast.tasks.options import require
 from fast.tasks.task import Task
 from fast.training.factors import Factors
 from fast.training.optimiser import OptimiserOptions
-from fast.training.parts import name_of_part
+from fast.training.options import RunOptions, SamplingOptions
 from reference.errors import InputError
 from reference.problems import restrict
+
+if TYPE_CHECKING:
+    from fast.balance.loss import Loss
+    from fast.dynamics.base import DynamicsOptions
+    from fast.policies.backward import BackwardOptions
+    from fast.sampling.replay import NoReplay
 
 # The whole reward.
 ALL = Factors()
@@ -45,11 +46,11 @@ class TrainConfig:
     """
 
     task: Task
-    dynamics: DynamicsOptions
-    loss: Loss
-    p_b: BackwardOptions
+    dynamics: "DynamicsOptions[Any]"
+    loss: "Loss"
+    p_b: "BackwardOptions"
     sampling: SamplingOptions
-    replay: NoReplay
+    replay: "NoReplay"
     optimiser: OptimiserOptions
     run: RunOptions
     factors: Factors = ALL
@@ -59,8 +60,7 @@ class TrainConfig:
         self._check_dynamics()
         self._check_replay()
         self._check_frozen()
-        if isinstance(self.dynamics, MeanOptions):
-            self.dynamics.check(self)
+        self.dynamics.check(self)
         if self.sampling.batch % self.run.devices:
             raise InputError(
                 f"batch is {self.sampling.batch}, which {self.run.devices} devices cannot share "
@@ -129,7 +129,7 @@ class TrainConfig:
     def _check_frozen(self) -> None:
         if not self.factors.frozen:
             return
-        if not isinstance(self.loss, RatioLoss):
+        if not self.loss.combines_samplers:
             raise InputError(
                 f"loss {self.name_of('loss')} with frozen runs: the balance conditions that "
                 "combine samplers compare pairs of complete trajectories; use --loss log_variance"
@@ -148,6 +148,10 @@ class TrainConfig:
     def name_of(self, part: str) -> str:
         """The name of a part that is chosen by name: dynamics, loss, p_b or replay."""
         return name_of_part(part, getattr(self, part))
+
+    def own_parts(self) -> list[str]:
+        """The parts that are the user's own."""
+        return [part for part in CHOICES if own_part(part, getattr(self, part))]
 
     def changed(self, **changes: Any) -> Self:
         """The same with other options; what belongs to a part that is left goes with it."""

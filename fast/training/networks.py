@@ -6,15 +6,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from fast.balance.loss import Loss, RatioLoss
-from fast.balance.losses import log_ratio
+from fast.balance.loss import Loss, RatioLoss, log_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.policies.build import make_policy
 from fast.policies.policy import Sampler, uniform_policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, empty_buffer
 from fast.sampling.trajectories import uniforms
+from fast.training.build import make_policy
 from fast.training.combined import CombinedLoss
 from fast.training.method import FIRST_BATCH, Gradient, Method
 from fast.training.state import TrainState

@@ -15,15 +15,15 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
-from fast.stochastic.options import MeanOptions
 from fast.stochastic.training import Latents
 from fast.training.combined import FrozenSamplers
 from fast.training.config import TrainConfig
 from fast.training.method import NO_SAMPLERS, Method
 from fast.training.networks import Networks
-from fast.training.parts import own_parts
 from fast.training.processes import spanning
 from fast.training.state import TrainState
+
+METHODS: dict[str, type[Method]] = {"networks": Networks, "latents": Latents}
 
 
 class TrainInfo(NamedTuple):
@@ -74,7 +74,7 @@ def make_trainer(
 
     def begin() -> TrainState:
         state: TrainState = initialise(environment, frozen, seeds)
-        if own_parts(config):
+        if config.own_parts():
             # A user's part fails here, before there is a run, and not in its first step.
             jax.eval_shape(lambda: advance(environment, frozen, seeds, state, 1))
         return state
@@ -94,7 +94,7 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
     The environment and the frozen samplers are arguments: as constants, their arrays would slow
     compilation.
     """
-    method_class = Latents if isinstance(config.dynamics, MeanOptions) else Networks
+    method_class = METHODS[config.dynamics.method]
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
 
     def init(

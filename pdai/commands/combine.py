@@ -6,7 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands.tables import say, show
@@ -136,7 +135,7 @@ def _planned(arguments: Sequence[str], kind: type[Plan], usual: str) -> tuple[An
         raise InputError(
             f"the rewards of {chosen.task} do not split into factors: choose {', '.join(USUAL)}"
         )
-    of_runs = options_class(TASKS[chosen.task], chosen.choices, USUAL[chosen.task])
+    of_runs = options_class(chosen, USUAL[chosen.task])
     of_plan: Any = kind.options
     parts = [("plan", of_plan, of_plan()), *((f.name, f.type, f.default) for f in fields(of_runs))]
     options = make_dataclass("PlanOptions", parts, frozen=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fast.tasks import TASKS
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from pdai.arguments import config_of, options_class, scan, tasks_union
@@ -41,7 +40,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         arguments: what follows `train`.
     """
     chosen = scan(arguments, USUAL)
-    options: Any = options_class(TASKS[chosen.task], chosen.choices, {})
+    options: Any = options_class(chosen, {})
     default, tasks = tasks_union(chosen, options)
 
     @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from fast.dynamics.options import CellOptions
-from fast.dynamics.options.matrices import MatrixOptions
+from fast.dynamics.residual import MatrixOptions
+from fast.dynamics.wrappers import CellOptions
 from fast.training.config import TrainConfig
 from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened

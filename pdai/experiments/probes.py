@@ -15,10 +15,10 @@ from fast.laws.projection import fit_projection
 from fast.laws.row_sampler import RowSampler
 from fast.measure.report import MEAN_BEST
 from fast.measure.terminals import enumerated_report, law_of
-from fast.policies.build import make_policy
 from fast.policies.policy import Policy, uniform_policy
 from fast.runs.meter import Probe
 from fast.runs.setup import Setup
+from fast.training.build import make_policy
 from fast.training.state import TrainState
 from pdai.experiments.base import ProbeName
 from pdai.experiments.marginals import DRAWS, distance, marginals_of, spread_of_draws

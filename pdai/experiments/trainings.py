@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.training.compose import to_json
+from fast.parts import CHOICES, option_names, part_class
+from fast.training.compose import FIXED, to_json
 from fast.training.config import TrainConfig
-from fast.training.parts import CHOICES, FIXED, option_names, part_class
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 
@@ -64,7 +64,7 @@ def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
     kinds = [part_class(part, found[part]) for part in CHOICES]
     chosen = set().union(*map(option_names, kinds))
     every = {
-        name for known, _, _ in CHOICES.values() for k in known.values() for name in option_names(k)
+        name for known in CHOICES.values() for kind in known.values() for name in option_names(kind)
     }
     return {name: value for name, value in found.items() if name in chosen or name not in every}
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from fast.balance.loss import Loss
-from fast.balance.options import LOSSES
+from fast.parts import LOSSES
 
 
 def loss_label(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law
-from fast.policies.build import make_policy
+from fast.training.build import make_policy
 from fast.training.compose import configure
 from fast.training.config import TrainConfig
 from fast.training.trainer import make_trainer

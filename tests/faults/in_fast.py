@@ -24,7 +24,7 @@ FAULTS = (
     Fault(
         "backward-log-p-b-added",
         "log p_B is added to log p_F instead of subtracted.",
-        "fast/balance/losses.py",
+        "fast/balance/loss.py",
         "jnp.sum(steps.log_p_f - steps.log_p_b, -1)",
         "jnp.sum(steps.log_p_f + steps.log_p_b, -1)",
         f"{ROLLOUTS}::test_losses_equal_those_of_the_exact_residuals[lines, srwm]",
@@ -32,7 +32,7 @@ FAULTS = (
     Fault(
         "log-reward-added",
         "log R has the wrong sign in the log ratio.",
-        "fast/balance/losses.py",
+        "fast/balance/loss.py",
         "return log_path_ratio(steps) - steps.log_reward",
         "return log_path_ratio(steps) + steps.log_reward",
         f"{LOSSES}::test_subtrajectory_balance_from_start_to_end_is_trajectory_balance",
@@ -147,7 +147,7 @@ FAULTS = (
     Fault(
         "penalty-of-a-loss-ignored",
         "Trajectory balance squares its residuals, whatever penalty it is made with.",
-        "fast/balance/options.py",
+        "fast/balance/losses.py",
         "return tb(steps, log_z, PENALTIES[self.penalty])",
         "return tb(steps, log_z)",
         f"{LOSSES}::test_a_loss_as_an_object_is_the_function_with_its_options[tb, huber]",

@@ -11,15 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.dynamics.options import DYNAMICS, CellOptions
+from fast.dynamics.wrappers import CellOptions
 from fast.environments import (
     AbstractEnvironment,
     TabularEnvironment,
     make_environment,
 )
 from fast.laws.enumeration import Enumeration, enumerate_environment
-from fast.policies.build import build_policy
+from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
+from fast.training.build import build_policy
 from fast.training.compose import configure
 from reference.problems import (
     BitSequences,

@@ -13,8 +13,8 @@ from fast.balance.steps import evaluate
 from fast.laws.enumeration import decode_all
 from fast.laws.terminal_law import exact_law
 from fast.laws.walk import base_log_p_b
+from fast.parts import REPLAYS
 from fast.sampling.backward import sample_backward
-from fast.sampling.options import REPLAYS
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
 from fast.sampling.trajectories import Trajectories
 from reference import FLOAT64, BackwardKernel, path_sums

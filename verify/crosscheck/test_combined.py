@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from fast.balance.loss import RatioLoss
-from fast.balance.losses import aggregated_ratio, streaming_ratio
-from fast.balance.options import LogVariance
+from fast.balance.losses import LogVariance, aggregated_ratio, streaming_ratio
 from fast.balance.steps import Steps, evaluate
 from fast.laws.exact_policy import exact_policy, to_float64
 from fast.policies.policy import Policy, Sampler

@@ -8,11 +8,12 @@ from typing import Any, Literal, get_args
 import jax
 
 from fast.balance.loss import PolicyLoss, TrajectoryLoss
-from fast.balance.options import LOSSES, TrajectoryBalance
+from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Markov, Uniform
 from fast.environments import ENVIRONMENTS, AbstractEnvironment, Encoding, make_environment
 from fast.environments.grid import GridEnvironment
+from fast.parts import LOSSES
 from reference.errors import InputError
 from reference.problems import EdgeAddition
 from verify.crosscheck import test_dynamics, test_graph_networks, test_losses

@@ -24,13 +24,12 @@ from fast.dynamics.links import linked
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.min_gru import MinGRU
-from fast.dynamics.options import SRWMOptions
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
 from fast.dynamics.self_reference import SelfReferential
-from fast.dynamics.srwm import SRWM
+from fast.dynamics.srwm import SRWM, SRWMOptions
 from fast.dynamics.wrappers import Reset, Skip
 from fast.environments import make_environment
 from reference.errors import InputError

@@ -12,16 +12,15 @@ from scipy.special import softmax
 
 from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.flow_matching import fm_residuals
-from fast.balance.loss import TrajectoryLoss
-from fast.balance.losses import log_ratio
+from fast.balance.loss import TrajectoryLoss, log_ratio
 from fast.balance.markovian_rows import SMALLEST, markovian_rows
-from fast.balance.options import LOSSES
 from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment
 from fast.laws.exact_policy import to_float64
+from fast.parts import LOSSES
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories

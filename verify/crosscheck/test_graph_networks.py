@@ -17,8 +17,13 @@ from jax import lax
 from scipy.special import softmax
 
 from fast.dynamics.base import AbstractDynamics
-from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, graphs_of
-from fast.dynamics.options.graphs import Gate, TemporalGCNOptions
+from fast.dynamics.graph_networks import (
+    Gate,
+    GCNNetwork,
+    TemporalGCNNetwork,
+    TemporalGCNOptions,
+    graphs_of,
+)
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
 from fast.laws.enumeration import Enumeration, enumerate_environment

@@ -48,7 +48,6 @@ ELSEWHERE = {
     "fast.balance.recurrent_groups": "likewise",
     "fast.balance.steps.cached_terms": "likewise",
     "fast.balance.loss": "compiled once there: test_losses",
-    "fast.balance.options": "likewise",
     "fast.dynamics.graph_networks.graphs_of": "computes nothing",
     "fast.dynamics.graph_networks.scorer_of": "likewise",
     "fast.environments.encodings.check_one_hot": "computes nothing",

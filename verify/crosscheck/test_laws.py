@@ -18,7 +18,7 @@ from fast.laws.walk import (
     evaluate_histories,
     rows_of_latents,
 )
-from fast.policies.options import BACKWARD
+from fast.parts import BACKWARD
 from fast.sampling.trajectories import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import InputError, TooLargeError

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.balance.losses import log_ratio
-from fast.balance.options import LOSSES
+from fast.balance.loss import log_ratio
 from fast.balance.steps import evaluate
+from fast.parts import LOSSES
 from fast.policies.policy import Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms

@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 from fast.balance import losses
-from fast.balance.flow_matching import fm_residuals
-from fast.balance.loss import Loss, RatioLoss, TrajectoryLoss
+from fast.balance.flow_matching import FlowMatching, fm_residuals
+from fast.balance.loss import Loss, RatioLoss, TrajectoryLoss, log_path_ratio, log_ratio
 from fast.balance.losses import (
     PENALTIES,
+    PenaltyName,
     aggregated_ratio,
     db_residuals,
-    log_ratio,
     log_variance,
     streaming_ratio,
     subtb_residuals,
     tb,
 )
-from fast.balance.options import LOSSES, FlowMatching, PenaltyName
 from fast.balance.steps import Steps, evaluate
+from fast.parts import LOSSES
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
@@ -80,7 +80,7 @@ def arguments(name: str, seed: int) -> dict[str, Any]:
     return {key: ARGUMENTS[key](rng) for key in parameters(name) if key != "penalty"}
 
 
-NAMES = list(functions(losses))
+NAMES = [*functions(losses), log_ratio.__name__, log_path_ratio.__name__]
 
 
 def values(module: Any, name: str, given: dict[str, Any]) -> list[Any]:
@@ -153,7 +153,9 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
     )
 
 
-@pytest.mark.crosscheck("fast.balance.losses")
+@pytest.mark.crosscheck(
+    "fast.balance.losses", "fast.balance.loss.log_ratio", "fast.balance.loss.log_path_ratio"
+)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_loss_is_the_one_written_by_hand(name: str, dtype: Precision) -> None:
@@ -223,10 +225,10 @@ def by_definition(module: Any, loss: Any, steps: Any, log_z: Any) -> Any:
 
 
 @pytest.mark.crosscheck(
-    "fast.balance.options.TrajectoryBalance",
-    "fast.balance.options.LogVariance",
-    "fast.balance.options.DetailedBalance",
-    "fast.balance.options.SubtrajectoryBalance",
+    "fast.balance.losses.TrajectoryBalance",
+    "fast.balance.losses.LogVariance",
+    "fast.balance.losses.DetailedBalance",
+    "fast.balance.losses.SubtrajectoryBalance",
     "fast.balance.loss.RatioLoss.value",
 )
 @pytest.mark.parametrize("name", OF_STEPS)
@@ -280,7 +282,7 @@ def test_a_batch_estimates_log_z_by_the_parameter_the_flow_or_the_best_constant(
     assert loss.context(instance.environment, None) == ()  # type: ignore[arg-type]
 
 
-@pytest.mark.crosscheck("fast.balance.options.FlowMatching")
+@pytest.mark.crosscheck("fast.balance.flow_matching.FlowMatching")
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_flow_matching_averages_the_penalties_of_its_residuals(penalty: PenaltyName) -> None:
     environment = make_instance("grid").environment

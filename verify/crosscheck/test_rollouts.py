@@ -11,12 +11,13 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from fast.balance.losses import log_ratio, log_variance, tb
+from fast.balance.loss import log_ratio
+from fast.balance.losses import log_variance, tb
 from fast.balance.steps import Steps, as_steps, evaluate, row_terms, rows_of
 from fast.laws.enumeration import decode_all
 from fast.laws.exact_policy import exact_policy
+from fast.parts import BACKWARD
 from fast.policies.backward import LearnedBackward, masked_log_softmax
-from fast.policies.options import BACKWARD
 from fast.policies.policy import Policy
 from fast.sampling.actions import Exploration, draw_action
 from fast.sampling.forward import sample_trajectories

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from fast.laws.exact_policy import exact_policy
 from fast.laws.samples import Samples
 from fast.measure.report import Report
+from fast.parts import option_names
 from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
 from fast.runs.records import load_law, read_json, read_report
 from fast.tasks import TASKS
 from fast.training.compose import stored_task, unused
 from fast.training.factors import Factors
-from fast.training.parts import option_names
 from pdai.run import Run
 from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate

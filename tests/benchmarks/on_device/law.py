@@ -11,8 +11,8 @@ import numpy as np
 from fast.environments import make_environment
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.laws.history_sums import sum_histories
-from fast.policies.build import make_policy
 from fast.policies.policy import Policy
+from fast.training.build import make_policy
 from fast.training.compose import configure
 from on_device.budget import Row
 from reference.problems import TableSequences

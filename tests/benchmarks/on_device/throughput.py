@@ -9,8 +9,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from fast.dynamics.options import DYNAMICS
 from fast.environments import AbstractEnvironment, make_environment
+from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
 from fast.runs.sizes import device_memory
 from fast.sampling.forward import sample_trajectories

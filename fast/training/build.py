@@ -8,8 +8,7 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.options import OwnDynamics
-from fast.dynamics.own import check_network
+from fast.dynamics.own import OwnDynamics, check_network
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 from fast.policies.policy import AnyPolicy, Policy, count_parameters

@@ -1,10 +1,31 @@
-"""How a run is carried out and measured, as options. Imports no JAX."""
+"""Options of sampling and of a run, which every run has. Imports no JAX."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fast.tasks.options import check_options, check_seeds, require_counts
+from fast.tasks.options import check_options, check_seeds, require, require_counts
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How many trajectories a step draws, and how their actions explore."""
+
+    batch: int = 128
+    """Trajectories per step."""
+    epsilon: float = 0.05
+    """Share of uniformly random actions at the start."""
+    epsilon_until: float = 0.5
+    """The share of the steps after which epsilon has fallen, linearly, to 0."""
+    temperature: float = 1.0
+    """Actions are drawn from softmax(log p_F / temperature) while training."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require_counts(self, "batch")
+        require(self, "epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
+        require(self, "epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
+        require(self, "temperature", 0 < self.temperature < float("inf"), "be positive and finite")
 
 
 @dataclass(frozen=True)

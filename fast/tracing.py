@@ -1,0 +1,129 @@
+"""User code in JAX: modules as values of arrays, and functions that can be traced."""
+
+import re
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from reference.errors import InputError, shown
+from reference.user_code import asked_again, called
+
+# Raised where traced code wants to know the numbers.
+TRACED = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+class Held(eqx.Module):
+    """A module of the user's own whose leaves are its arrays; all else in it is held fixed.
+
+    Functions, flags and numbers may so be fields of a network, as they are in `eqx.nn`, and what is
+    transformed, trained and saved is arrays alone. It answers to every name as the module does.
+
+    Attributes:
+        arrays: the module with `None` for what is no array.
+        rest: the module with `None` for every array.
+    """
+
+    arrays: Any
+    rest: Any = eqx.field(static=True)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("arrays", "rest"):
+            raise AttributeError(name)
+        return getattr(eqx.combine(self.arrays, self.rest), name)
+
+
+def held(what: str, module: Any) -> Any:
+    """A module as a value whose leaves are arrays: itself, if they are, else `Held`.
+
+    Raises:
+        InputError: if a leaf is neither an array nor hashable, or is a random key.
+    """
+    for path, leaf in jax.tree_util.tree_leaves_with_path(module):
+        is_key = _is_array(leaf) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
+        if is_key or not (_is_array(leaf) or getattr(type(leaf), "__hash__", None)):
+            raise InputError(
+                f"{what} has {jax.tree_util.keystr(path)} = {shown(leaf)}, which is no array of "
+                "numbers, and cannot be held fixed as a constant: keep a tuple for a set, or "
+                "jax.random.key_data for a key"
+            )
+    arrays, rest = eqx.partition(module, _is_array)
+    return Held(arrays, rest) if jax.tree.leaves(rest) else module
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray)
+
+
+def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a user's function answers while JAX traces it.
+
+    Raises:
+        InputError: if it raises; the message names owner, function, error, file and line.
+    """
+
+    def in_words() -> Any:
+        try:
+            return function(*arguments)
+        except TRACED as error:
+            words = TypeError("it reads a traced array: use jnp, and jnp.where for if")
+            raise words.with_traceback(error.__traceback__) from None
+
+    return called(owner, name, in_words)
+
+
+def answer(
+    owner: str, shape: tuple[int, ...], name: str, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """What a user's method answers, which must be an array of real numbers of a shape.
+
+    Raises:
+        InputError: if it raises, or answers something else.
+    """
+    value = traced(owner, name, function, *arguments)
+    is_real = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
+    if not is_real or value.shape != shape:
+        got = f"{shown(value)}, a {type(value).__name__}"
+        if isinstance(value, jax.Array):
+            got = f"{value.dtype} numbers of the shape {value.shape}"
+        wanted = f"an array of the shape {shape}" if shape else "one number, such as a mean"
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        where = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+        raise InputError(
+            f"{owner}: {name}(){where} gives {got}, but must give {wanted}, of floats that jnp "
+            "computes from what it is given"
+        )
+    return value
+
+
+def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Traces a function twice, and compares the two programs line by line.
+
+    Raises:
+        InputError: if they differ, or use an array of an earlier trace.
+    """
+    first, again = (_program(owner, function, *arguments) for _ in range(2))
+    for line, other in zip_longest(first, again, fillvalue=""):
+        if line != other:
+            raise asked_again(f"{owner}: a step of the program", line, other)
+
+
+def _program(owner: str, function: Callable[..., Any], *arguments: Any) -> list[str]:
+    """The lines of a program, and the arrays in it, as text."""
+    # Each time another function, as JAX keeps what it traced.
+    program, _, _ = eqx.filter_make_jaxpr(lambda *given: function(*given))(*arguments)
+    if any(isinstance(each, jax.core.Tracer) for each in program.consts):
+        raise InputError(
+            f"{owner}: a function in it uses an array that __init__ made and that is no field: "
+            "keep the array as a field, and let a method read it"
+        )
+    lines = re.sub(r" at 0x\w+", "", str(program)).splitlines()
+    return [line.strip() for line in lines] + [f"{np.asarray(x).tolist()}" for x in program.consts]
