@@ -1,6 +1,7 @@
 """A run as an object: trained or loaded, then sampled, evaluated, drawn or trained further."""
 
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration
 from fast.laws.samples import Samples as Samples
 from fast.laws.samples import drawn_terminals
@@ -17,10 +19,11 @@ from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import Trained, arithmetic, load_trained, tables_digest
+from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import MAX_SAMPLES, load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.training.config import TrainConfig
+from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, check_seed, nearest
@@ -80,12 +83,12 @@ class Run:
 
     @cached_property
     def _loaded(self) -> Any:
-        with arithmetic(self.config):
+        with self._arithmetic():
             return load_run(self.config)
 
     @cached_property
-    def _trained(self) -> Trained:
-        with arithmetic(self.config):
+    def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
+        with self._arithmetic():
             return load_trained(self.folder, self.config)
 
     @property
@@ -98,8 +101,8 @@ class Run:
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
         row = self._row(seed)
-        with arithmetic(self.config):
-            policy: Policy = self._trained.policy(row)
+        with self._arithmetic():
+            policy: Policy = self._trained[1].policy(row)
         return policy
 
     @checked
@@ -117,10 +120,9 @@ class Run:
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
         check_seed("sample", seed)
         row = self._row(of)
-        with arithmetic(self.config):
-            return drawn_terminals(
-                self._trained.policy(row), self._trained.environment, count, seed
-            )
+        with self._arithmetic():
+            environment, state = self._trained
+            return drawn_terminals(state.policy(row), environment, count, seed)
 
     @checked
     def log_prob(
@@ -146,8 +148,8 @@ class Run:
         if trajectories is not None and not len(trajectories):
             return np.zeros(0)
         if trajectories is not None:
-            with arithmetic(self.config):
-                environment = self._trained.environment
+            with self._arithmetic():
+                environment, _ = self._trained
                 return log_probabilities(self.policy(of), environment, trajectories).log_p_f
         assert terminals is not None
         law = self.law()
@@ -218,12 +220,11 @@ class Run:
             display: how it is shown.
         """
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
-        with arithmetic(config):
+        with self._arithmetic():
             setup, state, _ = self._loaded
-            policy = setup.policies(state)[0]
-            folder = create_run(config, policy, tables_digest(setup.environment))
+            folder = create_run(config, state.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder):
-            with arithmetic(config):
+            with self._arithmetic():
                 fresh = setup.initial._replace(sampler=state.sampler)
                 save_checkpoint(folder, fresh, 0.0)
             resume(folder, display=display)
@@ -236,7 +237,7 @@ class Run:
             InputError: if it is not finished, or has as many.
         """
         done, (_, state, _) = self.config.optimiser.steps, self._loaded
-        if stands := unfinished(self.config, state):
+        if stands := unfinished(state, done):
             raise InputError(
                 f"--steps is {steps:,}, but the run {str(self.folder)!r} is at {stands}: finish it "
                 "with --resume alone, and give --steps then"
@@ -248,8 +249,11 @@ class Run:
             )
         return steps - done
 
+    def _arithmetic(self) -> AbstractContextManager[None]:
+        return arithmetic(self.config.run.precision)
+
     def _row(self, seed: int | None) -> int:
-        return row_of_seed(self.folder, self.config, seed, "of")
+        return row_of_seed(self.folder, self.config.run, seed, "of")
 
 
 def free_folder(folder: Path) -> Path:

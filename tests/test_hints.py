@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fast.measure.report import Figures, Report
-from fast.runs.hints import hints
+from fast.runs.meter import hints
 from fast.runs.setup import set_up
 from fast.training.compose import configure
 from reference.dag import PointedDAG

@@ -26,11 +26,12 @@ from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import load_config
 from fast.runs.frozen import load_policy
 from fast.runs.job import draw_samples, resume, train
-from fast.runs.loop import DivergedError, Schedule, advance_to_end
+from fast.runs.loop import DivergedError, advance_to_end
 from fast.runs.records import SEAL, SEALED, read_metrics, read_report, write_json
 from fast.runs.setup import set_up
 from fast.runs.sizes import check_states
 from fast.training.compose import configure, to_json
+from fast.training.state import TrainState
 from pdai.cli import main
 from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
@@ -39,7 +40,7 @@ from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.files import load_arrays, read_file, replace_file
 from tests.command_lines import parameters
-from tests.made_up_runs import Counted, Nothing, tiny_run
+from tests.made_up_runs import Nothing, counted, tiny_run
 
 
 @pytest.fixture(scope="module")
@@ -260,17 +261,17 @@ def test_parameters_that_are_no_numbers_are_refused_by_every_command(
 
 
 def test_a_step_that_spoils_parameters_stops_the_run_before_the_checkpoint(tmp_path: Path) -> None:
-    def advance(state: Counted, steps: int) -> tuple[Counted, Nothing]:
+    def advance(state: TrainState, steps: int) -> tuple[TrainState, Nothing]:
         step = state.step + steps
         both = np.ones((2, 100))
-        return Counted(step, np.where(step >= 200, [[0.0], [np.nan]], 0.0)), Nothing(both, both)
+        return counted(step, np.where(step >= 200, [[0.0], [np.nan]], 0.0)), Nothing(both, both)
 
-    start, schedule = Counted(np.zeros(1, int)), Schedule(300, 7, 1, 100)
+    start, config = counted(np.zeros(1, int)), tiny_run(tmp_path, steps=300, seed=7, seeds=2)
     with pytest.raises(
         DivergedError,
         match=r"of seed 8 became no finite numbers by step 200: .*the checkpoint of step 100",
     ):
-        advance_to_end(tmp_path, schedule, advance, start, 0.0, lambda *_: {})
+        advance_to_end(tmp_path, config, advance, start, 0.0, lambda *_: {})
     header = json.loads((tmp_path / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
     assert header["step"] == 100
 

@@ -224,7 +224,7 @@ def test_parameters_that_no_longer_fit_name_the_module_that_changed(
     edit("body of a method")
     config = load_config(project / "run", accept_changed=True).changed(latent_size=5)
     with (
-        arithmetic(config),
+        arithmetic(config.run.precision),
         pytest.raises(
             InputError,
             match=r"does not fit its config.json .* changed was dynamics own_pack.net:Net",

@@ -26,9 +26,10 @@ from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in
 from fast.runs.job import complete, draw_samples, resume, train
-from fast.runs.loop import Schedule, advance_to_end
+from fast.runs.loop import advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, seal_run, write_json
+from fast.training.state import TrainState
 from pdai import cli as pdai_cli
 from pdai.certifying.certify import certify
 from pdai.cli import main
@@ -37,7 +38,7 @@ from pdai.front import load
 from pdai.show.tables import audit_table
 from reference import InputError
 from tests.command_lines import answer, command, environment, parameters
-from tests.made_up_runs import Counted, Nothing, tiny_run
+from tests.made_up_runs import Nothing, counted, tiny_run
 
 SMALL = ["lines", "--length", "6", "--dynamics", "gru", "--parameters", "5000", "--batch", "32"]
 SMALL += ["--steps", "400", "--checkpoint-every", "100", "--evaluations", "2"]
@@ -464,8 +465,8 @@ def test_a_run_that_another_process_trains_is_left_alone(
 def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def advance(state: Counted, steps: int) -> tuple[Counted, Nothing]:
-        return Counted(state.step + steps), Nothing()
+    def advance(state: TrainState, steps: int) -> tuple[TrainState, Nothing]:
+        return counted(state.step + steps), Nothing()
 
     def stopped(asked_before: int) -> int:
         """The step of the checkpoint, where Ctrl-C comes after so many questions."""
@@ -478,9 +479,9 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         monkeypatch.setattr(fast.runs.loop, "deferred_interrupts", interrupts)
         folder = tmp_path / str(asked_before)
         folder.mkdir()
-        start, schedule = Counted(np.zeros(1, int)), Schedule(300, 0, 1, 500)
+        config = tiny_run(folder, steps=300, checkpoint_every=500)
         with pytest.raises(KeyboardInterrupt):
-            advance_to_end(folder, schedule, advance, start, 0.0, lambda *_: {})
+            advance_to_end(folder, config, advance, counted(np.zeros(1, int)), 0.0, lambda *_: {})
         step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
         assert read_metrics(folder)[-1]["step"] == step
         return int(step)

@@ -389,7 +389,7 @@ def loss_of(config: TrainConfig) -> None:
 
 
 def compute_in(config: TrainConfig) -> None:
-    with arithmetic(config):
+    with arithmetic(config.run.precision):
         pass
 
 

@@ -20,13 +20,13 @@ from reference.marginals import marginal, mass
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import BackwardPolicy
 
-# Up to this many lifted states, the audit is done in exact rationals.
+# Up to this many lifted states, the audit is in exact rationals.
 MAX_RATIONAL_NODES = 100_000
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What can be said for certain of a trained policy.
+    """Figures of a trained policy that are certain.
 
     Attributes:
         arithmetic: "exact rationals", or "float64".
@@ -41,7 +41,7 @@ class Audit:
         largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
             with the true `Z`, in nats.
         oscillation: largest minus least log residual, `Delta`.
-        unfinished: at which step the run stands, in words, if that is not its last; else "".
+        unfinished: the step at which the run stands, in words, if that is not its last; else "".
     """
 
     arithmetic: str
@@ -76,7 +76,7 @@ def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False
     Args:
         folder: the run folder.
         seed: which of the run's seeds; by default its first.
-        accept_changed: whether parts of the user's own may have changed since.
+        accept_changed: whether the user's parts may have changed since.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or has no such seed.
@@ -84,12 +84,12 @@ def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False
             trajectories to sum.
     """
     config = load_config(folder, accept_changed=accept_changed)
-    row = row_of_seed(folder, config, seed, "seed")
-    with arithmetic(config):
+    row = row_of_seed(folder, config.run, seed, "seed")
+    with arithmetic(config.run.precision):
         setup, state, _ = load_run(config)
         with slow("summing the law over all states or trajectories"):
-            found = _audit(setup.policies(state)[row], setup.enumeration, str(folder))
-        return replace(found, unfinished=unfinished(config, state))
+            result = _audit(state.policy(row), setup.enumeration, str(folder))
+        return replace(result, unfinished=unfinished(state, config.optimiser.steps))
 
 
 def _audit(policy: AnyPolicy, enumeration: Enumeration | None, name: str) -> Audit:
@@ -109,41 +109,34 @@ def _audit(policy: AnyPolicy, enumeration: Enumeration | None, name: str) -> Aud
             f"the run {name!r} has {size}: its report.json has the sampled figures; train with a "
             "smaller instance (such as grid --side 6) to audit one"
         )
-    dag = enumeration.dag
     law = exact_law(policy, enumeration, float64=True)
     assert law.backward_mass is not None
     assert law.log_ratio_range is not None
     low, high = (value + enumeration.log_z for value in law.log_ratio_range)
-    target = target_law(enumeration).tolist()
-    p_t = law.probabilities.tolist()
-    tv: Fraction | float = total_variation(p_t, target)
-    total: Fraction | float = math.fsum(p_t)
-    backward: tuple[Fraction | float, Fraction | float] = (
-        float(law.backward_mass.min()),
-        float(law.backward_mass.max()),
-    )
-    kind = "float64"
-    try:
-        lifted, exact = exact_policy(policy, enumeration, MAX_RATIONAL_NODES)
-    except TooLargeError:
-        pass
-    else:
-        p_exact = marginal(exact)
-        tv = total_variation(p_exact, normalize(enumeration.rewards))
-        total = sum(p_exact, start=Fraction(0))
-        if policy.backward.is_uniform:
-            masses = mass(BackwardPolicy.uniform(dag, RATIONAL).on(lifted))
-            backward = (min(masses), max(masses))
-        kind = "exact rationals"
-    return Audit(
-        arithmetic=kind,
-        states=len(dag.labels),
-        trajectories=dag.trajectory_count,
-        total=total,
-        tv=tv,
+    target, p_t = target_law(enumeration).tolist(), law.probabilities.tolist()
+    result = Audit(
+        arithmetic="float64",
+        states=len(enumeration.dag.labels),
+        trajectories=enumeration.dag.trajectory_count,
+        total=math.fsum(p_t),
+        tv=total_variation(p_t, target),
         kl_forward=kl_divergence(target, p_t),
         kl_reverse=kl_divergence(p_t, target),
-        backward_mass=backward,
+        backward_mass=(float(law.backward_mass.min()), float(law.backward_mass.max())),
         largest_residual=max(abs(low), abs(high)),
         oscillation=high - low,
+    )
+    try:
+        lifted, forward = exact_policy(policy, enumeration, MAX_RATIONAL_NODES)
+    except TooLargeError:
+        return result
+    p_exact = marginal(forward)
+    if policy.backward.is_uniform:
+        masses = mass(BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(lifted))
+        result = replace(result, backward_mass=(min(masses), max(masses)))
+    return replace(
+        result,
+        arithmetic="exact rationals",
+        total=sum(p_exact, start=Fraction(0)),
+        tv=total_variation(p_exact, normalize(enumeration.rewards)),
     )

@@ -1,10 +1,10 @@
-"""Checkpoints: the state of training, from which a run that was cut off goes on."""
+"""Checkpoints: the state of training, from which an interrupted run goes on."""
 
 import io
 import json
 import sys
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,31 +21,20 @@ from fast.runs.records import (
     sha256,
 )
 from fast.training.compose import FORMAT
+from fast.training.state import TrainState
 from reference.errors import InputError, shown
 from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file
 
-# What a run is, beside how far it got.
+# The files that identify a run, apart from its progress.
 TIED = ("config.json", "meta.json")
 
 
-class Stepped(Protocol):
-    """A state of training: a sampler, and a leaf that counts the steps of each seed."""
-
-    @property
-    def step(self) -> Any: ...  # noqa: D102
-    @property
-    def sampler(self) -> Any: ...  # noqa: D102
-
-
-State = TypeVar("State", bound=Stepped)
-
-
-def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
-    """Saves the state of training, all or nothing, and which configuration and records it is of.
+def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
+    """Saves the state of training, all or nothing, with digests of configuration and records.
 
     Args:
         folder: the run folder.
-        state: what the next step needs.
+        state: the input of the next step.
         seconds: training time so far.
     """
     buffer = io.BytesIO()
@@ -66,17 +55,7 @@ def save_checkpoint(folder: Path, state: Stepped, seconds: float) -> None:
     replace_file(folder / "checkpoint.eqx", json.dumps(sealed).encode() + b"\n" + payload)
 
 
-def _tied(folder: Path) -> dict[str, str]:
-    """Digests of the files that say what is trained."""
-    paths = (folder / name for name in TIED)
-    return {path.name: sha256(read_file(path)) if kind_of(path) else "" for path in paths}
-
-
-def _seal(header: dict[str, Any], payload: bytes) -> str:
-    return sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + payload)
-
-
-def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
+def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, float]:
     """The saved state of training, and the training time until then in seconds.
 
     Args:
@@ -95,23 +74,22 @@ def load_checkpoint(folder: Path, template: State) -> tuple[State, float]:
         )
     header, payload = _read(path)
     _check_tied(folder, header)
-    # What is said of its arrays is not believed before their sizes are known to fit.
+    # The sizes that its arrays claim are not believed before they are known to fit.
     held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(template))
     try:
         if len(payload) < held:
             raise ValueError(f"it has {len(payload):,} bytes, and needs {held:,}")
-        state: State = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
+        state: TrainState = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
     except (RuntimeError, ValueError, TypeError, EOFError) as error:
         changed = "; ".join(changed_parts(folder)) or "it, or the version of pdai that reads it"
         raise InputError(
             f"{path} does not fit its config.json ({error}): changed was {changed}; {BRING_BACK}"
         ) from None
-    step = int(state.step[0])
     if seeds_gone_bad(state.sampler):
         raise InputError(
-            f"the sampler in {str(folder)!r} has, at step {step:,}, parameters that are no finite "
-            "numbers, and there is no other checkpoint: train it again, with a smaller "
-            "--learning-rate"
+            f"the sampler in {str(folder)!r} has, at step {int(state.step[0]):,}, parameters that "
+            "are no finite numbers, and there is no other checkpoint: train it again, with a "
+            "smaller --learning-rate"
         )
     return state, header["seconds"]
 
@@ -123,6 +101,54 @@ def seeds_gone_bad(sampler: Any) -> list[int]:
     return [int(row) for row in np.flatnonzero(~np.all(rows, 0))]
 
 
+def saved_step(folder: Path) -> int:
+    """The step of the last checkpoint; 0 without one."""
+    path = folder / "checkpoint.eqx"
+    return int(_read(path)[0]["step"]) if kind_of(path) else 0
+
+
+def run_records(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run until its last checkpoint, as they were then.
+
+    Raises:
+        InputError: if they, or another file of a finished run, were changed.
+    """
+    check_seal(folder)
+    if not kind_of(folder / "checkpoint.eqx"):
+        return read_metrics(folder)
+    return parsed_records(_checked_records(folder))
+
+
+def last_state(folder: Path, initial: TrainState) -> tuple[TrainState, float]:
+    """The state from which a run goes on, and the training time until then in seconds.
+
+    That is its last checkpoint; or its start, saved as the first, if it ended before there was any.
+    Later records are dropped.
+
+    Raises:
+        InputError: if the checkpoint is damaged or of another version or configuration.
+    """
+    state, seconds, kept = initial, 0.0, b""
+    if kind_of(folder / "checkpoint.eqx"):
+        state, seconds = load_checkpoint(folder, initial)
+        kept = _checked_records(folder)
+    replace_file(folder / "metrics.jsonl", kept)
+    if not kept:
+        # Also where there is one, if the records before it are lost: from now on it has none.
+        save_checkpoint(folder, state, seconds)
+    return state, seconds
+
+
+def _tied(folder: Path) -> dict[str, str]:
+    """Digests of the files that identify a run."""
+    paths = (folder / name for name in TIED)
+    return {path.name: sha256(read_file(path)) if kind_of(path) else "" for path in paths}
+
+
+def _seal(header: dict[str, Any], payload: bytes) -> str:
+    return sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + payload)
+
+
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     """The first line of a checkpoint, and its arrays.
 
@@ -132,31 +158,31 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     first, _, payload = read_file(path).partition(b"\n")
     try:
         header = parsed_json(first)
-        found, digest = header.pop("format"), header.pop("sha256")
-        seconds = float(header["seconds"])
+        version, digest = header["format"], header.pop("sha256")
+        header["seconds"] = float(header["seconds"])
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise InputError(f"{path} is not a checkpoint of pdai: train again") from None
-    if found != FORMAT:
+    if version != FORMAT:
         raise InputError(
-            f"{path} has format {shown(found)}, but this version of pdai reads format {FORMAT}: "
+            f"{path} has format {shown(version)}, but this version of pdai reads format {FORMAT}: "
             "use the version that wrote it, or train again"
         )
-    if digest != _seal({"format": found, **header}, payload):
+    if digest != _seal(header, payload):
         raise InputError(
             f"{path} is damaged: its contents do not match the checksum in its first line; train "
             "again"
         )
-    return {**header, "seconds": seconds}, payload
+    return header, payload
 
 
 def _check_tied(folder: Path, header: dict[str, Any]) -> None:
-    """Checks that a run is trained on as it began.
+    """Checks that the files of a run are those that its checkpoint was written beside.
 
     Raises:
-        InputError: if a file that says so is not the one that the checkpoint was written beside.
+        InputError: if one is not.
     """
     changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
-    # A sampler that is itself a copy has no copies of those that it asked.
+    # A sampler that is itself a copy has no copies of its own frozen samplers.
     copies = read_json(folder / "meta.json").get("copies", {})
     changed += [
         name
@@ -170,24 +196,24 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
         )
 
 
-def checked_records(folder: Path) -> bytes:
+def _checked_records(folder: Path) -> bytes:
     """The records that a checkpoint was written after, as they were then.
 
-    Says to stderr if there are none any more, without which a run can go on.
+    If they are lost, a run can go on without: stderr says so.
 
     Raises:
         InputError: if they were changed, or some are missing; or if the checkpoint is damaged.
     """
     path = folder / "metrics.jsonl"
     header, _ = _read(folder / "checkpoint.eqx")
-    size, found = header["recorded"], metrics_bytes(folder)
-    if size and not found:
+    size, records = header["recorded"], metrics_bytes(folder)
+    if size and not records:
         print(
             f"{path} is missing or empty: the records until step {header['step']:,} are lost",
             file=sys.stderr,
         )
         return b""
-    kept = found[:size]
+    kept = records[:size]
     if len(kept) != size or sha256(kept) != header["metrics.jsonl"]:
         raise InputError(
             f"{path} was changed since checkpoint.eqx was written, or has lost some of its "
@@ -195,41 +221,3 @@ def checked_records(folder: Path) -> bytes:
             f"until step {header['step']:,}"
         )
     return kept
-
-
-def saved_step(folder: Path) -> int:
-    """The step of the last checkpoint; 0 without one."""
-    path = folder / "checkpoint.eqx"
-    return int(_read(path)[0]["step"]) if kind_of(path) else 0
-
-
-def run_records(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run until its last checkpoint, as they were then.
-
-    Raises:
-        InputError: as `checked_records`, or if another file of a finished run was changed.
-    """
-    check_seal(folder)
-    if not kind_of(folder / "checkpoint.eqx"):
-        return read_metrics(folder)
-    return parsed_records(checked_records(folder))
-
-
-def last_state(folder: Path, initial: State) -> tuple[State, float]:
-    """Where a run goes on, and the training time until then in seconds.
-
-    That is its last checkpoint; or its start, saved as the first, if it ended before there was any.
-    What was recorded after that is dropped.
-
-    Raises:
-        InputError: if the checkpoint is damaged or of another version or configuration.
-    """
-    state, seconds, kept = initial, 0.0, b""
-    if kind_of(folder / "checkpoint.eqx"):
-        state, seconds = load_checkpoint(folder, initial)
-        kept = checked_records(folder)
-    replace_file(folder / "metrics.jsonl", kept)
-    if not kept:
-        # Also where there is one, if the records before it are lost: from now on it has none.
-        save_checkpoint(folder, state, seconds)
-    return state, seconds

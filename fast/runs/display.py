@@ -1,36 +1,44 @@
-"""What a run shows while it trains and when it is done; plain lines, unless a front has more."""
+"""The display of a run while it trains and when it is done; plain lines by default."""
 
 import io
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self, TextIO
+from typing import NamedTuple, Self, TextIO
+
+# Seconds after which `slow` speaks.
+LONG = 10.0
 
 
-class Progress(Protocol):
+class Progress(ABC):
     """Shows step, loss, `log Z` and the last TV of a run, while its body trains."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
+    def __exit__(  # noqa: B027  # the default does nothing
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        pass
 
+    @abstractmethod
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
         """Reports a step; `tv` is the last distance measured, and the step at which it was."""
 
+    @abstractmethod
     def say(self, message: str) -> None:
         """Shows a line."""
 
 
-class Lines:
+class Lines(Progress):
     """About twenty lines, however long the run, on stderr or in another file.
 
     Args:
@@ -45,18 +53,7 @@ class Lines:
         self._started = time.monotonic()
         self._next_line = 0
         # The first steps are shown once they are done, and to compile them takes longer.
-        print(f"{title}: {steps:,} steps; compiling ...", file=self._file, flush=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
+        self.say(f"{title}: {steps:,} steps; compiling ...")
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
         """Reports a step, if it is time for a line."""
@@ -65,7 +62,7 @@ class Lines:
             self._next_line = step - step % every + every
             elapsed = time.monotonic() - self._started
             text = facts(step, loss=loss, log_z=log_z, tv=tv)
-            print(f"step {step:,}  {text}  {elapsed:.0f} s", file=self._file, flush=True)
+            self.say(f"step {step:,}  {text}  {elapsed:.0f} s")
 
     def say(self, message: str) -> None:
         """Prints a line."""
@@ -75,10 +72,6 @@ class Lines:
 def silent(title: str, steps: int) -> Progress:
     """Shows nothing."""
     return Lines(title, steps, io.StringIO())
-
-
-# Seconds after which one wants to know what takes so long.
-LONG = 10.0
 
 
 @contextmanager
@@ -110,10 +103,6 @@ def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None)
     return text
 
 
-def _draw_nothing(folders: Sequence[Path], output: Path) -> None:
-    pass
-
-
 class Display(NamedTuple):
     """How a run is shown.
 
@@ -123,7 +112,7 @@ class Display(NamedTuple):
     """
 
     progress: Callable[[str, int], Progress] = Lines
-    plot: Callable[[Sequence[Path], Path], None] = _draw_nothing
+    plot: Callable[[Sequence[Path], Path], None] = lambda folders, output: None
 
 
 PLAIN = Display()

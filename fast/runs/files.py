@@ -1,7 +1,4 @@
-"""Folders that a kill leaves whole or does not make, and that one process at a time trains in.
-
-Imports no JAX.
-"""
+"""Run folders that appear whole, and that one process at a time trains in. Imports no JAX."""
 
 import os
 import shutil
@@ -19,20 +16,20 @@ except ImportError:
     # On Windows, where nothing is locked.
     fcntl = None  # type: ignore[assignment]
 
-# Seconds until a folder in use is given up: a process that was killed may need some to end.
+# Seconds to wait for a folder in use: a killed process may need some to end.
 PATIENCE = 2.0
 
 
 @contextmanager
 def new_folder(folder: Path, command: str) -> Iterator[Path]:
-    """Makes a folder that appears when the body has filled it: a kill leaves all of it, or none.
+    """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
 
     Args:
-        folder: where.
-        command: the command of `pdai` that continues what is in such a folder with `--resume`.
+        folder: its path.
+        command: the command of `pdai` that continues such a folder with `--resume`.
 
     Yields:
-        where the body is to write.
+        the path that the body writes to.
 
     Raises:
         InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
@@ -56,7 +53,7 @@ def new_folder(folder: Path, command: str) -> Iterator[Path]:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keeps other processes from training in a run folder; removes what killed ones left half done.
+    """Keeps other processes from training in a run folder; removes partial files of killed ones.
 
     The lock is on the folder itself: it adds no file, and dies with its process. Where the system
     or the file system has no such locks, the body goes on without.
@@ -74,7 +71,7 @@ def alone_in(folder: Path) -> Iterator[None]:
                 left.unlink(missing_ok=True)
         yield
     finally:
-        # Closed alone, it would be held on by a process that was forked meanwhile.
+        # A process that was forked meanwhile would hold on to a lock that is only closed.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 

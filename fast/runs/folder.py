@@ -1,8 +1,8 @@
-"""Run folders: what is in them, and how one begins.
+"""Run folders: their files, and how one begins.
 
-config.json      what was asked for
-meta.json        versions, device, commit, seeds, parameter count, checksums of tables, own parts
-                 and what was copied, and where data are from
+config.json      the configuration
+meta.json        versions, device, commit, seeds, parameter count, checksums of tables, the user's
+                 parts and copied files, and where data are from
 metrics.jsonl    one record per line, by step
 checkpoint.eqx   the state of training: one line of JSON, then the arrays
 report.json      the final figures
@@ -10,21 +10,18 @@ law.npz          learned and target probabilities, one per terminal state
 seal.json        digests of all of these, written last: it says that the run is finished
 plot.png         both laws, and the curves of training; not sealed, as it can be drawn again
 frozen/          copies of the samplers that the run asks: a folder depends on no other
-data.csv         a copy of the user's data, of tasks that have some
+data.csv         a copy of the user's data, for tasks that read some
 
 Until a run is finished, the first line of checkpoint.eqx has digests of config.json, meta.json and
-of the records before it; then, seal.json has those of all files but plot.png. So a file that was
-changed, or is of another run, is refused by name wherever the folder is read.
+the records before it; then seal.json has those of all files but plot.png. So a file that was
+changed, or belongs to another run, is refused by name wherever the folder is read.
 """
 
 import platform
 import subprocess
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import jax
 
@@ -37,6 +34,7 @@ from fast.tasks import Task
 from fast.tasks.options import build
 from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
+from fast.training.options import RunOptions
 from reference.errors import InputError
 from reference.files import read_file, replace_file
 
@@ -44,97 +42,56 @@ PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 
 
 def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None) -> Path:
-    """Makes the run folder of a configuration.
+    """Makes the run folder of a configuration, with copies of the files that it reads.
 
     Args:
-        config: what is asked for.
-        policy: what is trained, of one seed.
+        config: the configuration.
+        policy: the policy of one seed.
         tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
-        InputError: if it exists already: nothing is overwritten; or if a frozen run is not
+        InputError: if it exists already, as nothing is overwritten; or if a frozen run is not
             finished, or was changed since.
     """
-    for path in config.factors.frozen:
+    frozen, run, task = config.factors.frozen, config.run, config.task
+    copies = _copies(len(frozen))
+    contents: dict[Path, bytes] = {}
+    for path, copy in zip(frozen, copies, strict=True):
         check_finished(path)
         check_own_parts(path, accept_changed=False)
-    copies = _copies(len(config.factors.frozen))
-    copied = {
-        copy / name: path / name
-        for path, copy in zip(config.factors.frozen, copies, strict=True)
-        for name in SAMPLER
-    }
-    given = inputs_of(config)
-    copied |= {Path(config.task.inputs[option]): path for option, path in given.items()}
-    seeds = range(config.run.seed, config.run.seed + config.run.seeds)
-    own = {option: Path(config.task.inputs[option]) for option in given}
-    plain = to_json(_with_frozen(replace(config, task=replace(config.task, **own)), copies))
-    return make_folder(
-        config.folder(),
-        plain,
-        seeds,
-        count_parameters(policy),
-        "train",
-        copied,
-        {
-            "is_markovian": bool(policy.is_markovian),
-            "tables": tables,
-            "own": own_sources(config),
-            "inputs": {option: str(path) for option, path in given.items()},
-        },
-    )
-
-
-def make_folder(
-    folder: Path,
-    config: dict[str, Any],
-    seeds: range,
-    parameters: int,
-    command: str,
-    copied: Mapping[Path, Path] = MappingProxyType({}),
-    more: Mapping[str, Any] = MappingProxyType({}),
-) -> Path:
-    """Makes a run folder.
-
-    Args:
-        folder: where.
-        config: the configuration, as plain data.
-        seeds: all seeds of the run.
-        parameters: how many numbers are trained.
-        command: the command of `pdai` that continues such a run with `--resume`.
-        copied: files to be copied: where to, within the folder, and where from.
-        more: what else is recorded in meta.json.
-
-    Raises:
-        InputError: if it exists already: nothing is overwritten.
-    """
-    contents = {target: read_file(source) for target, source in copied.items()}
+        contents |= {copy / name: read_file(path / name) for name in SAMPLER}
+    inputs = inputs_of(task)
+    own = {option: Path(task.inputs[option]) for option in inputs}
+    contents |= {own[option]: read_file(path) for option, path in inputs.items()}
     meta = {
         "versions": {"python": platform.python_version(), **_versions()},
         "device": str(jax.devices()[0].device_kind),
         "backend": jax.default_backend(),
         "commit": _commit(),
-        "parameters": parameters,
-        "seeds": list(seeds),
-        "copies": {target.as_posix(): sha256(content) for target, content in contents.items()},
-        **more,
+        "parameters": count_parameters(policy),
+        "seeds": list(range(run.seed, run.seed + run.seeds)),
+        "copies": {path.as_posix(): sha256(content) for path, content in contents.items()},
+        "is_markovian": bool(policy.is_markovian),
+        "tables": tables,
+        "own": own_sources(config),
+        "inputs": {option: str(path) for option, path in inputs.items()},
     }
-    with new_folder(folder, command) as partial:
-        for target, content in contents.items():
-            (partial / target).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(partial / target, content)
+    stored = _with_frozen(replace(config, task=replace(task, **own)), copies)
+    with new_folder(config.folder(), "train") as partial:
+        for path, content in contents.items():
+            (partial / path).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(partial / path, content)
         write_json(partial / "meta.json", meta)
-        write_json(partial / "config.json", config)
-    return folder
+        write_json(partial / "config.json", to_json(stored))
+    return config.folder()
 
 
 def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
-    """The configuration of a run whose sampler is to be asked or trained.
+    """The configuration of a run whose sampler is used or trained further.
 
     Args:
         folder: the run folder.
-        accept_changed: whether parts of the user's own may have changed since; it is said to
-            stderr then.
+        accept_changed: whether the user's parts may have changed since; stderr says so then.
 
     Raises:
         InputError: if this is not a run folder, or one of another version; or if a file of a
@@ -148,13 +105,15 @@ def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
 
 
 def stored_config(folder: Path) -> TrainConfig:
-    """The configuration of a run that was checked before, or whose own parts are not asked.
+    """The configuration of a run that was checked before, or whose own parts are not used.
 
     Raises:
         InputError: if this is not a run folder, or one of another version.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    placed = replace(config, run=replace(config.run, out=folder), task=_with_copies(folder, config))
+    placed = replace(
+        config, run=replace(config.run, out=folder), task=_with_copies(folder, config.task)
+    )
     frozen = config.factors.frozen
     if frozen != _copies(len(frozen)):
         raise InputError(
@@ -164,48 +123,32 @@ def stored_config(folder: Path) -> TrainConfig:
     return _with_frozen(placed, tuple(folder / path for path in frozen))
 
 
-def _with_copies(folder: Path, config: TrainConfig) -> Task:
-    """The task of a run with the copies in its folder; of older runs, which have none, as it is."""
-    given = inputs_of(config)
-    copies = read_json(folder / "meta.json").get("copies", {}) if given else {}
-    names = {option: config.task.inputs[option] for option in given}
-    return replace(
-        config.task, **{option: folder / name for option, name in names.items() if name in copies}
-    )
-
-
-def row_of_seed(folder: Path, config: TrainConfig, seed: int | None, name: str) -> int:
+def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
     """The place of a seed among those of a run; of its first one if none is asked for.
 
     Args:
         folder: the run folder.
-        config: its configuration.
+        run: its options.
         seed: which is asked for.
         name: of the argument that asks.
 
     Raises:
         InputError: if the run has no such seed.
     """
-    first, seeds = config.run.seed, config.run.seeds
-    row = 0 if seed is None else seed - first
-    if not 0 <= row < seeds:
+    row = 0 if seed is None else seed - run.seed
+    if not 0 <= row < run.seeds:
         raise InputError(
-            f"{name} is {seed}, but the run {str(folder)!r} has the seeds {first} to "
-            f"{first + seeds - 1}"
+            f"{name} is {seed}, but the run {str(folder)!r} has the seeds {run.seed} to "
+            f"{run.seed + run.seeds - 1}"
         )
     return row
 
 
-def _copies(count: int) -> tuple[Path, ...]:
-    """Paths of copied frozen samplers within a run folder."""
-    return tuple(Path("frozen", str(number)) for number in range(count))
-
-
 def is_markovian(folder: Path) -> bool:
-    """Whether the network of a run sees the state alone, without importing what is its user's own.
+    """Whether the network of a run sees the state alone, without importing the user's modules.
 
-    To look at somebody's run must not run their code. Runs of before it was recorded do not say it
-    of a network of one's own, which counts as path-dependent here.
+    To look at somebody's run must not run their code. Older runs do not record it: there a user's
+    network counts as path-dependent.
 
     Raises:
         InputError: if this is not a run folder, or one of another version.
@@ -221,31 +164,38 @@ def is_markovian(folder: Path) -> bool:
     return bool(build(kind, options, str(folder / "config.json")).is_markovian)
 
 
+def _copies(count: int) -> tuple[Path, ...]:
+    """Paths of copied frozen samplers within a run folder."""
+    return tuple(Path("frozen", str(number)) for number in range(count))
+
+
+def _with_copies(folder: Path, task: Task) -> Task:
+    """The task of a run with the copies in its folder; older runs have none."""
+    inputs = inputs_of(task)
+    copies = read_json(folder / "meta.json").get("copies", {}) if inputs else {}
+    own = {option: task.inputs[option] for option in inputs if task.inputs[option] in copies}
+    return replace(task, **{option: folder / name for option, name in own.items()})
+
+
 def _with_frozen(config: TrainConfig, folders: tuple[Path, ...]) -> TrainConfig:
     return replace(config, factors=replace(config.factors, frozen=folders))
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions[name] = "not installed"
+    return versions
 
 
 def _commit() -> str:
     """The commit of the source tree, if it is one."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
-        result = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return result.stdout.strip()

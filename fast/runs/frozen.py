@@ -1,10 +1,10 @@
-"""Samplers of finished runs, loaded to stand for factors of another run's reward."""
+"""Samplers of finished runs: loaded alone, or to stand for factors of another run's reward."""
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -23,28 +23,24 @@ from reference.errors import InputError
 
 
 @contextlib.contextmanager
-def arithmetic(config: TrainConfig) -> Iterator[None]:
-    """The precision that a run computes in, its checkpoints included."""
-    double = {"float32": False, "float64": True}[config.run.precision]
-    with jax.enable_x64(double), whole_products():
+def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
+    """The arithmetic of a run, its checkpoints included."""
+    products: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if jax.default_backend() != "cpu":
+        # Some devices keep ten bits of each factor by default. On a CPU this would only compile
+        # every program anew.
+        products = jax.default_matmul_precision("float32")
+    with jax.enable_x64(precision == "float64"), products:
         yield
 
 
-def whole_products() -> contextlib.AbstractContextManager[None]:
-    """Products of float32 in float32: some devices keep ten bits of each factor by default."""
-    if jax.default_backend() == "cpu":
-        # There it changes nothing but the programs, which would be compiled anew.
-        return contextlib.nullcontext()
-    return jax.default_matmul_precision("float32")  # type: ignore[no-any-return]
-
-
 def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
-    """The checksum of a problem of the user's own, enumerated into tables; None of others."""
+    """The checksum of a user's problem that is enumerated into tables; None of others."""
     return environment.digest() if isinstance(environment, TabularEnvironment) else None
 
 
 def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
-    """Checks that a problem of the user's own is, number by number, what a run was trained on.
+    """Checks that a user's problem is, number by number, what a run was trained on.
 
     Raises:
         InputError: if it is not: the numbers of its states would mean others.
@@ -59,18 +55,63 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
         )
 
 
+def environment_of(
+    config: TrainConfig, factors: Collection[int] | None = None
+) -> AbstractEnvironment[Any]:
+    """The problem of a configuration as array code, with the reward of some of its factors.
+
+    Args:
+        config: the configuration.
+        factors: which; by default those of its target.
+    """
+    return config.task.make_environment(config.restricted(factors), config.run.max_states)
+
+
+def load_trained(folder: Path, config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
+    """The problem of a run and its last saved state, without enumerating anything.
+
+    To be called, and used, inside `arithmetic`.
+
+    Args:
+        folder: the run folder.
+        config: of the run.
+
+    Raises:
+        InputError: if there is no checkpoint, or it is damaged or not finite.
+    """
+    environment = environment_of(config)
+    check_tables(folder, environment)
+    template = make_trainer(_alone(config), environment).shapes()
+    return environment, load_checkpoint(folder, template)[0]
+
+
+def load_policy(folder: Path, config: TrainConfig) -> Policy:
+    """The last policy of a run in the precision of the caller, one per seed on a leading axis.
+
+    Raises:
+        InputError: if there is no checkpoint, or it is damaged or not finite.
+    """
+    with arithmetic(config.run.precision):
+        _, state = load_trained(folder, config)
+        numbers: Policy = jax.tree.map(np.asarray, state.sampler.policy)
+    kind = jnp.zeros(()).dtype
+    policy: Policy = jax.tree.map(
+        lambda x: jnp.asarray(x, kind if x.dtype.kind == "f" else x.dtype), numbers
+    )
+    return policy
+
+
 def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
-    """The samplers that a run asks, in its own precision, and the factors that they leave over.
+    """The frozen samplers of a run, in its own precision, and the factors that they leave over.
 
     Raises:
         InputError: if they do not sample factors of the run's problem, each at most once; if they
             leave factors over and are more than one; or if one is damaged or not finite.
     """
-    configs = [stored_config(path) for path in config.factors.frozen]
+    folders = config.factors.frozen
+    configs = [stored_config(path) for path in folders]
     rest = factors_left(config, configs)
-    policies = tuple(
-        load_policy(*pair) for pair in zip(config.factors.frozen, configs, strict=True)
-    )
+    policies = tuple(load_policy(*pair) for pair in zip(folders, configs, strict=True))
     if config.factors.warm:
         _check_shape(config, policies[0])
     environments = tuple(environment_of(other) for other in configs)
@@ -87,25 +128,25 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     Raises:
         InputError: if the frozen runs are not on factors of this target, each at most once.
     """
-    names = [str(path) for path in config.factors.frozen]
-    for name, other in zip(names, frozen, strict=True):
+    pairs = list(zip(map(str, config.factors.frozen), frozen, strict=True))
+    for name, other in pairs:
         _check_same_problem(config, name, other)
+    covered = config.factors.covered
     seen: dict[int, str] = {}
-    for name, other in zip(names, frozen, strict=True):
+    for name, other in pairs:
         for factor in other.factors.covered:
             if factor in seen:
                 raise InputError(
                     f"factor {factor} is in the frozen runs {seen[factor]!r} and {name!r}: data "
                     "that is seen twice counts twice; give each factor once"
                 )
-            if factor not in config.factors.covered:
+            if factor not in covered:
                 raise InputError(
                     f"the frozen run {name!r} has factor {factor}, but the target of this run is "
-                    f"made of {list(config.factors.covered)}: leave the run out, or add to "
-                    "--factors"
+                    f"made of {list(covered)}: leave the run out, or add to --factors"
                 )
             seen[factor] = name
-    rest = tuple(factor for factor in config.factors.covered if factor not in seen)
+    rest = tuple(factor for factor in covered if factor not in seen)
     if rest and len(frozen) > 1:
         raise InputError(
             f"{len(frozen)} frozen runs leave the factors {list(rest)} over: a step of a stream "
@@ -114,68 +155,10 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     return rest
 
 
-def load_policy(folder: Path, config: TrainConfig) -> Policy:
-    """The last policy of a run in the precision of the caller, one per seed on a leading axis.
-
-    Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite.
-    """
-    with arithmetic(config):
-        state = load_trained(folder, config).state
-        leaves, structure = jax.tree.flatten(state.sampler.policy)
-        numbers = [np.asarray(leaf) for leaf in leaves]
-    kind = jnp.zeros(()).dtype
-    cast = [jnp.asarray(x, kind if x.dtype.kind == "f" else x.dtype) for x in numbers]
-    policy: Policy = jax.tree.unflatten(structure, cast)
-    return policy
-
-
-class Trained(NamedTuple):
-    """A trained sampler, without what training and measuring need: nothing is enumerated for it.
-
-    Attributes:
-        config: of the run.
-        environment: the problem, with the reward of its whole target, as array code.
-        state: the last that was saved.
-    """
-
-    config: TrainConfig
-    environment: AbstractEnvironment[Any]
-    state: TrainState
-
-    def policy(self, row: int) -> Any:
-        """That of one of the seeds, by its place."""
-        # By NumPy: every operation of JAX would be a program of its own, to trace and load.
-        return jax.tree.map(
-            lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.state.sampler.policy
-        )
-
-
-def load_trained(folder: Path, config: TrainConfig) -> Trained:
-    """The last saved sampler of a run. To be called, and used, inside `arithmetic`.
-
-    Args:
-        folder: the run folder.
-        config: of the run.
-
-    Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite.
-    """
-    environment = environment_of(config)
-    check_tables(folder, environment)
-    template = make_trainer(_alone(config), environment).shapes()
-    return Trained(config, environment, load_checkpoint(folder, template)[0])
-
-
 def _alone(config: TrainConfig) -> TrainConfig:
-    """The same without the samplers that it was given."""
+    """A configuration without frozen samplers."""
     factors = dataclasses.replace(config.factors, frozen=(), warm=False)
     return dataclasses.replace(config, factors=factors)
-
-
-def environment_of(config: TrainConfig) -> AbstractEnvironment[Any]:
-    """The problem of a configuration, with the reward of its whole target, as array code."""
-    return config.task.make_environment(config.restricted(), config.run.max_states)
 
 
 def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> None:
@@ -190,8 +173,8 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
             "combined along trajectories of states, whose probability is an integral there"
         )
     ours, theirs = (
-        {**vars(which.task), "parts": which.factors.parts, "seeds": which.run.seeds}
-        for which in (config, other)
+        {**vars(run.task), "parts": run.factors.parts, "seeds": run.run.seeds}
+        for run in (config, other)
     )
     for field, value in ours.items():
         if theirs[field] != value:
@@ -203,12 +186,9 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
 
 
 def _check_shape(config: TrainConfig, policy: Policy) -> None:
-    alone = _alone(config)
-    trainer = make_trainer(alone, environment_of(config))
-    expected = trainer.shapes().sampler.policy
-    found = jax.eval_shape(lambda: policy)
-    shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(tree)] for tree in (expected, found)]
-    structures = [jax.tree.structure(tree) for tree in (expected, found)]
+    expected = make_trainer(_alone(config), environment_of(config)).shapes().sampler.policy
+    shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(tree)] for tree in (expected, policy)]
+    structures = [jax.tree.structure(tree) for tree in (expected, policy)]
     if structures[0] != structures[1] or shapes[0] != shapes[1]:  # type: ignore[operator]
         raise InputError(
             f"warm, but the network of the frozen run {str(config.factors.frozen[0])!r} has "

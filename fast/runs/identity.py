@@ -1,4 +1,4 @@
-"""Whether a run is the one that is meant: its options, data, samplers, and parts of the user's."""
+"""The identity of a run: its options, data, frozen samplers and the user's parts."""
 
 import sys
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fast.runs.records import read_json, sha256
-from fast.tasks import CustomTask
+from fast.tasks import CustomTask, Task
 from fast.training.compose import to_flat
 from fast.training.config import TrainConfig
 from reference.errors import InputError
@@ -18,53 +18,53 @@ from reference.sources import source_text, sources_of
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 
-def inputs_of(config: TrainConfig) -> dict[str, Path]:
-    """The files of the user's that a task reads, by option."""
-    found = {option: getattr(config.task, option) for option in config.task.inputs}
-    return {option: path for option, path in found.items() if path is not None}
+def inputs_of(task: Task) -> dict[str, Path]:
+    """The user's files that a task reads, by option."""
+    paths = {option: getattr(task, option) for option in task.inputs}
+    return {option: path for option, path in paths.items() if path is not None}
 
 
-def check_same_run(found: TrainConfig, config: TrainConfig) -> None:
+def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
     """Checks that a run is of this configuration, reads the same data and asks the same samplers.
 
     Args:
-        found: that of its folder.
-        config: what is asked for.
+        stored: the configuration in its folder.
+        config: the one asked for.
 
     Raises:
         InputError: if it is not.
     """
-    folder = found.folder()
-    ours, theirs = to_flat(config), to_flat(found)
-    inputs = inputs_of(config).keys() & inputs_of(found).keys()
+    run = f"the run in {str(stored.folder())!r}"
+    ours, theirs = to_flat(config), to_flat(stored)
+    inputs = inputs_of(config.task).keys() & inputs_of(stored.task).keys()
     for name in [*ours, *(theirs.keys() - ours.keys())]:
         if name not in ("frozen", "out", *inputs) and ours.get(name) != theirs.get(name):
             raise InputError(
-                f"the run in {str(folder)!r} has {name} = {theirs.get(name)}, but {ours.get(name)} "
-                "is asked for: it is another run; move it away, or choose another folder with --out"
+                f"{run} has {name} = {theirs.get(name)}, but {ours.get(name)} is asked for: it is "
+                "another run; move it away, or choose another folder with --out"
             )
     for name in inputs:
-        path, copy = getattr(config.task, name), getattr(found.task, name)
+        path, copy = getattr(config.task, name), getattr(stored.task, name)
         if read_file(path) != read_file(copy):
             raise InputError(
-                f"the run in {str(folder)!r} has other {name} than {str(path)!r} holds now (its "
-                f"copy is {str(copy)!r}): it is another run; move it away, or choose another "
-                "folder with --out"
+                f"{run} has other {name} than {str(path)!r} holds now (its copy is "
+                f"{str(copy)!r}): it is another run; move it away, or choose another folder with "
+                "--out"
             )
-    pairs = list(zip(config.factors.frozen, found.factors.frozen, strict=False))
-    same = len(config.factors.frozen) == len(found.factors.frozen) and all(
-        read_file(path / name) == read_file(copy / name) for path, copy in pairs for name in SAMPLER
-    )
-    if not same:
+    frozen, copies = config.factors.frozen, stored.factors.frozen
+    if len(frozen) != len(copies) or any(
+        read_file(path / name) != read_file(copy / name)
+        for path, copy in zip(frozen, copies, strict=True)
+        for name in SAMPLER
+    ):
         raise InputError(
-            f"the run in {str(folder)!r} asks other samplers than "
-            f"{[str(path) for path in config.factors.frozen]}: they were trained again since; move "
-            "it away"
+            f"{run} asks other samplers than {[str(path) for path in frozen]}: they were trained "
+            "again since; move it away"
         )
 
 
 def own_sources(config: TrainConfig) -> dict[str, dict[str, Any]]:
-    """Name and source files of every part that is the user's own: parts, problem, environment."""
+    """Name and source files of the user's parts, problem and environment."""
     names = {part: config.name_of(part) for part in config.own_parts()}
     if isinstance(config.task, CustomTask):
         names |= {"problem": config.task.problem, "environment": config.task.environment}
@@ -73,19 +73,19 @@ def own_sources(config: TrainConfig) -> dict[str, dict[str, Any]]:
 
 
 def changed_parts(folder: Path) -> list[str]:
-    """The parts of the user's own whose source changed since a run began, with their files.
+    """The user's parts whose source changed since a run began, with their files.
 
-    Asked are those of the samplers that it has copies of, too.
+    Parts of the frozen samplers that it has copies of are included.
     """
     changed = []
     for part, entry in (read_json(folder / "meta.json").get("own") or {}).items():
         name = entry["name"]
-        # Of an object of another process nothing is known; whatever asks for it is refused.
+        # An object of another process cannot be looked up; whatever uses it is refused.
         with suppress(InputError):
             if "files" in entry:
                 before, now = entry["files"], sources_of(name)
             else:
-                # Before all files were recorded, that was the text of the class alone.
+                # Older runs recorded the text of the class alone.
                 text = source_text(load_object(name, part, "my_module:Mine"))
                 before, now = {"its class": entry["sha256"]}, {"its class": sha256(text.encode())}
             both = sorted(before.keys() | now.keys())
@@ -97,11 +97,11 @@ def changed_parts(folder: Path) -> list[str]:
 
 
 def check_own_parts(folder: Path, accept_changed: bool) -> None:
-    """Checks that the parts of the user's own are what a run was trained with.
+    """Checks that the user's parts are the ones that a run was trained with.
 
     Args:
         folder: the run folder.
-        accept_changed: whether to say to stderr, and not to refuse, what has changed.
+        accept_changed: whether to say what has changed to stderr instead of refusing it.
 
     Raises:
         InputError: if the source of one has changed.

@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +26,19 @@ from fast.runs.frozen import (
     tables_digest,
 )
 from fast.runs.identity import check_same_run
-from fast.runs.loop import CHUNK, Schedule, advance_to_end, check_finite
+from fast.runs.loop import CHUNK, advance_to_end, check_finite
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
-from fast.runs.sizes import out_of_memory
 from fast.tasks.options import check_seeds
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig
-from fast.training.processes import check_same, of_the_first
+from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
 from reference.errors import InputError, check_integer
 from reference.files import kind_of
 
-# They are drawn before the first is shown.
+# All are drawn before the first is shown.
 MAX_SAMPLES = 10_000_000
 
 
@@ -60,9 +58,9 @@ def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
     return setup, *load_checkpoint(config.folder(), setup.initial)
 
 
-def unfinished(config: TrainConfig, state: TrainState) -> str:
-    """At which step a run stands, if that is not its last; else ""."""
-    step, steps = int(state.step[0]), config.optimiser.steps
+def unfinished(state: TrainState, steps: int) -> str:
+    """The step at which a run of so many steps stands, if that is not its last; else ""."""
+    step = int(state.step[0])
     return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 
 
@@ -72,18 +70,17 @@ def train(
     """Runs a training from its start; returns the run folder and the final figures.
 
     Args:
-        config: what to train.
-        probe: what to record besides, whenever the distance to the target is measured.
+        config: the configuration.
+        probe: more figures to record whenever the distance to the target is measured.
         display: how the run is shown.
 
     Raises:
         InputError: if the folder exists, or the machine has fewer devices than are asked for.
     """
-    check_devices(config)
-    with arithmetic(config):
+    check_devices(config.run.devices)
+    with arithmetic(config.run.precision):
         setup = set_up(config)
-        policy = setup.policies(setup.initial)[0]
-        folder = create_run(config, policy, tables_digest(setup.environment))
+        folder = create_run(config, setup.initial.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder), alone_in(folder):
             return folder, _continue(folder, setup, probe, display)
 
@@ -92,7 +89,7 @@ def train(
 def removed_on_failure(folder: Path) -> Iterator[None]:
     """Removes a new run folder if the body fails before any step is saved.
 
-    So the same command can be given again; what is killed, or stopped by Ctrl-C, stays.
+    So the same command can be given again; a run that is killed, or stopped by Ctrl-C, stays.
     """
     try:
         yield
@@ -117,7 +114,7 @@ def resume(
         folder: the run folder.
         probe: as it was when the run began.
         display: how the run is shown.
-        accept_changed: whether parts of the user's own may have changed since.
+        accept_changed: whether the user's parts may have changed since.
 
     Raises:
         InputError: if the folder is not a run, or the run is finished, or another process trains
@@ -125,16 +122,17 @@ def resume(
     """
     config = load_config(folder, accept_changed=accept_changed)
     with alone_in(folder):
-        if is_finished(folder) and not kind_of(folder / "plot.png"):
+        if is_finished(folder):
+            if kind_of(folder / "plot.png"):
+                raise InputError(
+                    f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look "
+                    f"at it with `pdai audit {folder}`, or train on, in another folder, with more "
+                    "--steps"
+                )
             display.plot([folder], folder / "plot.png")
             return folder, Report.from_json(read_report(folder))
-        if is_finished(folder):
-            raise InputError(
-                f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look at "
-                f"it with `pdai audit {folder}`, or train on, in another folder, with more --steps"
-            )
-        check_devices(config)
-        with arithmetic(config):
+        check_devices(config.run.devices)
+        with arithmetic(config.run.precision):
             setup = set_up(config)
             check_tables(folder, setup.environment)
             return folder, _continue(folder, setup, probe, display)
@@ -150,34 +148,25 @@ def follow(config: TrainConfig) -> None:
         InputError: if process 0 trains something else, or has fewer devices than are asked for.
         DivergedError: if the loss is no finite number, as in process 0.
     """
-    check_devices(config)
-    with arithmetic(config):
+    check_devices(config.run.devices)
+    with arithmetic(config.run.precision):
         trainer = trainer_of(config, environment_of(config))
         initial = trainer.init()
         check_same(_digest(config))
-        state = of_the_first(initial)
-        step = int(state.step[0])
-        while step < config.optimiser.steps:
-            steps = min(CHUNK, config.optimiser.steps - step)
-            state, info = trainer.advance(state, steps)
-            losses = np.asarray(info.loss, np.float64)
-            check_finite(losses, config.run.seed, step)
-            step += steps
-
-
-def _digest(config: TrainConfig) -> bytes:
-    """A checksum of the options of a run, its folder left out."""
-    return hashlib.sha256(json.dumps(to_json(config), sort_keys=True).encode()).digest()
+        state = broadcast_from_first(initial)
+        for step in range(int(state.step[0]), config.optimiser.steps, CHUNK):
+            state, info = trainer.advance(state, min(CHUNK, config.optimiser.steps - step))
+            check_finite(np.asarray(info.loss, np.float64), config.run.seed, step)
 
 
 def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
     """Brings the run of a configuration to its end, wherever it stands, and reads its report.
 
-    To do it again is to do nothing: a task of this kind can be given to another worker at any time.
+    To call it again changes nothing, so another worker can take over at any time.
 
     Args:
-        config: what to train.
-        probe: what to record besides.
+        config: the configuration.
+        probe: more figures to record.
         display: how the run is shown.
 
     Raises:
@@ -202,75 +191,68 @@ def draw_samples(folder: Path, count: int, seed: int, *, accept_changed: bool = 
         folder: the run folder.
         count: how many.
         seed: of the draw.
-        accept_changed: whether parts of the user's own may have changed since.
+        accept_changed: whether the user's parts may have changed since.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
-            `seed` is none of a training.
+            `seed` cannot be the seed of a training.
     """
     check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
     check_seeds(seed, 1)
     config = load_config(folder, accept_changed=accept_changed)
-    with arithmetic(config), slow(f"drawing {count:,} samples"):
-        trained = load_trained(folder, config)
-        if stands := unfinished(config, trained.state):
+    with arithmetic(config.run.precision), slow(f"drawing {count:,} samples"):
+        environment, state = load_trained(folder, config)
+        if stands := unfinished(state, config.optimiser.steps):
             print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
-        return drawn_terminals(trained.policy(0), trained.environment, count, seed)
+        return drawn_terminals(state.policy(0), environment, count, seed)
+
+
+def check_devices(devices: int) -> None:
+    """Checks that the machine has as many devices as are asked for.
+
+    Raises:
+        InputError: if it has fewer.
+    """
+    here = jax.devices()
+    if devices > len(here):
+        raise InputError(
+            f"devices is {devices}, but this machine has {len(here)} ({here[0].device_kind}): use "
+            "as many or fewer; on CPUs, "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={devices} makes one look like "
+            "several"
+        )
+    if jax.process_count() > 1 and devices != len(here):
+        raise InputError(
+            f"devices is {devices}, but {jax.process_count()} processes have {len(here)}: a run "
+            f"over several processes uses all of them, --devices {len(here)}"
+        )
 
 
 def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display) -> Report:
     meter, config = Meter(setup), setup.config
 
     def measure(state: TrainState, step: int) -> dict[str, Any]:
-        found = {} if probe is None else {"probe": probe(setup, state, step)}
+        probed = {} if probe is None else {"probe": probe(setup, state, step)}
         tv = meter.now(state, step)
-        return found if tv is None else {"tv": tv, **found}
+        return probed if tv is None else {"tv": tv, **probed}
 
     state, seconds = last_state(folder, setup.initial)
     # Others that share the training begin where this process does.
     check_same(_digest(config))
-    state = of_the_first(state)
+    state = broadcast_from_first(state)
     state, seconds = advance_to_end(
-        folder,
-        Schedule(
-            config.optimiser.steps,
-            config.run.seed,
-            config.run.evaluations,
-            config.run.checkpoint_every,
-        ),
-        setup.trainer.advance,
-        state,
-        seconds,
-        measure,
-        explain=partial(out_of_memory, batch=config.sampling.batch),
-        display=display,
+        folder, config, setup.trainer.advance, state, seconds, measure, display
     )
     report, learned, target = meter.final(state)
     dag = setup.enumeration.dag if setup.enumeration else None
     save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     seal_run(folder)
-    # Of a finished run alone, as it shows what is sealed; it can be drawn again at any time.
+    # After the seal: it reads a finished run, and can be drawn again at any time.
     display.plot([folder], folder / "plot.png")
     return report
 
 
-def check_devices(config: TrainConfig) -> None:
-    """Checks that the machine has as many devices as are asked for.
-
-    Raises:
-        InputError: if it has fewer.
-    """
-    found = jax.devices()
-    if config.run.devices > len(found):
-        raise InputError(
-            f"devices is {config.run.devices}, but this machine has {len(found)} "
-            f"({found[0].device_kind}): use as many or fewer; on CPUs, "
-            f"XLA_FLAGS=--xla_force_host_platform_device_count={config.run.devices} makes one look "
-            "like several"
-        )
-    if jax.process_count() > 1 and config.run.devices != len(found):
-        raise InputError(
-            f"devices is {config.run.devices}, but {jax.process_count()} processes have "
-            f"{len(found)}: a run over several processes uses all of them, --devices {len(found)}"
-        )
+def _digest(config: TrainConfig) -> bytes:
+    """A checksum of the options of a run without its folder."""
+    return hashlib.sha256(json.dumps(to_json(config), sort_keys=True).encode()).digest()

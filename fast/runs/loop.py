@@ -1,102 +1,82 @@
-"""The loop of every training: advance, record, measure, checkpoint; stop at a NaN or at Ctrl-C."""
+"""The loop of training: advance, record, measure, checkpoint; stop at a NaN or at Ctrl-C."""
 
 import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import jax
 import numpy as np
 
 from fast.laws.enumeration import Floats
-from fast.runs.checkpoints import Stepped, save_checkpoint, seeds_gone_bad
+from fast.runs.checkpoints import save_checkpoint, seeds_gone_bad
 from fast.runs.display import PLAIN, Display, slow
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
+from fast.runs.sizes import out_of_memory
+from fast.training.config import TrainConfig
+from fast.training.state import TrainState
 from reference.errors import InputError
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.
 CHUNK = 100
-
-State = TypeVar("State", bound=Stepped)
-Explain = Callable[[jax.errors.JaxRuntimeError], str | None]
 
 
 class DivergedError(InputError):
     """The loss, or a parameter, stopped being a number."""
 
 
-class Schedule(NamedTuple):
-    """How far a run goes, and how often it is looked at and saved.
-
-    Attributes:
-        steps: of the whole run.
-        seed: its first.
-        evaluations: how often the distance to the target is measured.
-        checkpoint_every: steps between checkpoints, rounded up to hundreds.
-    """
-
-    steps: int
-    seed: int
-    evaluations: int
-    checkpoint_every: int
-
-
-class _Course(Generic[State]):
-    """A run on its way: where it stands, and what is done in a round of steps."""
+class _Loop:
+    """A run between two chunks of steps; see `advance_to_end`."""
 
     def __init__(
         self,
         folder: Path,
-        schedule: Schedule,
-        advance: Callable[[State, int], tuple[State, Any]],
-        state: State,
+        config: TrainConfig,
+        advance: Callable[[TrainState, int], tuple[TrainState, Any]],
+        state: TrainState,
         seconds: float,
-        measure: Callable[[State, int], dict[str, Any]],
-        explain: Explain,
+        measure: Callable[[TrainState, int], dict[str, Any]],
     ):
-        self.folder, self.schedule = folder, schedule
+        self.folder, self.config = folder, config
         self.state, self.seconds, self.step = state, seconds, int(state.step[0])
-        self._saved = self.step
-        self._advance, self._measure, self._explain = advance, measure, explain
-        seen = [record for record in read_metrics(folder) if "tv" in record]
-        self.tv = _mean_tv(seen[-1]) if seen else None
-
-    def begin(self) -> None:
-        """Measures what a run starts with, unless it goes on."""
+        self.tv: tuple[int, float] | None = None
+        self._advance, self._measure, self._saved = advance, measure, self.step
+        for record in read_metrics(folder):
+            self._note_tv(record)
         if self.step == 0:
-            self._record(self._look())
+            self._record({}, measures=True)
 
     @property
     def is_done(self) -> bool:
-        """Whether all steps are."""
-        return self.step >= self.schedule.steps
+        return self.step >= self.config.optimiser.steps
 
-    def go_on(self) -> tuple[float, float]:
-        """Does a round of steps and records it; their mean loss, and the last `log Z`."""
-        losses, info = self._do(min(CHUNK, self.schedule.steps - self.step))
+    def advance_chunk(self) -> tuple[float, float]:
+        """Does a chunk of steps and records it; their mean loss, and the last `log Z`."""
+        steps = self.config.optimiser.steps
+        losses, info = self._do(min(CHUNK, steps - self.step))
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-        record = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self.seconds}
-        is_time = self._is_time(self.schedule.steps / self.schedule.evaluations)
-        self._record({**record, **(self._look() if is_time else {})})
+        figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self.seconds}
+        self._record(figures, measures=self._is_due(steps / self.config.run.evaluations))
         return float(loss.mean()), float(log_z.mean())
 
     def save(self, *, at_once: bool) -> None:
-        """Saves a checkpoint if it is time for one, or at once.
+        """Saves a checkpoint if one is due, or at once.
 
         Raises:
-            DivergedError: if a parameter is no finite number.
+            DivergedError: if a parameter is not finite, as a finite loss may have a gradient that
+                is not.
         """
-        if self._is_time(self.schedule.checkpoint_every) or at_once:
-            check_parameters(self.state, self.schedule.seed, self.step, self._kept())
-            save_checkpoint(self.folder, self.state, self.seconds)
-            self._saved = self.step
-
-    def _kept(self) -> str:
-        """What is on disk, for messages: of a run of which no step was saved, nothing is kept."""
-        last = f"the checkpoint of step {self._saved:,} is in {str(self.folder)!r}"
-        return f"; {last}" if self._saved else ""
+        if not (at_once or self._is_due(self.config.run.checkpoint_every)):
+            return
+        if bad := seeds_gone_bad(self.state.sampler):
+            raise DivergedError(
+                f"parameters of seed {self.config.run.seed + bad[0]} became no finite numbers by "
+                f"step {self.step:,}: train again with a smaller --learning-rate{self._kept()}"
+            )
+        save_checkpoint(self.folder, self.state, self.seconds)
+        self._saved = self.step
 
     def _do(self, steps: int) -> tuple[Floats, Any]:
         started = time.perf_counter()
@@ -106,53 +86,57 @@ class _Course(Generic[State]):
                 self.state, info = self._advance(self.state, steps)
                 losses = np.asarray(info.loss, np.float64)
         except jax.errors.JaxRuntimeError as error:
-            if (explained := self._explain(error)) is None:
+            explained = out_of_memory(error, self.config.sampling.batch)
+            if explained is None:
                 raise
             raise InputError(f"{explained}{self._kept()}") from error
         self.seconds += time.perf_counter() - started
-        check_finite(losses, self.schedule.seed, self.step, self._kept())
+        check_finite(losses, self.config.run.seed, self.step, self._kept())
         self.step += steps
         return losses, info
 
-    def _look(self) -> dict[str, Any]:
-        """Measures."""
-        found = self._measure(self.state, self.step)
-        self.tv = _mean_tv({"step": self.step, **found})
-        return found
+    def _record(self, figures: dict[str, Any], *, measures: bool) -> None:
+        """Appends one record per step, so that a kill leaves all of its figures, or none."""
+        measured = self._measure(self.state, self.step) if measures else {}
+        record = {"step": self.step, **figures, **measured}
+        self._note_tv(record)
+        if len(record) > 1:
+            append_metrics(self.folder, record)
 
-    def _record(self, found: dict[str, Any]) -> None:
-        """One record for a step, so that a kill leaves all that was found there, or none."""
-        if found:
-            append_metrics(self.folder, {"step": self.step, **found})
+    def _note_tv(self, record: dict[str, Any]) -> None:
+        if "tv" in record:
+            self.tv = record["step"], float(np.mean(record["tv"]))
 
-    def _is_time(self, every: float) -> bool:
-        """Whether this many steps, in whole rounds, have passed again, or all have."""
+    def _is_due(self, every: float) -> bool:
+        """Whether this many steps, in whole chunks, have passed again, or all have."""
         chunks = max(1, math.ceil(every / CHUNK))
         return self.step % (chunks * CHUNK) == 0 or self.is_done
+
+    def _kept(self) -> str:
+        """The last checkpoint, as the end of a message."""
+        last = f"the checkpoint of step {self._saved:,} is in {str(self.folder)!r}"
+        return f"; {last}" if self._saved else ""
 
 
 def advance_to_end(
     folder: Path,
-    schedule: Schedule,
-    advance: Callable[[State, int], tuple[State, Any]],
-    state: State,
+    config: TrainConfig,
+    advance: Callable[[TrainState, int], tuple[TrainState, Any]],
+    state: TrainState,
     seconds: float,
-    measure: Callable[[State, int], dict[str, Any]],
-    *,
-    explain: Explain = lambda error: None,
+    measure: Callable[[TrainState, int], dict[str, Any]],
     display: Display = PLAIN,
-) -> tuple[State, float]:
+) -> tuple[TrainState, float]:
     """Brings a run from a state to its last step, in its folder.
 
     Args:
         folder: the run folder.
-        schedule: how far, and how often to look.
-        advance: does so many steps; gives the state after them, and their `TrainInfo`.
+        config: how many steps, and how often to measure and to save.
+        advance: does a number of steps; gives the state after them, and their `TrainInfo`.
         state: where the run stands.
         seconds: training time until then.
-        measure: what is to be recorded of a state at a step: under `tv` the TV to the target of
-            each seed, where it can be had, and whatever else.
-        explain: what to tell the user of an error of JAX; None if there is nothing to tell.
+        measure: the figures to record of a state at a step: under `tv` the TV to the target of
+            each seed, where it can be had, and any others.
         display: how the run is shown.
 
     Returns:
@@ -160,37 +144,41 @@ def advance_to_end(
 
     Raises:
         DivergedError: if the loss or a parameter is no finite number.
-        InputError: if `explain` has an explanation.
+        InputError: if the device runs out of memory.
         KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
     """
     with (
-        display.progress(str(folder), schedule.steps) as progress,
+        display.progress(str(folder), config.optimiser.steps) as progress,
         deferred_interrupts() as interrupted,
     ):
-        course = _Course(folder, schedule, advance, state, seconds, measure, explain)
-        course.begin()
-        while not course.is_done:
-            loss, log_z = course.go_on()
+        loop = _Loop(folder, config, advance, state, seconds, measure)
+        while not loop.is_done:
+            loss, log_z = loop.advance_chunk()
             # Asked once: whoever stops has saved before.
             stopping = interrupted()
-            course.save(at_once=stopping)
-            progress.update(course.step, loss=loss, log_z=log_z, tv=course.tv)
+            loop.save(at_once=stopping)
+            progress.update(loop.step, loss=loss, log_z=log_z, tv=loop.tv)
             if stopping:
                 break
-        # Or after it was asked in the last round, which saves in any case.
+        # Asked again: it may have come after the last chunk, which is saved in any case.
         if interrupted():
             progress.say(f"stopped; continue with: pdai train --resume {folder}")
             raise KeyboardInterrupt
         progress.say("measuring the trained sampler ...")
-    return course.state, course.seconds
+    return loop.state, loop.seconds
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
     """Checks the losses of the steps after `step`, one row per seed.
 
+    Args:
+        losses: of each seed and step.
+        first_seed: that of the first row.
+        step: the number of steps before.
+        kept: the end of the message.
+
     Raises:
-        DivergedError: if one is no finite number; the message names its seed and step, and ends
-            in `kept`.
+        DivergedError: if one is no finite number; the message names its seed and step.
     """
     seed, bad = np.nonzero(~np.isfinite(losses))
     if bad.size:
@@ -200,20 +188,3 @@ def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> 
             f"{losses[seed[first], bad[first]]} at step {step + 1 + int(bad[first])}: train again "
             f"with a smaller --learning-rate{kept}"
         )
-
-
-def check_parameters(state: Stepped, first_seed: int, step: int, kept: str = "") -> None:
-    """Checks the parameters of each seed, as a finite loss may have a gradient that is not.
-
-    Raises:
-        DivergedError: if one is no finite number.
-    """
-    if bad := seeds_gone_bad(state.sampler):
-        raise DivergedError(
-            f"parameters of seed {first_seed + bad[0]} became no finite numbers by step {step:,}: "
-            f"train again with a smaller --learning-rate{kept}"
-        )
-
-
-def _mean_tv(record: dict[str, Any]) -> tuple[int, Any] | None:
-    return (record["step"], np.mean(record["tv"])) if "tv" in record else None

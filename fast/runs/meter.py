@@ -1,4 +1,4 @@
-"""How far a run is from its target: during training, and at its end."""
+"""The distance of a run to its target: during training, and at its end."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fast.environments import AbstractEnvironment
-from fast.laws.enumeration import Enumeration, Floats
+from fast.laws.enumeration import Floats
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import (
     Expectation,
@@ -18,17 +17,24 @@ from fast.measure.expectations import (
 from fast.measure.report import Report
 from fast.measure.terminals import enumerated_report, law_of, target_law
 from fast.policies.policy import Sampler
-from fast.runs.hints import hints
 from fast.runs.setup import Setup
 from fast.training.state import TrainState
+from reference.inspection import ONE_TERMINAL
 from reference.metrics import total_variation
 
-# What else is recorded at each evaluation: plain data, made of a run's objects, its state and step.
+# More figures for each evaluation: plain data, from a run's objects, its state and its step.
 Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
+
+# Nats between neighbours in float32 from which on log R is too coarse.
+COARSE = 1e-3
 
 
 class Meter:
-    """The distance to the target during training, and at the end."""
+    """The distance to the target during training, and at the end.
+
+    Args:
+        setup: of the run.
+    """
 
     def __init__(self, setup: Setup):
         self._setup = setup
@@ -41,86 +47,81 @@ class Meter:
 
     def now(self, state: TrainState, step: int) -> list[float] | None:
         """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
-        setup, values = self._setup, []
-        for policy in setup.policies(state):
-            if setup.enumeration is None:
-                value = curve_value(policy, setup.environment, setup.closed_form, self._exact, step)
-                if value is None:
-                    return None
-            else:
-                assert self._target is not None
-                law = law_of(policy, setup.environment, setup.enumeration, final=False, seed=step)
-                value = total_variation(law.probabilities.tolist(), self._target.tolist())
-            values.append(value)
-        return values
+        values = [self._tv(policy, step) for policy in self._setup.policies(state)]
+        known = [value for value in values if value is not None]
+        return known if len(known) == len(values) else None
+
+    def _tv(self, policy: Any, step: int) -> float | None:
+        setup = self._setup
+        if setup.enumeration is None or self._target is None:
+            return curve_value(policy, setup.environment, setup.closed_form, self._exact, step)
+        law = law_of(policy, setup.environment, setup.enumeration, final=False, seed=step)
+        tv: float = total_variation(law.probabilities.tolist(), self._target.tolist())
+        return tv
 
     def final(self, state: TrainState) -> tuple[Report, Floats, Floats]:
         """The report; learned and target probabilities, of all terminals or of the FCS states."""
-        config, environment = self._setup.config, self._setup.environment
-        policies = self._setup.policies(state)
-        found = [
-            config.loss.learned_log_z(Sampler(policy, log_z), environment)
+        setup, run = self._setup, self._setup.config.run
+        environment, enumeration = setup.environment, setup.enumeration
+        policies = setup.policies(state)
+        learned_log_z = [
+            setup.config.loss.learned_log_z(Sampler(policy, log_z), environment)
             for policy, log_z in zip(policies, state.sampler.log_z, strict=True)
         ]
-        log_z = [float(value) for value in found if value is not None] or None
-        if self._setup.enumeration is None:
+        log_z = [float(value) for value in learned_log_z if value is not None] or None
+        if enumeration is None or self._target is None:
             report, learned, target = estimated_report(
-                policies,
-                log_z,
-                environment,
-                self._setup.closed_form,
-                config.run.seed,
-                config.run.law_samples,
+                policies, log_z, environment, setup.closed_form, run.seed, run.law_samples
             )
         else:
-            report, learned, target = self._enumerated(
-                policies, log_z, environment, self._setup.enumeration
-            )
-        told = replace(
-            report,
-            expectations=self._expectations(policies[0], learned[0]),
-            notes=(*report.notes, *hints(self._setup, report)),
-        )
-        return told, learned, target
-
-    def _enumerated(
-        self,
-        policies: list[Any],
-        log_z: list[float] | None,
-        environment: AbstractEnvironment[Any],
-        enumeration: Enumeration,
-    ) -> tuple[Report, Floats, Floats]:
-        run = self._setup.config.run
-        assert self._target is not None
-        laws = [
-            law_of(
-                policy,
-                environment,
-                enumeration,
-                final=True,
-                seed=run.seed + i,
-                samples=run.law_samples,
-            )
-            for i, policy in enumerate(policies)
-        ]
-        report = enumerated_report(policies, log_z, environment, enumeration, laws, run.seed)
-        return report, np.stack([law.probabilities for law in laws]), self._target
+            laws = [
+                law_of(
+                    policy,
+                    environment,
+                    enumeration,
+                    final=True,
+                    seed=run.seed + i,
+                    samples=run.law_samples,
+                )
+                for i, policy in enumerate(policies)
+            ]
+            report = enumerated_report(policies, log_z, environment, enumeration, laws, run.seed)
+            learned, target = np.stack([law.probabilities for law in laws]), self._target
+        expectations = self._expectations(policies[0], learned[0])
+        notes = (*report.notes, *hints(setup, report))
+        return replace(report, expectations=expectations, notes=notes), learned, target
 
     def _expectations(self, policy: Any, law: Floats) -> tuple[Expectation, ...]:
-        """Those of the quantities that the problem names; of what networks see if Z is unknown."""
-        setup = self._setup
-        if setup.enumeration is not None:
+        """Expectations of the problem's features, or of network features if Z is unknown."""
+        setup, form = self._setup, self._setup.closed_form
+        if setup.enumeration is not None and self._target is not None:
             features = features_of(setup.config.restricted())
-            assert self._target is not None
             if features is None:
                 return ()
             return summed_expectations(features, setup.enumeration, law, self._target)
-        features = features_of(setup.closed_form)
-        exact: dict[str, Any] = {}
-        if setup.closed_form is not None:
-            if features is None:
-                return ()
-            exact = getattr(setup.closed_form, "quantity_means", dict)()
-        else:
-            features = features_of(setup.environment)
+        features = features_of(setup.environment if form is None else form)
+        if form is not None and features is None:
+            return ()
+        exact: dict[str, Any] = getattr(form, "quantity_means", dict)()
         return drawn_expectations(features, policy, setup.environment, exact, setup.config.run.seed)
+
+
+def hints(setup: Setup, report: Report) -> tuple[str, ...]:
+    """One sentence for each figure that can be improved, or that is likely a mistake."""
+    sentences = []
+    if report.terminals == 1:
+        sentences.append(ONE_TERMINAL)
+    unsummed = setup.enumeration is not None and report.tv_kind != "exact"
+    if unsummed and not setup.config.dynamics.is_markovian:
+        sentences.append(
+            f"the trajectories of {setup.config.name_of('dynamics')} are too many to sum; the law "
+            "of a Markovian policy (--dynamics markov) is summed exactly here"
+        )
+    best = max(abs(figures.best) for figures in report.learned)
+    spacing = float(np.spacing(np.float32(best)))
+    if setup.config.run.precision == "float32" and spacing >= COARSE:
+        sentences.append(
+            f"log R is about {best:,.0f} nats in size where the sampler ends, which float32 "
+            f"resolves to {spacing:.1g}: take a constant off log R, or use --precision float64"
+        )
+    return tuple(sentences)

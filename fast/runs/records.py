@@ -1,4 +1,4 @@
-"""What a run folder records: JSON objects, metrics by step, and laws; sealed at its end."""
+"""Records of a run folder: JSON objects, metrics by step, and laws; sealed at its end."""
 
 import hashlib
 import io
@@ -21,24 +21,23 @@ from reference.files import (
 
 BRING_BACK = "bring back what it was, or train again"
 
-# Which commands make a folder with such a file.
+# The commands that make a folder with a plan.json.
 PLANNED = "`pdai distribute` or `pdai stream`"
 
 # No JSON object of ours comes near; a report of a thousand seeds has a megabyte.
 MOST_JSON = 2**26
 
 SEAL = "seal.json"
-# What every finished run has; its picture can be drawn again at any time, and is not sealed.
+# The files of every finished run; its picture can be drawn again at any time, and is not sealed.
 SEALED = (
     "config.json", "meta.json", "metrics.jsonl", "checkpoint.eqx", "law.npz", "report.json"
 )  # fmt: skip
 
+Array = np.ndarray[Any, Any]
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a run folder.
-
-    Args:
-        path: the file.
 
     Raises:
         InputError: if it is missing or damaged, or was changed.
@@ -55,9 +54,8 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{str(folder)!r} has no {path.name}, so it is not a run folder of {made_by}: give the "
             "folder that the command printed"
         )
-    content = read_file(path, MOST_JSON)
     try:
-        data = parsed_json(content)
+        data = parsed_json(read_file(path, MOST_JSON))
     except ValueError as error:
         raise InputError(f"{path} cannot be read ({error}): train again") from None
     if not isinstance(data, dict):
@@ -80,7 +78,7 @@ def sha256(content: bytes) -> str:
 
 
 def seal_run(folder: Path) -> None:
-    """Writes the digests of all files of a finished run, which says that it is finished."""
+    """Writes the digests of all files of a run, which marks it as finished."""
     names = (*SEALED, *read_json(folder / "meta.json").get("copies", {}))
     write_json(folder / SEAL, {name: sha256(read_file(folder / name)) for name in names})
 
@@ -88,7 +86,7 @@ def seal_run(folder: Path) -> None:
 def check_seal(folder: Path) -> None:
     """Checks that every file of a finished run is what it was when the run ended.
 
-    Runs that are not finished, and those of before there were seals, have none.
+    Runs that are not finished, or older than seals, have none.
 
     Raises:
         InputError: if one was changed or is missing.
@@ -107,7 +105,7 @@ def check_seal(folder: Path) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether a run is: it has a seal, or, of before there were any, a report of its checkpoint."""
+    """Whether a run has a seal, or, if it is older than seals, a report of its checkpoint."""
     path = folder / "report.json"
     return bool(kind_of(folder / SEAL)) or (bool(kind_of(path)) and "of" in read_json(path))
 
@@ -132,13 +130,19 @@ def append_metrics(folder: Path, record: dict[str, Any]) -> None:
     append_to_file(folder / "metrics.jsonl", json.dumps(record) + "\n")
 
 
+def metrics_bytes(folder: Path) -> bytes:
+    """The content of metrics.jsonl; empty if there is none."""
+    path = folder / "metrics.jsonl"
+    return read_file(path) if kind_of(path) else b""
+
+
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run, up to a line that a kill cut off, or that is damaged or no record."""
+    """The records of a run, up to a line that a kill cut off, or that is damaged."""
     return parsed_records(metrics_bytes(folder))
 
 
 def parsed_records(content: bytes) -> list[dict[str, Any]]:
-    """The records that lines hold, up to one that is none."""
+    """Parses records, one per line, until the first invalid line."""
     records: list[dict[str, Any]] = []
     for line in content.decode(errors="replace").splitlines():
         try:
@@ -151,13 +155,22 @@ def parsed_records(content: bytes) -> list[dict[str, Any]]:
     return records
 
 
-def metrics_bytes(folder: Path) -> bytes:
-    """What metrics.jsonl holds; nothing if it is not there."""
-    path = folder / "metrics.jsonl"
-    return read_file(path) if kind_of(path) else b""
+def save_law(folder: Path, learned: Array, target: Array, labels: Sequence[str] = ()) -> None:
+    """Saves learned and target probabilities.
+
+    Args:
+        folder: the run folder.
+        learned: one row per seed.
+        target: one row.
+        labels: of the terminal states, where they are enumerated.
+    """
+    buffer = io.BytesIO()
+    named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
+    np.savez_compressed(buffer, learned=learned, target=target, **named)
+    replace_file(folder / "law.npz", buffer.getvalue())
 
 
-def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def load_law(folder: Path) -> tuple[Array, Array]:
     """Learned probabilities, one row per seed, and those of the target, of a finished run.
 
     Raises:
@@ -169,26 +182,6 @@ def load_law(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     except ValueError as error:
         raise InputError(f"{folder / 'law.npz'} cannot be read ({error}): {BRING_BACK}") from None
     return learned, target
-
-
-def save_law(
-    folder: Path,
-    learned: np.ndarray[Any, Any],
-    target: np.ndarray[Any, Any],
-    labels: Sequence[str] = (),
-) -> None:
-    """Saves learned and target probabilities.
-
-    Args:
-        folder: the run folder.
-        learned: one row per seed.
-        target: as many as a row.
-        labels: of the terminal states, where they are enumerated.
-    """
-    buffer = io.BytesIO()
-    named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
-    np.savez_compressed(buffer, learned=learned, target=target, **named)
-    replace_file(folder / "law.npz", buffer.getvalue())
 
 
 def read_report(folder: Path) -> dict[str, Any]:

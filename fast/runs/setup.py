@@ -3,15 +3,12 @@
 import contextlib
 from typing import Any, NamedTuple
 
-import jax
-
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.runs.display import slow
-from fast.runs.frozen import load_frozen
+from fast.runs.frozen import environment_of, load_frozen
 from fast.runs.sizes import check_sizes, check_states
 from fast.training.config import TrainConfig
-from fast.training.method import NO_SAMPLERS
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
 from reference.errors import InputError, TooLargeError
@@ -39,10 +36,7 @@ class Setup(NamedTuple):
 
     def policies(self, state: TrainState) -> list[Any]:
         """The policy of each seed: a `Policy`, or one with a random latent."""
-        return [
-            jax.tree.map(lambda leaf, i=i: leaf[i], state.sampler.policy)
-            for i in range(self.config.run.seeds)
-        ]
+        return [state.policy(row) for row in range(self.config.run.seeds)]
 
 
 def set_up(config: TrainConfig) -> Setup:
@@ -52,28 +46,18 @@ def set_up(config: TrainConfig) -> Setup:
         InputError: if a lifted `p_B` is asked for on a problem that is not enumerated, or the
             frozen runs are not on factors of this one.
     """
-    problem = config.restricted()
-    check_states(config.task.states(), config.run.max_states)
-    environment = config.task.make_environment(problem, config.run.max_states)
+    problem, states, most = config.restricted(), config.task.states(), config.run.max_states
+    check_states(states, most)
+    environment = config.task.make_environment(problem, most)
     check_sizes(config, environment)
     enumeration, form = None, None
-    states, most = config.task.states(), config.run.max_states
     if problem is not None and states <= most:
-        with slow(f"enumerating {config.task.short_name}"):
-            enumeration = _enumerated(config, problem, environment)
-    if enumeration is None and config.p_b.reads_latent:
-        raise InputError(
-            f"p_b lifted on {states:,} states: its mass bends the target, and can be "
-            "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
-            "--max-states"
-        )
-    if enumeration is None and not config.dynamics.is_summable:
-        raise InputError(
-            f"dynamics {config.name_of('dynamics')} on {states:,} states: its law is measured by "
-            "counting where trajectories end, on an enumerated problem; use a smaller instance, or "
-            "raise --max-states"
-        )
+        # An environment of a user's own may be of a problem that is too large to enumerate.
+        unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
+        with slow(f"enumerating {config.task.short_name}"), unknown:
+            enumeration = enumerate_environment(problem, environment, most)
     if enumeration is None:
+        _check_unenumerated(config, states)
         with contextlib.suppress(InputError):
             form = closed_form(problem)
     trainer = trainer_of(config, environment)
@@ -82,31 +66,28 @@ def set_up(config: TrainConfig) -> Setup:
     return Setup(config, environment, enumeration, form, trainer, initial)
 
 
+def _check_unenumerated(config: TrainConfig, states: int) -> None:
+    if config.p_b.reads_latent:
+        raise InputError(
+            f"p_b lifted on {states:,} states: its mass bends the target, and can be "
+            "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
+            "--max-states"
+        )
+    if not config.dynamics.is_summable:
+        raise InputError(
+            f"dynamics {config.name_of('dynamics')} on {states:,} states: its law is measured by "
+            "counting where trajectories end, on an enumerated problem; use a smaller instance, or "
+            "raise --max-states"
+        )
+
+
 def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
-    """The training method of a run, with the samplers that it asks.
+    """The trainer of a run, with the frozen samplers that it asks.
 
     Raises:
         InputError: if the frozen runs are not on factors of this problem.
     """
-    frozen, trained_on = NO_SAMPLERS, environment
-    if config.factors.frozen:
-        frozen, rest = load_frozen(config)
-        if rest:
-            problem = config.restricted(rest)
-            trained_on = config.task.make_environment(problem, config.run.max_states)
-    return make_trainer(config, trained_on, frozen)
-
-
-def _enumerated(
-    config: TrainConfig, problem: Any, environment: AbstractEnvironment[Any]
-) -> Enumeration | None:
-    """The enumerated problem; None if only its environment can be had.
-
-    An environment of the user's own may be of a problem that is too large to enumerate.
-    """
-    try:
-        return enumerate_environment(problem, environment, config.run.max_states)
-    except TooLargeError:
-        if config.task.states():
-            raise
-        return None
+    if not config.factors.frozen:
+        return make_trainer(config, environment)
+    frozen, rest = load_frozen(config)
+    return make_trainer(config, environment_of(config, rest) if rest else environment, frozen)

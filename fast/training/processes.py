@@ -69,8 +69,8 @@ def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
     return over_all
 
 
-def of_the_first(tree: Any) -> Any:
-    """The arrays that process 0 holds, in all processes; with one process, what is given."""
+def broadcast_from_first(tree: Any) -> Any:
+    """The arrays of process 0, in all processes; with one process, the given arrays."""
     if jax.process_count() == 1:
         return tree
     return jax.tree.map(jax.numpy.asarray, multihost_utils.broadcast_one_to_all(tree))

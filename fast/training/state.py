@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
 
 from fast.policies.policy import Sampler
@@ -22,3 +25,8 @@ class TrainState(NamedTuple):
     optimizer: Any
     buffer: Buffer | None
     step: Int[Array, " seeds"]
+
+    def policy(self, row: int) -> Any:
+        """The policy of one of the seeds, by its place."""
+        # By NumPy: every operation of JAX would be a program of its own, to trace and load.
+        return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.sampler.policy)

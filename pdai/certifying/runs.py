@@ -45,14 +45,17 @@ class RunSource(SamplerSource):
     def __init__(self, folder: Path, options: CertifyOptions, *, accept_changed: bool):
         self.folder, self.options = folder, options
         self.config = load_config(folder, accept_changed=accept_changed)
-        self.row = row_of_seed(folder, self.config, options.of, "of")
-        with arithmetic(self.config):
+        self.row = row_of_seed(folder, self.config.run, options.of, "of")
+        with arithmetic(self.config.run.precision):
             self.setup, state, _ = load_run(self.config)
-            self.policy = _summable(folder, self.setup.policies(state)[self.row])
+            self.policy = _summable(folder, state.policy(self.row))
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         problem = self.config.restricted()
         super().__init__(str(folder), Target(problem, options.max_states, options.seconds, rewards))
-        stands, changed = unfinished(self.config, state), "; ".join(changed_parts(folder))
+        stands, changed = (
+            unfinished(state, self.config.optimiser.steps),
+            "; ".join(changed_parts(folder)),
+        )
         self.notes = (
             NETWORK,
             *([f"the run is at {stands}"] if stands else []),
@@ -80,7 +83,7 @@ class RunSource(SamplerSource):
     def tightened(self, walker: RowSampler, steps: int) -> RowSampler:
         """A sampler beside a `p_B` that a network learns."""
         seed, seconds = self.options.seed, self.options.seconds
-        with arithmetic(self.config):
+        with arithmetic(self.config.run.precision):
             learned = learn_backward(self.policy, self.setup.environment, steps, seed, seconds)
         return self.row_sampler(learned)
 

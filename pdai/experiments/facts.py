@@ -61,7 +61,7 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
     for config in pieces.values():
         complete(config, display=DISPLAY)
     seconds = [read_report(config.folder())["seconds"] for config in pieces.values()]
-    with arithmetic(plan.config):
+    with arithmetic(plan.config.run.precision):
         bound = allowed(plan.config, pieces)
     return {
         **_of_run(pieces[plan.combined].folder()),

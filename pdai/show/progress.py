@@ -14,7 +14,7 @@ from pdai.show.plotting import plot_or_say
 from reference.errors import printable
 
 
-class Bar:
+class Bar(Progress):
     """One line on a terminal: step, loss, `log Z` and the last TV of a run."""
 
     def __init__(self, title: str, steps: int, console: Console):

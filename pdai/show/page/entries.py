@@ -177,7 +177,7 @@ def _lift(run: Run) -> Lift:
     policy, enumeration = run.policy(), run.enumeration
     if not policy.is_summable or enumeration is None:
         raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
-    with arithmetic(run.config):
+    with arithmetic(run.config.run.precision):
         lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
     total = sum(enumeration.rewards)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)

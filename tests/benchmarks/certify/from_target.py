@@ -33,7 +33,7 @@ def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -
     if options.setdefault("replay", "uniform") != "none":
         options = {"replay_capacity": SAMPLES, **options}
     config = configure(task, out=folder, **options)
-    with arithmetic(config):
+    with arithmetic(config.run.precision):
         setup = set_up(config)
         create_run(config, setup.policies(setup.initial)[0], tables_digest(setup.environment))
         state = setup.initial
