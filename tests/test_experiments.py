@@ -19,10 +19,12 @@ from fast.stochastic.options import GaussianOptions
 from fast.tasks import IsingTask, Pho4Task
 from pdai.experiments import EXPERIMENTS, chosen, correlation, running
 from pdai.experiments.base import QUICK_STEPS, cells
-from pdai.experiments.report import RESULTS, TEXTS, report, section
-from pdai.experiments.results import Run, difference, load, save, summary, wanted
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.frames import Difference, Results
+from pdai.experiments.report import report, section
+from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
 from pdai.experiments.running import reproduce
-from pdai.experiments.tables import compared, costs, header, rows
+from pdai.experiments.tables import costs, header, rows
 from pdai.experiments.trainings import description
 from reference import InputError
 from tests.command_lines import answer
@@ -42,7 +44,7 @@ def test_every_empirical_claim_names_an_experiment() -> None:
 
 
 def test_every_experiment_has_a_finding_and_every_finding_an_experiment() -> None:
-    files = {path.stem: path.read_text() for path in (TEXTS / "findings").iterdir()}
+    files = {path.stem: path.read_text() for path in (FOLDER / "findings").iterdir()}
     assert set(files) == {experiment.slug for experiment in EXPERIMENTS.values()}
     for experiment in EXPERIMENTS.values():
         assert experiment.finding.split() == files[experiment.slug].split() != []
@@ -96,15 +98,21 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     assert not tuned & instances
 
 
+def difference(first: list[Run], second: list[Run]) -> Difference | None:
+    columns = zip(MODELS, (first, second), strict=True)
+    runs = [dataclasses.replace(run, model=model) for model, of in columns for run in of]
+    one, other = MODELS
+    return Results(tiny(), runs).difference("N = 3", (one, other))
+
+
 def test_means_and_paired_differences_are_those_of_their_definition() -> None:
     noise = [0.3, 0.1, 0.2, 0.5, 0.4]
     first = [run("Markovian", seed, x) for seed, x in enumerate(noise)]
     second = [run("SRWM", seed, x - 0.01 * (seed + 1)) for seed, x in enumerate(noise)]
-    found = summary(first, "tv")
-    assert found is not None
-    assert (found.mean, found.count) == (pytest.approx(0.3), 5)
-    assert found.spread == pytest.approx(np.std(noise, ddof=1))
-    gap = difference(first, second, "tv")
+    results = Results(tiny(), first)
+    assert results.mean("N = 3", "Markovian") == pytest.approx(0.3)
+    assert results.text("N = 3", "Markovian") == f"0.3000 ± {np.std(noise, ddof=1):.4f} (5)"
+    gap = difference(first, second)
     assert gap is not None
     assert gap.mean == pytest.approx(-0.03)
     # Student's interval: of a sample from a normal law it covers the mean 95 times in 100.
@@ -114,11 +122,11 @@ def test_means_and_paired_differences_are_those_of_their_definition() -> None:
     assert gap.decides
     # Control: not paired, the same numbers tell nothing.
     shuffled = [dataclasses.replace(r, seed=(r.seed + 1) % 5) for r in second]
-    unpaired = difference(first, shuffled, "tv")
+    unpaired = difference(first, shuffled)
     assert unpaired is not None
     assert not unpaired.decides
     # Two seeds have no interval.
-    assert difference(first[:2], second[:2], "tv") is None
+    assert difference(first[:2], second[:2]) is None
 
 
 def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() -> None:
@@ -126,7 +134,7 @@ def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() 
     exact = [run("Markovian", seed, 0.001 + 0.001 * seed) for seed in range(3)]
     near = [run("SRWM", s, 0.013 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
     far = [run("SRWM", s, 0.03 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
-    gap, back = difference(exact, near, "tv"), difference(near, exact, "tv")
+    gap, back = difference(exact, near), difference(near, exact)
     assert gap is not None
     assert back is not None
     # The same difference in every seed: the interval has no other width than the floor.
@@ -136,11 +144,11 @@ def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() 
     assert not back.decides
     # Controls: further away than the floor; and as if both were exact.
     for second in (far, [dataclasses.replace(r, tv_kind="exact") for r in near]):
-        found = difference(exact, second, "tv")
+        found = difference(exact, second)
         assert found is not None
         assert found.decides
     # Two sampled distances have the same floor.
-    both = difference(near, far, "tv")
+    both = difference(near, far)
     assert both is not None
     assert (both.low, both.high) == pytest.approx((0.017, 0.017))
 
@@ -150,13 +158,15 @@ def test_what_a_model_cost_is_of_its_fastest_seed_and_read_off_its_curve() -> No
     runs = [run("Markovian", s, 0.01, seconds=9.0 - s, curve=curve) for s in range(3)]
     runs += [run("SRWM", s, 0.01, seconds=11.0 - s, curve=curve) for s in range(3)]
     runs = [*runs, run("SRWM", 3, 0.01, seconds=99.0, curve=curve)]
-    (_, _, _, _, seconds, end), (_, _, _, _, slower, early) = costs(tiny((0, 1, 2, 3)), runs)
+    (_, _, _, _, seconds, end), (_, _, _, _, slower, early) = costs(
+        Results(tiny((0, 1, 2, 3)), runs)
+    )
     assert (seconds, slower, end) == ("7", "9", "0.0100")
     # 7 of 9 of 200 steps: 5 of 9 of the way from 100, on a logarithmic scale.
     assert early == f"{0.16 * (0.01 / 0.16) ** (5 / 9):.4f}"
     # Before the first measurement in training there is nothing to read off.
     late = [dataclasses.replace(r, seconds=30.0) if r.model == "SRWM" else r for r in runs]
-    assert costs(tiny((0, 1, 2, 3)), late)[1][-1] == "-"
+    assert costs(Results(tiny((0, 1, 2, 3)), late))[1][-1] == "-"
 
 
 def test_what_was_met_at_any_time_counts_once() -> None:
@@ -336,13 +346,13 @@ def test_the_report_is_written_from_the_results() -> None:
 
 def test_control_a_changed_number_changes_the_report() -> None:
     for experiment in EXPERIMENTS.values():
-        runs = wanted(experiment, load(RESULTS / f"{experiment.slug}.json"))
+        runs = stored(experiment)
         if experiment.metric not in ("tv", "fcs") or not runs:
             continue
         figures = dict(runs[0].learned)
         figures[experiment.metric] = {"mean": figures[experiment.metric]["mean"] + 0.01}
         changed = [dataclasses.replace(runs[0], learned=figures), *runs[1:]]
-        assert section(experiment, changed) != section(experiment, runs)
+        assert section(Results(experiment, changed)) != section(Results(experiment, runs))
 
 
 def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,10 +366,11 @@ def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.Monke
     # Seven digits are kept, in the order of the table.
     assert [(r.model, r.seed) for r in found] == [(r.model, r.seed) for r in runs]
     assert found[0].value("tv") == 0.3141593
-    (line,) = rows(experiment, found)
+    results = Results(experiment, found)
+    (line,) = rows(results)
     assert len(line) == len(header(experiment))
     assert line[:4] == ["N = 3", "0.500 ± 0.100", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
-    assert compared(experiment, found, "N = 3", experiment.compared) is not None
+    assert results.difference("N = 3", experiment.compared) is not None
 
 
 def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
@@ -371,21 +382,23 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
     falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
     one, other = tiny(), dataclasses.replace(tiny(), label="tab:other")
-    assert "| tab:tiny: N = 3 | exact | 10 | 1.000 |" in correlation.section([(one, rising)])
-    assert "| tab:tiny: N = 3 | exact | 10 | -1.000 |" in correlation.section([(one, falling)])
+    assert "| tab:tiny: N = 3 | exact | 10 | 1.000 |" in correlation.section([Results(one, rising)])
+    assert "| tab:tiny: N = 3 | exact | 10 | -1.000 |" in correlation.section(
+        [Results(one, falling)]
+    )
     # A run that two figures share counts once, and one with few terminals not at all.
-    both = correlation.section([(one, rising), (other, [*rising[5:], *falling[5:]])])
+    both = correlation.section([Results(one, rising), Results(other, [*rising[5:], *falling[5:]])])
     assert "tab:other" not in both
     # A row that shares some of its runs has all of them.
     new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
-    some = correlation.section([(one, rising), (other, [*rising[:5], *new])])
+    some = correlation.section([Results(one, rising), Results(other, [*rising[:5], *new])])
     assert "| tab:other: N = 3 | exact | 10 | 1.000 |" in some
-    assert "Not run yet." in correlation.section([(one, rising[:9])])
+    assert "Not run yet." in correlation.section([Results(one, rising[:9])])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
-    assert "Not run yet." in correlation.section([(one, few)])
+    assert "Not run yet." in correlation.section([Results(one, few)])
     # Of trajectories: beside the others, but not counted among them.
     bounds = [dataclasses.replace(r, tv_kind="of trajectories") for r in falling]
-    told = correlation.section([(one, bounds)])
+    told = correlation.section([Results(one, bounds)])
     assert "| of trajectories | 10 | -1.000 |" in told
     assert "in 0 of 1 rows, and in 0 of the 0" in told
 

@@ -13,7 +13,8 @@ from matplotlib.ticker import LogFormatterSciNotation
 
 from fast.balance.losses import PENALTIES, UNITS
 from fast.measure.expectations import Expectation
-from pdai.experiments.drawing import legend
+from pdai.experiments.figures import legend
+from pdai.experiments.frames import Results
 from pdai.show import plotting
 from pdai.show.loss_units import loss_label
 from pdai.show.posterior_plots import Posterior
@@ -98,10 +99,9 @@ def test_the_axis_of_losses_follows_the_penalties() -> None:
 
 def test_the_rows_of_a_legend_are_as_full_as_each_other() -> None:
     """Six names where five fit are three and three, not one below the first of five."""
-    experiment = made_up_runs.tiny()
     runs = [made_up_runs.run(model, 0, 0.1) for model in made_up_runs.MODELS]
     figure = Figure(figsize=(10, 3))
-    legend(figure, experiment, runs, {name: Line2D([], []) for name in "abcd"})
+    legend(figure, Results(made_up_runs.tiny(), runs), {name: Line2D([], []) for name in "abcd"})
     assert [len(column.get_children()) for column in columns_of(figure)] == [2, 2, 2]
     # Control: as many columns as fit.
     figure.legend([Line2D([], [])] * 6, list("abcdef"), ncols=5)

@@ -13,6 +13,7 @@ from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.chains import Chain, adjacency, walked
 from pdai.experiments.facts import facts
+from pdai.experiments.frames import Results
 from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
 from pdai.experiments.report import section
 from pdai.experiments.results import load, wanted
@@ -113,8 +114,8 @@ def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
         pytest.approx(run.value("edges"))
         for run in sorted(made.runs, key=lambda run: (run.model == "order", run.seed))
     ]
-    assert "order - structure [95 %]" in section(experiment, stored)
-    assert {line[3] for line in costs(experiment, stored)} == {"500 states"}
+    assert "order - structure [95 %]" in section(Results(experiment, stored))
+    assert {line[3] for line in costs(Results(experiment, stored))} == {"500 states"}
     # Of another length it is another run.
     longer = dataclasses.replace(
         experiment,

@@ -11,7 +11,8 @@ import pytest
 
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
-from pdai.experiments.results import load, wanted
+from pdai.experiments.frames import Results
+from pdai.experiments.results import stored
 from tests.faults import FAULTS
 from tests.test_pages import COMMANDS, python_blocks
 from verify.claims.record import Severity
@@ -56,9 +57,8 @@ def test_the_example_trains_and_certifies_as_shown(
 
 def test_the_table_and_the_picture_are_of_the_results() -> None:
     experiment = EXPERIMENTS["study:aliasing"]
-    folder = ROOT / "pdai" / "experiments" / "results"
-    runs = wanted(experiment, load(folder / "study_aliasing.json"))
-    head, body = tables.header(experiment), tables.rows(experiment, runs)
+    runs = stored(experiment)
+    head, body = tables.header(experiment), tables.rows(Results(experiment, runs))
     names = [name.strip() for name in LINES[_table_line()].strip("| ").split("|")][1:]
     shown_rows = LINES[_table_line() + 2 : _table_line() + 2 + len(body)]
     for shown, line in zip(shown_rows, body, strict=True):
@@ -77,15 +77,14 @@ def _table_line() -> int:
 
 
 def test_what_memory_brings_is_of_the_results() -> None:
-    folder = ROOT / "pdai" / "experiments" / "results"
-    walk = EXPERIMENTS["fig:apx:lra"]
-    runs = wanted(walk, load(folder / "fig_apx_lra.json"))
-    gap = tables.compared(walk, runs, "rings", ("GRU+", "GRU+ reset"))
+    walk, dags = (
+        Results(EXPERIMENTS[label], stored(EXPERIMENTS[label]))
+        for label in ("fig:apx:lra", "study:dags")
+    )
+    gap = walk.difference("rings", ("GRU+", "GRU+ reset"))
     assert gap is not None
     assert f"by {gap.mean:.3f} of TV [{gap.low:.3f}, {gap.high:.3f}]" in TEXT
-    dags = EXPERIMENTS["study:dags"]
-    runs = wanted(dags, load(folder / "study_dags.json"))
-    gap = tables.compared(dags, runs, "SIX6, both ends", ("Markovian", "GRU"))
+    gap = dags.difference("SIX6, both ends", ("Markovian", "GRU"))
     assert gap is not None
     assert gap.decides
     assert f"ahead of the GRU by {gap.mean:.3f} of TV" in TEXT

@@ -11,18 +11,17 @@ import pytest
 
 from pdai.experiments import EXPERIMENTS, Experiment
 from pdai.experiments.base import STRONGEST, Cell, Drawing
-from pdai.experiments.drawing import looks
-from pdai.experiments.figures import figure_of
-from pdai.experiments.overview import anchor, overview, verdict
-from pdai.experiments.report import TEXTS, section
-from pdai.experiments.results import Run
-from pdai.experiments.tables import layout, leaders
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.figures import figure_of, looks
+from pdai.experiments.frames import Results
+from pdai.experiments.report import section
+from pdai.experiments.tables import anchor, layout, overview, verdict
 from pdai.show.plotting import LOOKS, Look, look
 from tests.made_up_runs import TINY, run, tiny
 
 ROOT = Path(__file__).parents[1]
-DETAILS = (TEXTS / "details.md").read_text()
-FRONT = (TEXTS / "README.md").read_text()
+DETAILS = (FOLDER / "details.md").read_text()
+FRONT = (FOLDER / "README.md").read_text()
 
 
 def anchors(text: str) -> set[str]:
@@ -39,7 +38,7 @@ def lost(text: str) -> set[str]:
 
 def test_links_into_the_details_lead_to_a_section() -> None:
     notes = sorted((ROOT / "proofs_notes").glob("*.md"))
-    pages = [TEXTS / "README.md", *notes]
+    pages = [FOLDER / "README.md", *notes]
     assert {page.name: found for page in pages if (found := lost(page.read_text()))} == {}
     assert sum("details.md#" in page.read_text() for page in notes) >= 19
     old = [page.name for page in notes if "experiments/README.md#" in page.read_text()]
@@ -109,9 +108,9 @@ def test_a_variant_has_the_colour_of_its_model() -> None:
     assert len(set(several.values())) == 3
 
 
-def runs_of(experiment: Experiment, seeds: int = 3) -> list[Run]:
+def results_of(experiment: Experiment, seeds: int = 3) -> Results:
     """A run of each cell and seed, with everything that a figure may draw."""
-    return [
+    runs = [
         dataclasses.replace(
             run("SRWM", seed, 0.1 * (place + 1) + 0.01 * seed),
             row=cell.row,
@@ -126,6 +125,7 @@ def runs_of(experiment: Experiment, seeds: int = 3) -> list[Run]:
         for place, cell in enumerate(experiment.cells)
         for seed in range(seeds)
     ]
+    return Results(experiment, runs)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def runs_of(experiment: Experiment, seeds: int = 3) -> list[Run]:
 )
 def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -> None:
     experiment = with_columns("Markovian", "GRU+", draw=draw)
-    figure = figure_of(experiment, runs_of(experiment))
+    figure = figure_of(results_of(experiment))
     drawn = [line for axis in figure.axes for line in axis.lines if line.get_linestyle() == "None"]
     # The means of rows, and the paper's numbers, are other marks.
     points = [line for line in drawn if line.get_marker() not in ("|", "x")]
@@ -145,16 +145,20 @@ def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -
     assert len(figure.legends) == 1
 
 
+def with_model(results: Results, model: str) -> Results:
+    return Results(results.experiment, [run for run in results.runs if run.model == model])
+
+
 def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
     experiment = with_columns("Markovian", "GRU+", draw="rows")
-    runs = [run for run in runs_of(experiment, 1) if run.model == "Markovian"]
-    (alone,) = figure_of(experiment, runs).axes
-    assert "left is better" in alone.get_xlabel()
+    alone = with_model(results_of(experiment, 1), "Markovian")
+    (axis,) = figure_of(alone).axes
+    assert "left is better" in axis.get_xlabel()
     # One seed has no mean to draw.
-    assert "means" not in figure_of(experiment, runs).get_suptitle()
+    assert "means" not in figure_of(alone).get_suptitle()
     # Control: with the other model there is.
-    assert len(figure_of(experiment, runs_of(experiment)).axes) == 2
-    assert "means as bars" in figure_of(experiment, runs_of(experiment)).get_suptitle()
+    assert len(figure_of(results_of(experiment)).axes) == 2
+    assert "means as bars" in figure_of(results_of(experiment)).get_suptitle()
 
 
 def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
@@ -166,15 +170,14 @@ def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
         run("Markovian", 0, 0.1, row="small"),
         run("Markovian", 0, 0.2, row="large", tv_kind="of trajectories"),
     ]
-    (axis,) = figure_of(experiment, runs).axes
+    (axis,) = figure_of(Results(experiment, runs)).axes
     names = [label.get_text() for label in axis.get_yticklabels()]
     assert names == ["small\nTV (exact)", "large\nTV (of trajectories)"]
     assert axis.get_xlabel() == "TV: left is better"
     assert axis.get_ylabel() == "grids"
     # Control: where all are of one kind, it stands once.
-    (axis,) = figure_of(
-        experiment, [dataclasses.replace(one, tv_kind="exact") for one in runs]
-    ).axes
+    runs = [dataclasses.replace(one, tv_kind="exact") for one in runs]
+    (axis,) = figure_of(Results(experiment, runs)).axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["small", "large"]
     assert axis.get_xlabel() == "TV (exact): left is better"
 
@@ -182,12 +185,12 @@ def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
 def test_what_is_computed_is_a_band_in_its_row() -> None:
     bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
     experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
-    figure = figure_of(experiment, runs_of(experiment))
+    figure = figure_of(results_of(experiment))
     assert len(figure.axes[0].collections) == 2
     assert "least TV" in [text.get_text() for text in figure.legends[0].get_texts()]
     plain = dataclasses.replace(experiment, bounds={})
     # The line of the untrained policy is left.
-    assert len(figure_of(plain, runs_of(plain)).axes[0].collections) == 1
+    assert len(figure_of(results_of(plain)).axes[0].collections) == 1
 
 
 def test_rows_that_are_numbers_are_on_their_axis() -> None:
@@ -195,7 +198,7 @@ def test_rows_that_are_numbers_are_on_their_axis() -> None:
     experiment = dataclasses.replace(
         tiny(draw="log lines", axis="parameters"), cells=made, compared=("Markovian",) * 2
     )
-    left, right = figure_of(experiment, runs_of(experiment)).axes
+    left, right = figure_of(results_of(experiment)).axes
     assert (left.get_title(), right.get_title()) == ("a", "b")
     assert list(left.get_xticks()) == [8_000, 32_000]
     assert left.get_xlabel() == right.get_xlabel() == "parameters"
@@ -206,44 +209,43 @@ def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
     kinds = {"M 1": "markov", "M 2": "markov", "S": "srwm", "G": "gru", "R": "self-referential"}
     made = tuple(Cell("N = 3", m, TINY.changed(dynamics=kind)) for m, kind in kinds.items())
     experiment = dataclasses.replace(tiny(), cells=made, compared=("M 1", "S"), layout="models")
-    runs = runs_of(experiment)
+    results = results_of(experiment)
     # The first of each kind is the better one.
-    assert leaders(experiment, runs, "N = 3") == ["M 1", "S", "G"]
-    head, *body = layout(experiment, runs)
+    assert results.leaders("N = 3") == ["M 1", "S", "G"]
+    head, *body = layout(results)
     assert head == ["", "N = 3"]
     assert [line[0] for line in body[:5]] == [*kinds]
     assert [line[1].startswith("**") for line in body[:5]] == [True, False, True, True, False]
-    assert "The best of each kind is bold." in section(experiment, runs)
-    figure = figure_of(dataclasses.replace(experiment, draw="rows"), runs)
+    assert "The best of each kind is bold." in section(results)
+    figure = figure_of(Results(dataclasses.replace(experiment, draw="rows"), results.runs))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == [*kinds]
     # Control: with rows as rows, models are columns, and none is bold.
-    plain = dataclasses.replace(experiment, layout="rows")
-    assert layout(plain, runs)[0][1:6] == [*kinds]
-    assert "**" not in section(plain, runs)
+    plain = Results(dataclasses.replace(experiment, layout="rows"), results.runs)
+    assert layout(plain)[0][1:6] == [*kinds]
+    assert "**" not in section(plain)
 
 
 def test_a_column_that_is_empty_is_not_shown() -> None:
     experiment = with_columns("Markovian", "SRWM")
-    runs = runs_of(experiment)
-    assert "SRWM - Markovian [95 %]" in layout(experiment, runs)[0]
+    assert "SRWM - Markovian [95 %]" in layout(results_of(experiment))[0]
     # Of two seeds there is no interval.
-    assert "SRWM - Markovian [95 %]" not in layout(experiment, runs_of(experiment, 2))[0]
+    assert "SRWM - Markovian [95 %]" not in layout(results_of(experiment, 2))[0]
 
 
 def test_both_forms_of_the_srwm_are_judged() -> None:
     experiment = with_columns("Markovian", "SRWM", STRONGEST, claim="it is better")
     experiment = dataclasses.replace(experiment, compared=("Markovian", "SRWM"))
     assert experiment.judged == (("Markovian", "SRWM"), ("Markovian", STRONGEST))
-    runs = runs_of(experiment)
-    told = verdict(experiment, runs)
+    results = results_of(experiment)
+    told = verdict(results)
     assert "Verdict, SRWM against Markovian: " in told
     assert "Verdict, SRWM+ against Markovian: " in told
     # What was not run is not told.
-    printed = [one for one in runs if one.model != STRONGEST]
-    assert STRONGEST not in verdict(experiment, printed)
-    table = overview([(experiment, runs)])
-    assert table.count("| SRWM") == 2
+    printed = [run for run in results.runs if run.model != STRONGEST]
+    assert STRONGEST not in verdict(Results(experiment, printed))
+    assert overview([results]).count("| SRWM") == 2
     reason = dataclasses.replace(experiment, not_testable="It compares other sizes.")
-    assert verdict(reason, runs) == ("Verdict: not testable as stated. It compares other sizes.")
-    assert "### Not testable as stated" in overview([(reason, runs)])
+    untestable = Results(reason, results.runs)
+    assert verdict(untestable) == "Verdict: not testable as stated. It compares other sizes."
+    assert "### Not testable as stated" in overview([untestable])

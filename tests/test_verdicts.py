@@ -6,26 +6,19 @@ from typing import Any
 
 import pytest
 
-from pdai.experiments import Experiment, aggregate
+from pdai.experiments import Experiment
 from pdai.experiments.base import MEASURES, Cell, Quoted
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
-from pdai.experiments.tables import header, rows
-from pdai.experiments.verdicts import (
-    RULE,
-    Group,
-    Outcome,
-    Standing,
-    counts,
-    group,
-    judge,
-    judged_rows,
-    standing,
-)
+from pdai.experiments.tables import all_rows, header, rows
+from pdai.experiments.verdicts import Comparison, Group, Outcome, Standing, compared, counts, group
 from reference import InputError
 from tests.made_up_runs import TINY, run, tiny
 
 PAIR = ("Markovian", "SRWM")
 ROW = "N = 3"
+RULE = (FOLDER / "texts" / "rule.md").read_text()
 
 
 def column(model: str, values: Sequence[float], uniform: float = 0.9, **facts: Any) -> list[Run]:
@@ -34,11 +27,15 @@ def column(model: str, values: Sequence[float], uniform: float = 0.9, **facts: A
     return [run(model, seed, tv, uniform=before, **facts) for seed, tv in enumerate(values)]
 
 
+def judge(experiment: Experiment, runs: list[Run]) -> Outcome:
+    return Comparison(Results(experiment, runs), ROW, PAIR).outcome
+
+
 def judged(
     first: Sequence[float], second: Sequence[float], uniform: float = 0.9, **options: Any
 ) -> Outcome:
     runs = column("Markovian", first, uniform) + column("SRWM", second, uniform)
-    return judge(tiny(**options), runs, ROW, PAIR)
+    return judge(tiny(**options), runs)
 
 
 FAR, NEAR = (0.5, 0.51, 0.49), (0.2, 0.21, 0.19)
@@ -69,13 +66,13 @@ def test_a_sampled_law_is_at_the_floor_of_its_samples() -> None:
     exact = {"tv": {"mean": 0.0137}}
     near = column("SRWM", (0.0136, 0.0139, 0.0138), tv_kind="sampled", exact=exact)
     first = column("Markovian", (0.0005, 0.0006, 0.0004))
-    assert judge(tiny(), first + near, ROW, PAIR) is Outcome.NO_HEADROOM
+    assert judge(tiny(), first + near) is Outcome.NO_HEADROOM
     # Control: the law that is exact is not at its own floor, which is zero.
     poor = column("Markovian", (0.0085, 0.0086, 0.0084))
-    assert judge(tiny(), poor + near, ROW, PAIR) is Outcome.UNDECIDED
+    assert judge(tiny(), poor + near) is Outcome.UNDECIDED
     # Control: where one seed of three is sampled, the floor of the mean is a third.
     some = [near[0], *(dataclasses.replace(one, tv_kind="estimated") for one in near[1:])]
-    assert judge(tiny(), first + some, ROW, PAIR) is Outcome.OPPOSITE
+    assert judge(tiny(), first + some) is Outcome.OPPOSITE
 
 
 def test_what_nobody_learns_has_no_headroom() -> None:
@@ -129,7 +126,7 @@ def test_each_metric_has_a_size_below_which_nothing_counts() -> None:
             for model, value in zip(PAIR, (first, second), strict=True)
             for seed in range(3)
         ]
-        return judge(tiny(metric="memory"), runs, ROW, PAIR)
+        return judge(tiny(metric="memory"), runs)
 
     # By Pinsker's inequality laws that are 0.0002 nats apart are at most 0.01 apart.
     assert (MEASURES["memory"].negligible / 2) ** 0.5 == pytest.approx(0.01)
@@ -147,7 +144,7 @@ def test_more_is_better_where_rewards_are_compared() -> None:
             for model, value in zip(PAIR, (first, second), strict=True)
             for s in range(3)
         ]
-        return judge(tiny(metric="best", **options), runs, ROW, PAIR)
+        return judge(tiny(metric="best", **options), runs)
 
     low = [["a", 1.0]]
     assert met(2.0, 3.0) is Outcome.REPRODUCED
@@ -165,12 +162,12 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
     )
     experiment = dataclasses.replace(tiny(), cells=cells)
     runs = column("Markovian", FAR) + column("SRWM", NEAR)
-    (row,) = judged_rows(experiment, runs, PAIR)
-    assert (row.size, row.paper) == (pytest.approx(0.4), pytest.approx(0.25))
+    (row,) = compared(Results(experiment, runs), PAIR)
+    assert (row.size, row.papers_size) == (pytest.approx(0.4), pytest.approx(0.25))
     # Where one law is sampled, what exact sampling has bounds the ratio.
     exact = {"tv": {"mean": 0.01}}
     sampled = column("SRWM", (0.02,) * 3, tv_kind="sampled", exact=exact)
-    (row,) = judged_rows(experiment, column("Markovian", (0.001,) * 3) + sampled, PAIR)
+    (row,) = compared(Results(experiment, column("Markovian", (0.001,) * 3) + sampled), PAIR)
     assert row.size == pytest.approx(2.0)
 
 
@@ -206,13 +203,13 @@ def test_a_verdict_counts_its_rows() -> None:
 def claimed(label: str, values: dict[str, Sequence[float]], claim: str = "it is better") -> Any:
     """An experiment with columns of these names, and its runs."""
     made = tuple(Cell(ROW, model, TINY) for model in values)
-    experiment = Experiment(label, "TV", claim, "tv", made, "", seeds=(0, 1, 2))
+    experiment = Experiment(label, "TV", claim, "tv", made, seeds=(0, 1, 2))
     runs = [
         dataclasses.replace(one, model=model, config={"of": label, "model": model, "seed": seed})
         for model, column_values in values.items()
         for seed, one in enumerate(column("SRWM", column_values))
     ]
-    return experiment, runs
+    return Results(experiment, runs)
 
 
 def test_all_rows_are_counted_by_pair() -> None:
@@ -220,7 +217,7 @@ def test_all_rows_are_counted_by_pair() -> None:
     second = claimed("tab:b", {"Markovian": NEAR, "SRWM": (0.0,) * 3, "GRU+ reset": FAR})
     level = (0.0001,) * 3
     third = claimed("tab:c", {"Markovian": level, "SRWM": level})
-    table = aggregate.table([first, second, third])
+    table = all_rows([first, second, third])
     # 0.2 / 0.5 is the one ratio: zero has no logarithm, and without headroom there is none.
     assert "| SRWM against Markovian | 3 | 2 | 0 | 0 | 1 | 0.40 |" in table
     assert "| SRWM+ against Markovian | not run | - | - | - | - | - |" in table
@@ -231,24 +228,20 @@ def test_all_rows_are_counted_by_pair() -> None:
 
 def test_control_what_is_shared_or_claims_nothing_is_not_counted_again() -> None:
     values = {"Markovian": FAR, "SRWM": NEAR}
-    experiment, runs = claimed("tab:a", values)
-    again = dataclasses.replace(experiment, label="tab:again")
-    once, twice = (
-        aggregate.table(stored)
-        for stored in ([(experiment, runs)], [(experiment, runs), (again, runs)])
-    )
+    first = claimed("tab:a", values)
+    again = Results(dataclasses.replace(first.experiment, label="tab:again"), first.runs)
+    once, twice = (all_rows(every) for every in ([first], [first, again]))
     assert once == twice
     assert "| SRWM against Markovian | 1 | 1 |" in once
-    study = claimed("study:a", values, claim="")
-    assert aggregate.table([(experiment, runs), study]) == once
-    assert aggregate.table([(experiment, runs), claimed("tab:b", values)]) != once
+    assert all_rows([first, claimed("study:a", values, claim="")]) == once
+    assert all_rows([first, claimed("tab:b", values)]) != once
 
 
 def test_what_is_computed_stands_beside_what_is_trained() -> None:
     bounds = {"least TV": {ROW: (0.05, 0.0625)}}
     experiment = tiny(bounds=bounds)
     runs = column("Markovian", FAR) + column("SRWM", NEAR)
-    (line,) = rows(experiment, runs)
+    (line,) = rows(Results(experiment, runs))
     assert line[header(experiment).index("least TV")] == "0.0500 to 0.0625"
     assert "least TV" not in header(tiny())
     with pytest.raises(InputError, match="says something of N = 5"):
@@ -257,6 +250,10 @@ def test_what_is_computed_stands_beside_what_is_trained() -> None:
 
 def test_a_standing_needs_three_seeds() -> None:
     runs = column("Markovian", FAR) + column("SRWM", NEAR)
-    assert standing(tiny(), runs, ROW, PAIR) is Standing.BETTER
-    assert standing(tiny(), runs, ROW, PAIR[::-1]) is Standing.WORSE
-    assert standing(tiny(), runs[:-1], ROW, PAIR) is None
+
+    def standing(runs: list[Run], pair: tuple[str, str]) -> Standing | None:
+        return Comparison(Results(tiny(), runs), ROW, pair).standing
+
+    assert standing(runs, PAIR) is Standing.BETTER
+    assert standing(runs, PAIR[::-1]) is Standing.WORSE
+    assert standing(runs[:-1], PAIR) is None

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
 from verify.claims.record import Claim, Reading, Severity
-from verify.lib import results
 from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.report import summary
@@ -80,7 +80,7 @@ def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
     assert all(outcomes.values())
     assert not [claim.id for claim in CLAIMS if not claim.experiment and result_of(claim)]
     # Without a run nothing came out: it is no number of the ledger's own.
-    monkeypatch.setattr(results, "stored", lambda label: [])
+    monkeypatch.setattr(results, "stored", lambda experiment: [])
     result_of.cache_clear()
     empty = {result_of(claim) for claim in empirical.values()}
     decided = {outcome.value for outcome in Outcome if outcome is not Outcome.OPEN}

@@ -26,8 +26,7 @@ from docs.hooks.sources import page_name, source_page  # noqa: E402
 # Markdown elsewhere in the repository that is part of the site, by the beginning of its path.
 TEXTS = ("proofs_notes/", "pdai/", "tests/benchmarks/", "CONTRIBUTING.md", "CHANGELOG.md")
 # Written for the site from these, and no pages of their own.
-PARTS = ("pdai/experiments/front.md", "pdai/experiments/guide.md", "pdai/experiments/models.md")
-PARTS += ("pdai/experiments/reading.md", "pdai/experiments/findings/")
+PARTS = ("pdai/experiments/texts/", "pdai/experiments/findings/")
 
 # A warning, which ends a strict build.
 LOG = logging.getLogger("mkdocs.hooks.site")

@@ -3,78 +3,65 @@
 import json
 from collections.abc import Sequence
 
-import numpy as np
 from scipy.stats import spearmanr
 
-from pdai.experiments.base import Experiment
-from pdai.experiments.results import Run
+from pdai.experiments.frames import Results
 from pdai.experiments.tables import markdown
 
 FEWEST = 10
 CLAIMED = 0.9
 
-# The claim is on a formula, not of a table or figure.
+# The claim is on a formula, not on a table or figure.
 LABEL = "eq:fcsa"
 HEAD = ["", "TV", "runs", "Spearman's correlation of FCS and TV"]
-
-INTRODUCTION = """\
-## eq:fcsa: FCS as a stand-in for TV
-
-The paper: FCS has a Spearman correlation of over 90 % with TV. Here over all models and seeds of a
-row, for which the range of quality is narrow: samplers of different tasks are ranked easily. Rows
-of at most 64 terminals are left out, as there a batch holds all of them and FCS is TV, and rows
-all of whose runs are those of rows before. The TV of trajectories is that of terminals on trees,
-and a bound of it elsewhere."""
-
 BOUND = "of trajectories"
 
 
-def section(stored: Sequence[tuple[Experiment, Sequence[Run]]]) -> str:
-    """The correlation within each row, where both are known."""
-    body = table(stored)
+def section(every: Sequence[Results]) -> str:
+    """The correlation within each row, where both are known, and the verdict."""
+    body = table(every)
     if not body:
-        return f"{INTRODUCTION}\n\nNot run yet."
-    finding = (
-        f"Verdict: {verdict(stored)}. Where all samplers are close, FCS ranks them by its own "
-        "noise as well."
+        return "Not run yet."
+    return (
+        f"{markdown(HEAD, body)}\n\nVerdict: {verdict(every)}. Where all samplers are close, FCS "
+        "ranks them by its own noise as well."
     )
-    return f"{INTRODUCTION}\n\n{markdown(HEAD, body)}\n\n{finding}"
 
 
-def verdict(stored: Sequence[tuple[Experiment, Sequence[Run]]]) -> str:
-    """In how many rows the correlation is what the paper says."""
-    body = table(stored)
+def verdict(every: Sequence[Results]) -> str:
+    """In how many rows the correlation is as high as the paper says."""
+    body = table(every)
     if not body:
         return "open: not run yet"
-    high = sum(float(value) >= CLAIMED for *_, value in body)
+    high = [line for line in body if float(line[-1]) >= CLAIMED]
     lowest = min(body, key=lambda line: float(line[-1]))
-    proper = [line for line in body if BOUND not in line[1]]
-    well = sum(float(value) >= CLAIMED for *_, value in proper)
+    proper, well = (sum(BOUND not in line[1] for line in some) for some in (body, high))
     return (
-        f"{CLAIMED} or more in {high} of {len(body)} rows, and in {well} of the "
-        f"{len(proper)} where the TV is that of terminals for certain; the lowest is "
+        f"{CLAIMED} or more in {len(high)} of {len(body)} rows, and in {well} of the "
+        f"{proper} where the TV is that of terminals for certain; the lowest is "
         f"{lowest[-1]} ({lowest[0]})"
     )
 
 
-def table(stored: Sequence[tuple[Experiment, Sequence[Run]]]) -> list[list[str]]:
+def table(every: Sequence[Results]) -> list[list[str]]:
     """One line for each row of an experiment with enough runs of which both are known."""
     seen: set[str] = set()
     body = []
-    for experiment, runs in stored:
-        for row in experiment.rows:
-            pairs, kinds, trained = [], set(), set()
-            for run in runs:
-                fcs, tv = run.value("fcs"), run.value("tv")
-                if run.row != row or fcs is None or tv is None or run.law is not None:
-                    continue
-                trained.add(json.dumps(run.config, sort_keys=True))
-                pairs.append((tv, fcs))
-                kinds.add(run.tv_kind)
-            is_new = not trained <= seen
+    for results in every:
+        # With few terminals a batch holds all of them, and FCS is TV.
+        large = Results(results.experiment, [run for run in results.runs if run.law is None])
+        frame = large.frame.assign(
+            tv=[run.value("tv") for run in large.runs],
+            fcs=[run.value("fcs") for run in large.runs],
+            config=[json.dumps(run.config, sort_keys=True) for run in large.runs],
+        ).dropna(subset=["tv", "fcs"])
+        for row in results.experiment.rows:
+            of_row = frame[frame.row == row]
+            trained = set(of_row.config)
+            if not trained <= seen and len(of_row) >= FEWEST:
+                value = float(spearmanr(of_row.tv, of_row.fcs).statistic)
+                kinds = " or ".join(sorted(set(of_row.kind)))
+                name = f"{results.experiment.label}: {row}"
+                body.append([name, kinds, str(len(of_row)), f"{value:.3f}"])
             seen |= trained
-            if is_new and len(pairs) >= FEWEST:
-                value = float(spearmanr(np.array(pairs)).statistic)
-                name, kind = f"{experiment.label}: {row}", " or ".join(sorted(kinds))
-                body.append([name, kind, str(len(pairs)), f"{value:.3f}"])
     return body

@@ -1,30 +1,440 @@
-"""The figure of an experiment, in the form that it asks for."""
+"""The figures of experiments: a metric over the rows of a table, or panels of what is measured.
+
+A model has one colour everywhere, each seed is a point or a thin line, and a logarithmic scale ends
+at a hundredth of what counts.
+"""
 
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from pdai.experiments import over_rows, over_steps
-from pdai.experiments.base import Experiment
+from pdai.experiments.base import APART, MEASURES, Experiment
+from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
+from pdai.show.plotting import TARGET, Look, below_one, decimal, look
 from reference.show import save_figure
 
+MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
+GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
+UNTRAINED, EXACT = ":", "--"
+# The colours of computed bounds: the first are those of Markovian policies, where there are any.
+BOUNDS = ("#0072B2", "#222222", "#CC79A7")
+# Wide, as models that learn nothing lie on it.
+BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
+PER_LINE = 3
+MOST_MARKED = 12
 
-def draw(experiment: Experiment, runs: Sequence[Run], files: Sequence[Path]) -> None:
+
+def draw(results: Results, files: Sequence[Path]) -> None:
     """Draws the figure of an experiment into each of the files; the ending chooses the format."""
-    if experiment.draw == "none" or not runs:
+    if results.experiment.draw == "none" or not results.runs:
         return
-    figure = figure_of(experiment, runs)
+    figure = figure_of(results)
     for file in files:
         save_figure(figure, file, dpi=110)
 
 
-def figure_of(experiment: Experiment, runs: Sequence[Run]) -> Figure:
-    """The figure of an experiment of which there are runs."""
+def figure_of(results: Results) -> Figure:
+    """The figure of an experiment that has runs, in the form that it asks for."""
+    experiment = results.experiment
     if experiment.draw in ("rows", "points"):
-        draws = over_rows.by_model if experiment.layout == "models" else over_rows.points
-        return draws(experiment, runs)
-    if experiment.draw in ("lines", "log lines"):
-        return over_rows.lines(experiment, runs)
-    return over_steps.panels(experiment, runs)
+        return by_model(results) if experiment.layout == "models" else points(results)
+    return lines(results) if experiment.draw in ("lines", "log lines") else panels(results)
+
+
+def looks(experiment: Experiment) -> dict[str, Look]:
+    """The look of each column: forms of one model have one colour, and other lines and marks."""
+    styles: dict[str, Look] = {}
+    for cell in experiment.cells:
+        if cell.model in styles:
+            continue
+        style = look(cell.model, cell.dynamics)
+        count = sum(used.colour == style.colour for used in styles.values())
+        if style in styles.values():
+            style = style._replace(line=LINES[count % 4], marker=MARKERS[count % len(MARKERS)])
+        styles[cell.model] = style
+    return styles
+
+
+def marks(style: Look, size: float = 5) -> dict[str, Any]:
+    """The options of matplotlib for the points of a model."""
+    face = style.colour if style.is_filled else "white"
+    return {
+        "marker": style.marker, "ms": size, "color": style.colour,
+        "markerfacecolor": face, "markeredgecolor": style.colour,
+    }  # fmt: skip
+
+
+def legend(figure: Figure, results: Results, others: dict[str, Line2D]) -> None:
+    """One legend below the panels: the models that were run, then other marks by name."""
+    handles = {
+        model: Line2D([], [], ls=style.line, lw=1.4, **marks(style))
+        for model, style in looks(results.experiment).items()
+        if model in results.models
+    } | others
+    # Five names fill ten inches; rows are as full as each other, as a single name would stand below
+    # the first.
+    most = min(5, max(2, int(figure.get_figwidth() / 2)))
+    columns = ceil(len(handles) / ceil(len(handles) / most))
+    figure.legend(
+        list(handles.values()), list(handles), frameon=False, fontsize=8,
+        ncols=columns, loc="outside lower center",
+    )  # fmt: skip
+
+
+def points(results: Results) -> Figure:
+    """One line per row: the metric, and its ratio to the first of the compared columns."""
+    experiment, rows, models = results.experiment, results.rows, results.models
+    base = experiment.compared[0]
+    is_compared = experiment.draw == "rows" and any(
+        {base} < set(results.at(row).model) for row in rows
+    )
+    height = 1.6 + len(rows) * (0.24 + 0.11 * len(models))
+    figure = Figure(figsize=(10.5 if is_compared else 7.5, height), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, 1 + is_compared, sharey=True))
+    for place, row in enumerate(rows):
+        for model, offset in zip(models, _offsets(len(models), 0.66), strict=True):
+            _draw_seeds(axes[0], results, row, model, place + offset)
+            if is_compared and model != base:
+                _draw_ratios(axes[1], results, row, model, place + offset)
+        _draw_levels(axes[0], results, row, place)
+    # The kind of TV stands at the axis where it is the same for all rows.
+    metrics = [results.metric_name(row) for row in rows]
+    is_one = len(set(metrics)) == 1
+    names = [row if is_one else f"{row}\n{name}" for row, name in zip(rows, metrics, strict=True)]
+    axes[0].set_yticks(range(len(rows)), names)
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    better = "left" if results.sign > 0 else "right"
+    measured = metrics[0] if is_one else results.measure.name
+    axes[0].set(xscale="log", xlabel=f"{measured}: {better} is better")
+    axes[0].set_ylabel(experiment.axis)
+    decimal(axes[0].xaxis)
+    if is_compared:
+        axes[1].axvline(1, color="black", lw=1)
+        axes[1].set(xscale="log", xlabel=f'ratio to "{base}": below 1 is better')
+        decimal(axes[1].xaxis)
+    for axis in axes:
+        axis.grid(axis="x", alpha=0.3)
+        for between in np.arange(0.5, len(rows) - 1):
+            axis.axhline(between, color="0.85", lw=0.8)
+    bars = ", means as bars" if results.frame.seed.nunique() > 1 else ""
+    figure.suptitle(f"{experiment.label}: {_seeds(results)}{bars}", fontsize=10)
+    legend(figure, results, _other_marks(results))
+    return figure
+
+
+def by_model(results: Results) -> Figure:
+    """One panel per instance, one line per model; the best of each kind filled."""
+    rows, models = results.rows, results.models
+    size = (2.2 + 2.6 * len(rows), 1.6 + 0.2 * len(models))
+    figure = Figure(figsize=size, layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(rows), sharey=True))
+    for axis, row in zip(axes, rows, strict=True):
+        best = results.leaders(row)
+        for place, model in enumerate(models):
+            values = _shown(results, results.values(row, model))
+            style = looks(results.experiment)[model]
+            style = style._replace(marker="o", is_filled=model in best)
+            axis.plot(values, [place] * len(values), ls="", **marks(style, 5))
+            if model in best:
+                axis.axvline(values.mean(), lw=1, color=style.colour, alpha=0.8)
+        axis.set(xscale="log", xlabel=results.metric_name(row))
+        axis.set_title(row, fontsize=10)
+        decimal(axis.xaxis)
+        axis.grid(alpha=0.3)
+    axes[0].set_yticks(range(len(models)), models)
+    axes[0].set_ylim(len(models) - 0.5, -0.5)
+    axes[0].set_ylabel(results.experiment.axis)
+    title = f"{results.experiment.label}: {_seeds(results)}"
+    figure.suptitle(f"{title}; filled, with a line: the best of each kind", fontsize=10)
+    return figure
+
+
+def lines(results: Results) -> Figure:
+    """The metric over rows that are numbers: each seed a point, the means joined.
+
+    Rows with names such as "a: 2" and "b: 2" are of two panels, a and b.
+    """
+    experiment = results.experiment
+    by_panel: dict[str, list[str]] = {}
+    for row in results.rows:
+        by_panel.setdefault(row.rpartition(": ")[0], []).append(row)
+    figure = Figure(figsize=(max(6.4, 4.2 * len(by_panel)), 4.4), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(by_panel), sharey=True))
+    for axis, (name, rows) in zip(axes, by_panel.items(), strict=True):
+        _draw_lines(axis, results, rows)
+        axis.set_title(name, fontsize=10)
+        axis.set(xlabel=experiment.axis)
+        axis.grid(alpha=0.3)
+    clipped = _note(results.frame.learned.min(), _least_shown(results))
+    axes[0].set(yscale="log", ylabel=results.metric_name())
+    decimal(axes[0].yaxis)
+    title = f"{experiment.label}: {_seeds(results)}, means joined{clipped}"
+    figure.suptitle(title, fontsize=10)
+    legend(figure, results, _other_marks(results))
+    return figure
+
+
+def panels(results: Results) -> Figure:
+    """One panel per row: what is measured in training, with its ends at the right; or laws."""
+    experiment, rows = results.experiment, results.rows
+    width, height = min(len(rows), PER_LINE), -(-len(rows) // PER_LINE)
+    figure = Figure(figsize=(5.0 * width, 0.9 + 3.4 * height), layout="constrained")
+    cut = figure.add_gridspec(height, width)
+    is_law = experiment.draw == "laws"
+    others: dict[str, Line2D] = {}
+    for place, row in enumerate(rows):
+        area = cut[divmod(place, width)]
+        others |= (_draw_laws if is_law else _draw_curves)(figure, area, results, row)
+    legible = "lines are means" if is_law else "thin lines; thick are medians"
+    if experiment.draw in ("curves", "probe"):
+        # One scale for all panels, so that they can be compared.
+        limits = [axis.get_ylim() for axis in figure.axes]
+        for axis in figure.axes:
+            axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+            decimal(axis.yaxis)
+        lowest = min(np.min(line.get_ydata()) for axis in figure.axes for line in axis.lines)
+        legible += _note(float(lowest), _least_of_curves(experiment))
+    figure.suptitle(f"{experiment.label}: {_seeds(results)}, {legible}", fontsize=10)
+    legend(figure, results, others)
+    return figure
+
+
+def _least_shown(results: Results) -> float:
+    """The end of a logarithmic scale: a hundredth of what counts; smaller values lie on it."""
+    return results.measure.negligible / 100
+
+
+def _shown(results: Results, values: Any) -> Any:
+    """Values on a logarithmic scale."""
+    return np.maximum(np.asarray(values, float), _least_shown(results))
+
+
+def _note(lowest: float, least: float) -> str:
+    """A note on values that lie on the end of a scale."""
+    return f"; {below_one(least)} or less is drawn as that" if lowest <= least else ""
+
+
+def _seeds(results: Results) -> str:
+    """The number of seeds in a figure, such as "3 to 5 seeds"."""
+    counts = results.frame.groupby(["row", "model"]).size()
+    ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
+    return f"{ends} seed{'s' * int(counts.max() > 1)}"
+
+
+def _offsets(count: int, width: float) -> Any:
+    """Places of several marks side by side around zero."""
+    return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(1)
+
+
+def _draw_seeds(axis: Any, results: Results, row: str, model: str, y: float) -> None:
+    """Each seed as a point, their mean as a bar, and the paper's number as a cross."""
+    values, style = _shown(results, results.values(row, model)), looks(results.experiment)[model]
+    if len(values):
+        axis.plot(values, [y] * len(values), ls="", alpha=0.8, **marks(style, 4))
+    if len(values) > 1:
+        axis.plot(values.mean(), y, "|", ms=11, mew=2, color=style.colour)
+    cells = results.experiment.cells
+    quoted = {(cell.row, cell.model): cell.paper for cell in cells}.get((row, model))
+    if quoted is not None:
+        axis.plot(quoted.mean, y, "x", ms=7, mew=2, color=style.colour)
+
+
+def _draw_ratios(axis: Any, results: Results, row: str, model: str, y: float) -> None:
+    """The ratio to the first column, seed by seed and of the means, and that of the paper."""
+    base = results.experiment.compared[0]
+    style, least = looks(results.experiment)[model], results.least(row, (base, model))
+    others, ours = (
+        np.maximum(_shown(results, column), least) for column in results.paired(row, (base, model))
+    )
+    if len(ours):
+        axis.plot(ours / others, [y] * len(ours), ls="", alpha=0.8, **marks(style, 4))
+    if len(ours) > 1:
+        axis.plot(ours.mean() / others.mean(), y, "|", ms=11, mew=2, color=style.colour)
+    quoted = {cell.model: cell.paper for cell in results.experiment.cells if cell.row == row}
+    one, two = quoted.get(base), quoted.get(model)
+    if one is not None and two is not None:
+        axis.plot(two.mean / one.mean, y, "x", ms=7, mew=2, color=style.colour)
+
+
+def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
+    """The untrained policy, the best value, and bands between computed bounds, in a row."""
+    ends = (place - 0.42, place + 0.42)
+    for level, style in ((results.untrained(row), UNTRAINED), (results.best(row), EXACT)):
+        # A logarithmic scale has no zero.
+        if level is not None and level > 0:
+            axis.vlines(level, *ends, ls=style, **GREY)
+    for colour, bounds in zip(BOUNDS, results.experiment.bounds.values(), strict=False):
+        if row in bounds and bounds[row][1] > 0:
+            low, high = _shown(results, bounds[row])
+            axis.fill_betweenx(ends, low, high, color=colour, alpha=0.3, lw=2)
+
+
+def _other_marks(results: Results) -> dict[str, Line2D]:
+    """The marks of a figure over rows beside those of models."""
+    experiment = results.experiment
+    handles = {}
+    if any(cell.paper for cell in experiment.cells):
+        handles["the paper's number"] = Line2D([], [], ls="", marker="x", mew=2, color="black")
+    for colour, name in zip(BOUNDS, experiment.bounds, strict=False):
+        handles[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
+    if any(results.untrained(row) is not None for row in results.rows):
+        is_band = experiment.draw in ("lines", "log lines")
+        handles["uniform policy"] = Line2D([], [], **BAND if is_band else {"ls": ":", **GREY})
+    if any(results.best(row) for row in results.rows):
+        name = "best possible" if experiment.optimum else "exact sampling"
+        handles[name] = Line2D([], [], ls=EXACT, **GREY)
+    return handles
+
+
+def _draw_lines(axis: Any, results: Results, rows: list[str]) -> None:
+    """One panel of `lines`. A row that is no number stands at its number in the list."""
+    names = [row.rpartition(": ")[2] for row in rows]
+    numbers = [_number(name) for name in names]
+    places = np.array(range(len(rows)) if None in numbers else numbers, float)
+    level = [_or_nan(results.untrained(row)) for row in rows]
+    axis.plot(places, _shown(results, level), zorder=1, **BAND)
+    exact = [_or_nan(results.best(row) or None) for row in rows]
+    axis.plot(places, exact, ls=EXACT, zorder=1, **GREY)
+    for model, style in looks(results.experiment).items():
+        columns = [_shown(results, results.values(row, model)) for row in rows]
+        for place, values in zip(places, columns, strict=True):
+            axis.plot([place] * len(values), values, ls="", **marks(style, 4))
+        means = [values.mean() if len(values) else np.nan for values in columns]
+        axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
+    if results.experiment.draw == "log lines" and None not in numbers:
+        axis.set(xscale="log")
+        axis.minorticks_off()
+    axis.set_xticks(places, names)
+
+
+def _number(row: str) -> float | None:
+    try:
+        return float(row.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _least_of_curves(experiment: Experiment) -> float:
+    """The end of the logarithmic scale of curves."""
+    # The KL of which "separation" counts the steps has a scale of its own.
+    if experiment.draw != "curves" and experiment.metric == "separation":
+        return 1e-3
+    return MEASURES["tv" if experiment.draw == "curves" else experiment.metric].negligible / 100
+
+
+def _curve(experiment: Experiment, run: Run) -> list[tuple[float, float]]:
+    """The curve of a run: pairs of a step and a value."""
+    if experiment.draw == "curves":
+        return [(step, value) for step, value in run.curve]
+    if experiment.draw == "best":
+        return [(step, run.best_until(step)) for step in _trained_steps(run)]
+    return [(record["step"], record["kl"]) for record in run.probes]
+
+
+def _trained_steps(run: Run) -> list[int]:
+    return [record["step"] for record in run.probes if record["step"] > 0]
+
+
+def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> dict[str, Line2D]:
+    """Every seed thin, their median thick; at the right every seed at the end, side by side."""
+    experiment = results.experiment
+    inner = area.subgridspec(1, 2, width_ratios=(4, 1), wspace=0)
+    axis = figure.add_subplot(inner[0])
+    ends = figure.add_subplot(inner[1], sharey=axis)
+    is_log = experiment.draw != "best"
+    models = [model for model in results.models if len(results.at(row, model))]
+    for model, place in zip(models, _offsets(len(models), 1), strict=True):
+        style = looks(experiment)[model]
+        curves = [_curve(experiment, run) for run in results.runs_at(row, model)]
+        curves = [curve for curve in curves if curve]
+        if not curves:
+            continue
+        values = np.array([[value for _, value in curve] for curve in curves])
+        values = np.maximum(values, _least_of_curves(experiment)) if is_log else values
+        steps = np.array([step for step, _ in curves[0]], float)
+        for line in values:
+            axis.plot(steps, line, lw=0.6, alpha=0.45, ls=style.line, color=style.colour)
+        median = marks(style, 3.5 if len(steps) <= MOST_MARKED else 0)
+        axis.plot(steps, np.median(values, 0), lw=1.8, ls=style.line, **median)
+        ends.plot([place] * len(values), values[:, -1], ls="", alpha=0.9, **marks(style, 4))
+    others = _draw_curve_levels(axis, ends, results, row)
+    axis.set(xlabel="step")
+    axis.set_ylabel(_curve_name(results, row))
+    axis.set_title(row, fontsize=10)
+    if is_log:
+        axis.set(yscale="log")
+        decimal(axis.yaxis)
+    if experiment.metric == "separation" and experiment.draw == "probe":
+        # A claim about a factor of steps.
+        axis.set(xscale="log", xlim=(min(s for s in steps if s > 0), None))
+        decimal(axis.xaxis)
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.grid(alpha=0.3)
+    ends.grid(axis="y", alpha=0.3)
+    ends.tick_params(labelleft=False, left=False)
+    ends.tick_params(which="minor", left=False)
+    ends.set(xlim=(-1, 1), xticks=[], xlabel="end")
+    return others
+
+
+def _curve_name(results: Results, row: str) -> str:
+    if results.experiment.draw == "probe":
+        return "KL, nats"
+    if results.experiment.draw == "best":
+        return results.metric_name(row)
+    return f"TV ({', '.join(sorted(set(results.at(row).kind)))})"
+
+
+def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> dict[str, Line2D]:
+    """The lines that a curve is read against, by name."""
+    experiment = results.experiment
+    levels: dict[str, tuple[float | None, str]] = {}
+    if experiment.metric == "separation":
+        levels = {"told apart": (APART, EXACT), "optimal policy": (2 * APART, "-.")}
+    elif experiment.draw == "best":
+        levels = {"best possible": (results.best(row), EXACT)}
+    elif experiment.draw == "curves" and experiment.metric == "tv":
+        levels = {"exact sampling": (results.best(row) or None, EXACT)}
+    handles = {}
+    for name, (level, style) in levels.items():
+        if level is not None:
+            for place in (axis, ends):
+                place.axhline(level, ls=style, zorder=1, **GREY)
+            handles[name] = Line2D([], [], ls=style, **GREY)
+    if experiment.draw == "best":
+        runs = [run for run in results.runs if run.row == row]
+        steps = _trained_steps(runs[0])
+        every = np.array([[run.best_until(step, "uniform") for step in steps] for run in runs])
+        axis.plot(steps, np.median(every, 0), ls=":", **GREY)
+        handles["uniform policy"] = Line2D([], [], ls=":", **GREY)
+    return handles
+
+
+def _draw_laws(figure: Figure, area: Any, results: Results, row: str) -> dict[str, Line2D]:
+    """Learned laws: each seed as points, their mean as a line, against the target."""
+    axis = figure.add_subplot(area)
+    targets = [run.law[1] for run in results.runs if run.row == row and run.law is not None]
+    axis.bar(range(len(targets[0])), targets[0], color=TARGET, alpha=0.3)
+    for model, style in looks(results.experiment).items():
+        laws = [run.law[0] for run in results.runs_at(row, model) if run.law is not None]
+        for law in laws:
+            axis.plot(range(len(law)), law, ls="", alpha=0.6, **marks(style, 3))
+        if laws:
+            axis.plot(np.mean(laws, 0), lw=1.6, ls=style.line, color=style.colour)
+    axis.set(xlabel="terminal state", ylabel="probability")
+    axis.set_title(row, fontsize=10)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    return {"target": Line2D([], [], lw=6, color=TARGET, alpha=0.3)}

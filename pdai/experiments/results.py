@@ -1,7 +1,4 @@
-"""Results of experiments: one JSON file each, every seed of every cell in it.
-
-Imports no JAX.
-"""
+"""Results of experiments: one JSON file each, every seed of every cell in it. Imports no JAX."""
 
 import dataclasses
 import json
@@ -11,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from pdai.experiments.base import APART, MEASURES, Experiment, Metric
+from pdai.experiments.base import APART, Experiment, Metric
 from pdai.experiments.trainings import Training, defaults, description, of_chosen_parts
 from reference.errors import InputError
 from reference.files import kind_of, parsed_json, read_file, replace_file
 
+RESULTS = Path(__file__).parent / "results"
 FORMAT = 1
 TOP = 20
 
@@ -30,16 +27,16 @@ class Run:
         row: of the table.
         model: its column.
         seed: of the training.
-        config: what was trained, without what depends on the machine.
-        parameters: trained numbers.
+        config: the options of the training, without those that depend on the machine.
+        parameters: how many numbers are trained.
         seconds: of training, and of compiling it, which a process does for its first seed.
-        learned: the figures of `fast.evaluation.Figures`, as plain data.
+        learned: the figures of `fast.laws.report.Figures`, as plain data.
         uniform: those of the untrained policy that is uniform.
         exact: those of exact sampling, or None.
-        tv_kind: what kind of total variation it is.
+        tv_kind: the kind of total variation, such as "exact" or "sampled".
         log_z: the true `log Z`, or None.
         curve: pairs of step and total variation.
-        probes: what the probe found, one record per evaluation.
+        probes: the records of the probe, one for each evaluation.
         law: learned and target probabilities, of problems with at most 64 terminals; else None.
         bound: of a combined sampler, the TV that the residuals of its parts allow (N6); else None.
     """
@@ -61,16 +58,16 @@ class Run:
     bound: float | None = None
 
     def value(self, metric: Metric, of: str = "learned") -> float | None:
-        """A figure of the learned, uniform or exact sampler; None where it cannot be had."""
+        """A figure of the learned, uniform or exact sampler; None where there is none."""
         if metric == "best":
-            return self._best(of)
+            return None if of == "exact" else self.best_until(self.probes[-1]["step"], of)
         if metric == "edges":
-            found = self.probes[-1].get(of) if self.probes else None
-            return None if found is None else float(found)
-        if metric == "memory":
-            return float(self.probes[-1]["kl"]) if of == "learned" else None
-        if metric == "separation":
-            return self._separation() if of == "learned" else None
+            error = self.probes[-1].get(of) if self.probes else None
+            return None if error is None else float(error)
+        if metric in ("memory", "separation"):
+            if of != "learned":
+                return None
+            return float(self.probes[-1]["kl"]) if metric == "memory" else self._separation()
         figures = getattr(self, of)
         value: dict[str, float] | None = None if figures is None else figures[metric]
         return None if value is None else float(value["mean"])
@@ -78,7 +75,7 @@ class Run:
     def distance_after(self, share: float) -> float | None:
         """The TV after a share of the steps, on the training curve, geometric between two points.
 
-        None if the policy had not been measured since training began.
+        None before the first measurement in training.
         """
         trained = [(step, tv) for step, tv in self.curve if step > 0]
         if not trained or share * trained[-1][0] < trained[0][0]:
@@ -87,12 +84,10 @@ class Run:
         logs = np.log(np.maximum(values, np.finfo(float).tiny))
         return float(np.exp(np.interp(share * steps[-1], steps, logs)))
 
-    def _best(self, of: str) -> float | None:
-        """The mean log reward of the 20 best distinct states that a sampler met at any time."""
-        if of == "exact":
-            return None
-        trained = (record for record in self.probes if record["step"] > 0)
-        met = {label: value for record in trained for label, value in record[of]}
+    def best_until(self, step: int, of: str = "learned") -> float:
+        """The mean log reward of the 20 best distinct states that a sampler met until a step."""
+        records = [record for record in self.probes if 0 < record["step"] <= step]
+        met = {label: value for record in records for label, value in record[of]}
         return float(statistics.mean(sorted(met.values())[-TOP:]))
 
     def _separation(self) -> float:
@@ -140,8 +135,23 @@ def rounded(value: Any) -> Any:
     return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def stored(experiment: Experiment, folder: Path = RESULTS) -> list[Run]:
+    """The stored runs of an experiment that belong to its definition.
+
+    Raises:
+        InputError: in an installed wheel, which has no results.
+    """
+    if folder == RESULTS and not (RESULTS / "fig_graphssgb.json").exists():
+        raise InputError(
+            "the stored results of the experiments are not in the installed package: they are in "
+            "pdai/experiments/results of the repository; clone it, and install it from there with "
+            "pip install -e ."
+        )
+    return wanted(experiment, load(folder / f"{experiment.slug}.json"))
+
+
 def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
-    """The stored runs that belong to an experiment as it is defined now."""
+    """The runs that belong to an experiment as it is defined now."""
     cells = {(cell.row, cell.model): cell for cell in experiment.cells}
     return [
         run
@@ -159,93 +169,3 @@ def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
     old = {name: value for name, value in expected.items() if name in known}
     new = {name: value for name, value in expected.items() if name not in known}
     return old == known and all(name in usual and usual[name] == new[name] for name in new)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Mean and standard deviation over seeds."""
-
-    mean: float
-    spread: float
-    count: int
-
-    def text(self, digits: int) -> str:
-        """Mean ± standard deviation (number of seeds)."""
-        if self.count == 1:
-            return f"{self.mean:.{digits}f} (1)"
-        return f"{self.mean:.{digits}f} ± {self.spread:.{digits}f} ({self.count})"
-
-
-def summary(runs: list[Run], metric: Metric, of: str = "learned") -> Summary | None:
-    """A metric over runs; None if there is none."""
-    values = [value for run in runs if (value := run.value(metric, of)) is not None]
-    if not values:
-        return None
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return Summary(statistics.mean(values), spread, len(values))
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The second column minus the first, paired by seed: mean, and interval of 95 %.
-
-    A difference decides if its interval excludes zero, and if it is not negligible.
-    """
-
-    mean: float
-    low: float
-    high: float
-    count: int
-    negligible: float
-
-    @property
-    def decides(self) -> bool:
-        """Whether one column is better."""
-        return abs(self.mean) >= self.negligible and (self.low > 0 or self.high < 0)
-
-    def text(self, digits: int) -> str:
-        """The mean and its interval."""
-        return f"{self.mean:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
-
-
-def difference(first: list[Run], second: list[Run], metric: Metric) -> Difference | None:
-    """The paired difference of two columns; None with fewer than three common seeds.
-
-    The interval is Student's: of so few seeds, quantiles of bootstrap means lie too close together
-    (at normal differences they cover 84 % with five, 76 % with three). A sampled distance is at
-    least the true one on average, and at most the floor of its samples above it. Where one column
-    is sampled and the other exact, the interval is wider by the floor.
-    """
-    a = {run.seed: run.value(metric) for run in first}
-    b = {run.seed: run.value(metric) for run in second}
-    values = np.array(
-        [
-            y - x
-            for seed in sorted(a.keys() & b.keys())
-            if (x := a[seed]) is not None and (y := b[seed]) is not None
-        ]
-    )
-    if len(values) < 3:
-        return None
-    mean, count = float(values.mean()), len(values)
-    half = float(stdtrit(count - 1, 0.975) * values.std(ddof=1) / count**0.5)
-    below, above = sampling_floor(second, metric), sampling_floor(first, metric)
-    low, high = mean - half - max(below - above, 0.0), mean + half + max(above - below, 0.0)
-    return Difference(mean, low, high, count, MEASURES[metric].negligible)
-
-
-def sampling_floor(runs: list[Run], metric: Metric) -> float:
-    """How far above the true distances the mean of sampled ones can be; 0 if all are exact."""
-    if metric not in ("tv", "fcs") or not runs:
-        return 0.0
-    floors = [run.value(metric, "exact") if run.tv_kind == "sampled" else 0.0 for run in runs]
-    return statistics.mean(floor or 0.0 for floor in floors)
-
-
-def comparable(first: list[Run], second: list[Run], metric: Metric) -> float:
-    """The value below which two columns are not told apart, where one is sampled and one exact.
-
-    That is what exact sampling has: ratios are of values that are raised to it.
-    """
-    floors = sampling_floor(first, metric), sampling_floor(second, metric)
-    return max(floors) if min(floors) == 0 else 0.0

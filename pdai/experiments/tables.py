@@ -1,188 +1,35 @@
-"""The table of an experiment, as text, Markdown and comma-separated values."""
+"""The tables of the report: of one experiment, of all verdicts, and of all rows together."""
 
 import csv
 import io
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import exp, log
 from statistics import mean
 
-from pdai.experiments.base import MEASURES, Cell, Experiment, Metric
-from pdai.experiments.results import Difference, Run, Summary, difference, sampling_floor, summary
+from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, RESET, STRONGEST, Experiment, Quoted
+from pdai.experiments.frames import Pair, Results
 from pdai.experiments.trainings import total_steps
+from pdai.experiments.verdicts import (
+    Comparison,
+    Group,
+    Outcome,
+    Standing,
+    compared,
+    counts,
+    group,
+    judged_pairs,
+)
 
-# Of combined samplers: what N6 says of the residuals of all parts.
-ALLOWED = "TV that residuals allow (N6)"
-
-
-def at(runs: Sequence[Run], row: str, model: str) -> list[Run]:
-    """The runs of a cell."""
-    return [run for run in runs if (run.row, run.model) == (row, model)]
-
-
-def header(experiment: Experiment) -> list[str]:
-    """The names of the columns."""
-    quoted = [
-        f"paper: {model}"
-        for model in experiment.models
-        if any(cell.paper for cell in experiment.cells if cell.model == model)
-    ]
-    return [
-        "",
-        *quoted,
-        *experiment.models,
-        "uniform policy",
-        "best possible" if experiment.optimum else "exact sampling",
-        *([ALLOWED] if experiment.is_combined else []),
-        *experiment.bounds,
-        *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
-    ]
-
-
-def rows(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
-    """One row per instance: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
-    metric, lines = experiment.metric, []
-    digits = MEASURES[metric].digits
-    for row in experiment.rows:
-        of_row: dict[str, Cell] = {c.model: c for c in experiment.cells if c.row == row}
-        quoted = [
-            _quoted(of_row.get(model))
-            for model in experiment.models
-            if any(cell.paper for cell in experiment.cells if cell.model == model)
-        ]
-        ours = {model: summary(at(runs, row, model), metric) for model in experiment.models}
-        # Without spread: it is a single sampler, measured again with other samples.
-        others = [untrained(runs, row, metric), best_known(experiment, runs, row)]
-        gaps = [compared(experiment, runs, row, pair) for pair in experiment.comparisons]
-        lines.append(
-            [
-                row,
-                *quoted,
-                *(
-                    found.text(digits) if found else "not run" if model in of_row else "-"
-                    for model, found in ours.items()
-                ),
-                *("-" if cell is None else f"{cell.mean:.{digits}f}" for cell in others),
-                *([_allowed(runs, row, digits)] if experiment.is_combined else []),
-                *(_between(of_rows.get(row), digits) for of_rows in experiment.bounds.values()),
-                *("-" if gap is None else gap.text(digits) for gap in gaps),
-            ]
-        )
-    return lines
-
-
-def untrained(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
-    """What the uniform policy has."""
-    return summary([run for run in runs if run.row == row], metric, "uniform")
-
-
-def floor(runs: Sequence[Run], row: str, metric: Metric) -> Summary | None:
-    """What exact sampling has, where a law is sampled; else 0."""
-    of_row = [run for run in runs if run.row == row]
-    sampled = [run for run in of_row if run.tv_kind == "sampled"]
-    return summary(sampled or of_row, metric, "exact")
-
-
-def best_known(experiment: Experiment, runs: Sequence[Run], row: str) -> Summary | None:
-    """What exact sampling has, or the best value that is declared."""
-    if row in experiment.optimum:
-        return Summary(experiment.optimum[row], 0.0, 1)
-    return floor(runs, row, experiment.metric)
-
-
-def reachable(experiment: Experiment, runs: Sequence[Run], row: str) -> float | None:
-    """The best mean that these runs could have; None if it is not known."""
-    if row in experiment.optimum:
-        return experiment.optimum[row]
-    is_distance = not MEASURES[experiment.metric].higher_is_better
-    return sampling_floor(list(runs), experiment.metric) if is_distance else None
-
-
-def _allowed(runs: Sequence[Run], row: str, digits: int) -> str:
-    """The bound on the TV of the combined samplers of a row, mean over seeds."""
-    of_row = [run for run in runs if run.row == row]
-    bounds = [run.bound for run in of_row if run.bound is not None]
-    if not of_row:
-        return "not run"
-    return f"{mean(bounds):.{digits}f}" if bounds else "too many to check"
-
-
-def _between(pair: tuple[float, float] | None, digits: int) -> str:
-    """The numbers between which something lies."""
-    if pair is None:
-        return "-"
-    return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in pair))
-
-
-def _quoted(cell: Cell | None) -> str:
-    """The paper's number."""
-    if cell is None or cell.paper is None:
-        return "-"
-    return f"{cell.paper.mean:.3f} ± {cell.paper.spread:.3f}"
-
-
-def compared(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> Difference | None:
-    """The paired difference of two columns, of one row."""
-    first, second = (at(runs, row, model) for model in pair)
-    return difference(first, second, experiment.metric)
-
-
-def costs(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
-    """Per row and model: what it cost, and the mean TV when the fastest model was done.
-
-    Seconds are of the fastest seed: the first of a process compiles.
-    """
-    found = []
-    for row in experiment.rows:
-        cells = {model: at(runs, row, model) for model in experiment.models}
-        seconds = {model: min(run.seconds for run in of) for model, of in cells.items() if of}
-        for model in seconds:
-            first = cells[model][0]
-            share = min(seconds.values()) / seconds[model]
-            early = [tv for run in cells[model] if (tv := run.distance_after(share)) is not None]
-            cost = [f"{first.parameters:,}", total_steps(first.config), f"{seconds[model]:.0f}"]
-            # The curve of a combined sampler is of its last part.
-            known = early and not experiment.is_combined
-            found.append([row, model, *cost, f"{mean(early):.4f}" if known else "-"])
-    return found
-
-
-COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
-
-
-def metric_name(experiment: Experiment, runs: Sequence[Run]) -> str:
-    """The metric, and of which kind it is."""
-    kinds = sorted({run.tv_kind for run in runs})
-    name = MEASURES[experiment.metric].name
-    return f"{name} ({', '.join(kinds)})" if experiment.metric == "tv" and kinds else name
-
-
-def layout(experiment: Experiment, runs: Sequence[Run]) -> list[list[str]]:
-    """Header and rows of the table as it is shown: one row per instance, or one per model.
-
-    Where models are rows, the best of each kind is bold. What no instance has is left out.
-    """
-    head, body = header(experiment), rows(experiment, runs)
-    if experiment.layout == "models":
-        for line, row in zip(body, experiment.rows, strict=True):
-            for model in leaders(experiment, runs, row):
-                place = head.index(model)
-                line[place] = f"**{line[place]}**"
-    columns = [column for column in zip(head, *body, strict=True) if set(column[1:]) != {"-"}]
-    if experiment.layout == "models":
-        return [list(column) for column in columns]
-    return [list(line) for line in zip(*columns, strict=True)]
-
-
-def leaders(experiment: Experiment, runs: Sequence[Run], row: str) -> list[str]:
-    """The best model of each kind, by its mean."""
-    sign = -1 if MEASURES[experiment.metric].higher_is_better else 1
-    found: dict[str, list[tuple[float, str]]] = {}
-    for cell in experiment.cells:
-        ours = summary(at(runs, cell.row, cell.model), experiment.metric)
-        if cell.row == row and ours is not None:
-            found.setdefault(cell.kind, []).append((sign * ours.mean, cell.model))
-    return [min(of_kind)[1] for of_kind in found.values()]
+# The pairs that are counted over all experiments.
+PAIRS: tuple[Pair, ...] = (
+    (MARKOVIAN, PRINTED),
+    (MARKOVIAN, STRONGEST),
+    (MARKOVIAN, BEST),
+    (MARKOVIAN, RESET),
+    (RESET, BEST),
+)
 
 
 def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -196,3 +43,231 @@ def comma_separated(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *body])
     return text.getvalue()
+
+
+def header(experiment: Experiment) -> list[str]:
+    """The names of the columns."""
+    return [
+        "",
+        *(f"paper: {model}" for model in _quoted_models(experiment)),
+        *experiment.models,
+        "uniform policy",
+        "best possible" if experiment.optimum else "exact sampling",
+        *(["TV that residuals allow (N6)"] if experiment.is_combined else []),
+        *experiment.bounds,
+        *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
+    ]
+
+
+def rows(results: Results) -> list[list[str]]:
+    """One line per row: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
+    experiment, digits = results.experiment, results.measure.digits
+    lines = []
+    for row in experiment.rows:
+        paper = {cell.model: cell.paper for cell in experiment.cells if cell.row == row}
+        # Without spread: it is a single sampler, measured again with other samples.
+        others = [results.untrained(row), results.best(row)]
+        gaps = [results.difference(row, pair) for pair in experiment.comparisons]
+        lines.append(
+            [
+                row,
+                *(_quoted(paper.get(model)) for model in _quoted_models(experiment)),
+                *(
+                    results.text(row, model) or ("not run" if model in paper else "-")
+                    for model in experiment.models
+                ),
+                *("-" if value is None else f"{value:.{digits}f}" for value in others),
+                *([_allowed(results, row)] if experiment.is_combined else []),
+                *(_between(bounds.get(row), digits) for bounds in experiment.bounds.values()),
+                *("-" if gap is None else gap.text(digits) for gap in gaps),
+            ]
+        )
+    return lines
+
+
+def _quoted_models(experiment: Experiment) -> list[str]:
+    quoted = {cell.model for cell in experiment.cells if cell.paper}
+    return [model for model in experiment.models if model in quoted]
+
+
+def _quoted(number: Quoted | None) -> str:
+    """The paper's number."""
+    return "-" if number is None else f"{number.mean:.3f} ± {number.spread:.3f}"
+
+
+def _allowed(results: Results, row: str) -> str:
+    """The bound on the TV of the combined samplers of a row, mean over seeds."""
+    bounds = results.at(row).bound
+    if bounds.empty:
+        return "not run"
+    known = bounds.notna().any()
+    return f"{bounds.mean():.{results.measure.digits}f}" if known else "too many to check"
+
+
+def _between(pair: tuple[float, float] | None, digits: int) -> str:
+    if pair is None:
+        return "-"
+    return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in pair))
+
+
+def layout(results: Results) -> list[list[str]]:
+    """Header and rows of the table as it is shown: one row per instance, or one per model.
+
+    Where models are rows, the best of each kind is bold. Columns without any entry are left out.
+    """
+    experiment, head, body = results.experiment, header(results.experiment), rows(results)
+    if experiment.layout == "models":
+        for line, row in zip(body, experiment.rows, strict=True):
+            for model in results.leaders(row):
+                place = head.index(model)
+                line[place] = f"**{line[place]}**"
+    columns = [column for column in zip(head, *body, strict=True) if set(column[1:]) != {"-"}]
+    if experiment.layout == "models":
+        return [list(column) for column in columns]
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
+
+
+def costs(results: Results) -> list[list[str]]:
+    """The cost of each row and model, and the mean TV when the fastest model was done.
+
+    Seconds are of the fastest seed: the first of a process compiles.
+    """
+    lines = []
+    for row in results.rows:
+        seconds = results.at(row).groupby("model").seconds.min()
+        for model in (model for model in results.experiment.models if model in seconds):
+            runs, share = results.runs_at(row, model), seconds.min() / seconds[model]
+            early = [tv for run in runs if (tv := run.distance_after(share)) is not None]
+            # The curve of a combined sampler is that of its last part.
+            is_shown = early and not results.experiment.is_combined
+            lines.append(
+                [
+                    row,
+                    model,
+                    f"{runs[0].parameters:,}",
+                    total_steps(runs[0].config),
+                    f"{seconds[model]:.0f}",
+                    f"{mean(early):.4f}" if is_shown else "-",
+                ]
+            )
+    return lines
+
+
+def overview(every: Sequence[Results]) -> str:
+    """All experiments, by the verdict of their rows together; those without a claim last.
+
+    An experiment that judges two forms of a model is listed by the last that was run.
+    """
+    members: dict[Group, list[Results]] = {}
+    for results in every:
+        if results.experiment.claim:
+            last = compared(results, judged_pairs(results)[-1])
+            members.setdefault(group([row.outcome for row in last]), []).append(results)
+    kinds = [kind for kind in Group if kind in members]
+    listed = "; ".join(f"**{len(members[k])}** {k.value[0].lower()}{k.value[1:]}" for k in kinds)
+    parts = [f"Claims of the paper, by what their rows say together: {listed}."]
+    head = ["", "compared", "rows", "size here", "in the paper"]
+    for kind in kinds:
+        lines = [line for results in members[kind] for line in _overview_lines(results)]
+        parts.append(f"### {kind.value}\n\n{markdown(head, lines)}")
+    others = [_link(results.experiment) for results in every if not results.experiment.claim]
+    if others:
+        parts.append(f"### No claim of the paper\n\n{', '.join(others)}.")
+    return "\n\n".join(parts)
+
+
+def _overview_lines(results: Results) -> Iterator[list[str]]:
+    """A line for each judged form, the first with the name of the experiment."""
+    name = _link(results.experiment)
+    for pair in judged_pairs(results):
+        rows = compared(results, pair)
+        here = [row.size for row in rows if row.outcome is not Outcome.NO_HEADROOM]
+        sizes = (_span(results, here), _span(results, [row.papers_size for row in rows]))
+        yield [name, f"{pair[1]} against {pair[0]}", counts([r.outcome for r in rows]), *sizes]
+        name = ""
+
+
+def verdict(results: Results) -> str:
+    """The verdict of an experiment, row by row, for each form that is judged."""
+    reason = results.experiment.not_testable
+    if reason:
+        return f"Verdict: not testable as stated. {reason}"
+    size = "ratio here" if results.sign > 0 else "difference here"
+    parts = []
+    for pair in judged_pairs(results):
+        rows = compared(results, pair)
+        total = counts([row.outcome for row in rows])
+        parts.append(f"Verdict, {pair[1]} against {pair[0]}: {total}.")
+        lines = [
+            # Without headroom a ratio is one of noise, and not shown.
+            [
+                row.row,
+                row.outcome.value,
+                _span(results, [] if row.outcome is Outcome.NO_HEADROOM else [row.size]),
+                _span(results, [row.papers_size]),
+            ]
+            for row in rows
+        ]
+        parts.append(markdown(["", "verdict", size, "in the paper"], lines))
+    return "\n\n".join(parts)
+
+
+def anchor(experiment: Experiment) -> str:
+    """The anchor that Markdown gives to the heading of a section."""
+    heading = f"{experiment.label}: {experiment.title}".lower()
+    return "".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def _link(experiment: Experiment) -> str:
+    return f"[{experiment.label}](details.md#{anchor(experiment)})"
+
+
+def _span(results: Results, sizes: Sequence[float | None]) -> str:
+    """The least and the largest of the sizes of an effect."""
+    known = sorted(size for size in sizes if size is not None)
+    if not known:
+        return "-"
+    return " to ".join(dict.fromkeys(_digits(known[i], results.sign < 0) for i in (0, -1)))
+
+
+def _digits(size: float, is_difference: bool) -> str:
+    """Three digits, or two below one, where more would be noise."""
+    if is_difference:
+        return f"{size:+,.4f}"
+    return f"{size:,.0f}" if abs(size) >= 100 else f"{size:#.{3 if abs(size) >= 1 else 2}g}"
+
+
+def all_rows(every: Sequence[Results]) -> str:
+    """One line for each pair of models: rows by standing, and the geometric mean of the ratios."""
+    head = ["", "rows", *(standing.value for standing in Standing), "mean ratio"]
+    return markdown(head, [_all_rows_line(every, pair) for pair in PAIRS])
+
+
+def _all_rows_line(every: Sequence[Results], pair: Pair) -> list[str]:
+    """Ratios are of rows with headroom: elsewhere they compare noise."""
+    rows = [row for row in _claimed(every, pair) if row.standing is not None]
+    of = Counter(row.standing for row in rows)
+    ratios = [row.size for row in rows if row.standing is not Standing.NO_HEADROOM]
+    logs = [log(ratio) for ratio in ratios if ratio]
+    average = f"{exp(sum(logs) / len(logs)):.2f}" if logs else "-"
+    name = f"{pair[1]} against {pair[0]}"
+    if not rows:
+        return [name, "not run", *["-"] * len(Standing), "-"]
+    return [name, str(len(rows)), *(str(of[kind]) for kind in Standing), average]
+
+
+def _claimed(every: Sequence[Results], pair: Pair) -> Iterator[Comparison]:
+    """The rows of claims that have both models; of trainings that two figures share, the first."""
+    seen: set[str] = set()
+    for results in every:
+        if not results.experiment.claim or results.experiment.metric not in ("tv", "fcs"):
+            continue
+        for row in results.experiment.rows:
+            runs = [run for model in pair for run in results.runs_at(row, model)]
+            trained = {json.dumps(run.config, sort_keys=True) for run in runs}
+            if trained - seen:
+                yield Comparison(results, row, pair)
+            seen |= trained

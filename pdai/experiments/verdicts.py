@@ -1,44 +1,16 @@
-"""What a verdict is: one rule for every row, and what an experiment's rows say together.
-
-Imports no JAX.
-"""
+"""Verdicts by the rule of `texts/rule.md`: of a row, and of all rows of an experiment together."""
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from functools import cached_property
 
-from pdai.experiments.base import MEASURES, Experiment
-from pdai.experiments.results import Difference, Run, summary
-from pdai.experiments.sizes import papers_size, size
-from pdai.experiments.tables import at, compared, reachable, untrained
-
-RULE = """\
-Each row of a table is judged by itself, by one rule. It was written while the first runs with the
-mended initialisation went, and before it was put to any of them; the results before were known.
-
-- **reproduced**: the model that the paper calls better is better. The 95 % interval of the
-  difference, paired by training seed, excludes zero, and the difference is not negligible: at least
-  0.001 of TV or FCS, 0.0002 nats of KL(s), 0.01 nats of log R, 100 steps. Where the paper predicts
-  a tie, it is reproduced if the whole interval is negligible.
-- **direction only**: it is better, but not what the paper says besides, such as "nearly perfect".
-- **opposite**: the other model is better, by the same standard.
-- **undecided**: neither, although there is headroom: the interval contains zero, or the difference
-  is negligible.
-- **no headroom**: the row cannot tell. Even the worse of the two is at exact sampling (or at the
-  best value that there is), or within what is negligible of it; or no seed of either is better than
-  the untrained policy by more than that; or all seeds of both end at one and the same value, more
-  than half as far off as the untrained policy.
-- **not testable as stated**: for the reason given there.
-
-A verdict is about direction. The size of the effect stands beside it: the ratio of the second mean
-to the first (a difference, where log rewards are compared), here and in the paper. An interval of
-95 % excludes zero by chance in one of twenty rows without any effect, half of the time in the
-paper's favour."""
+from pdai.experiments.frames import Difference, Pair, Results
 
 
 class Outcome(Enum):
-    """What one row says of a claim of the paper."""
+    """The verdict of one row on a claim of the paper."""
 
     REPRODUCED = "reproduced"
     DIRECTION = "direction only"
@@ -50,7 +22,7 @@ class Outcome(Enum):
 
 
 class Standing(Enum):
-    """How the second of two columns stands to the first in one row."""
+    """The second of two columns beside the first, in one row."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -59,7 +31,7 @@ class Standing(Enum):
 
 
 class Group(Enum):
-    """What the rows of an experiment say together."""
+    """The verdict of all rows of an experiment together."""
 
     REPRODUCED = "Reproduced in every row that can tell"
     PARTLY = "Reproduced in some rows, undecided in others"
@@ -73,142 +45,147 @@ class Group(Enum):
     OPEN = "Not run yet, or for the smaller part"
 
 
-class Judged(NamedTuple):
-    """A row, what it says, and the size of the effect here and in the paper, if known.
+@dataclass(frozen=True)
+class Comparison:
+    """Two columns in one row: the paper says that the second is better, or no different."""
 
-    Attributes:
-        size: the ratio of means of the second column to the first; of log rewards, the difference.
-        paper: the same of the paper's numbers.
-    """
-
+    results: Results
     row: str
-    outcome: Outcome
-    size: float | None
-    paper: float | None
+    pair: Pair
+
+    @cached_property
+    def gap(self) -> Difference | None:
+        """The paired difference; None with fewer than three common seeds."""
+        return self.results.difference(self.row, self.pair)
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """The second column beside the first; None with fewer than three common seeds."""
+        if self.gap is None:
+            return None
+        if self.gap.decides:
+            return Standing.BETTER if self.results.sign * self.gap.mean < 0 else Standing.WORSE
+        if self.is_at_the_floor() or self.is_without_power():
+            return Standing.NO_HEADROOM
+        return Standing.UNDECIDED
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The verdict."""
+        experiment = self.results.experiment
+        if experiment.not_testable:
+            return Outcome.NOT_TESTABLE
+        if self.gap is None:
+            return Outcome.OPEN
+        if experiment.expects == "equal" or self.row in experiment.ties:
+            return self._outcome_of_a_tie(self.gap)
+        if self.standing is Standing.BETTER:
+            ours, limit = self.results.mean(self.row, self.pair[1]), experiment.reaches
+            is_short = limit is not None and ours is not None and ours > limit
+            return Outcome.DIRECTION if is_short else Outcome.REPRODUCED
+        if self.standing is Standing.WORSE:
+            return Outcome.OPPOSITE
+        is_open = self.standing is Standing.UNDECIDED
+        return Outcome.UNDECIDED if is_open else Outcome.NO_HEADROOM
+
+    def _outcome_of_a_tie(self, gap: Difference) -> Outcome:
+        """The verdict on the claim that two columns do not differ."""
+        if gap.decides:
+            return Outcome.OPPOSITE
+        # Where both are exact, they are untrained as well if the target is uniform.
+        if self.is_at_the_floor():
+            return Outcome.REPRODUCED
+        if self.is_without_power():
+            return Outcome.NO_HEADROOM
+        is_negligible = max(-gap.low, gap.high) <= gap.negligible
+        return Outcome.REPRODUCED if is_negligible else Outcome.UNDECIDED
+
+    def is_at_the_floor(self) -> bool:
+        """Whether even the worse of two columns is as good as possible, or negligibly worse.
+
+        The floor of each column is that of its own samples: that of an exact law is zero.
+        """
+        results, optimum = self.results, self.results.experiment.optimum
+        if self.row not in optimum and results.sign < 0:
+            return False
+        gaps = [
+            results.sign * (mean - optimum.get(self.row, results.floor(self.row, model)))
+            for model in self.pair
+            if (mean := results.mean(self.row, model)) is not None
+        ]
+        return len(gaps) == 2 and max(gaps) <= results.measure.negligible
+
+    def is_without_power(self) -> bool:
+        """Whether nobody left the untrained policy, or all are stuck far from the target.
+
+        Stuck: at one place, and more than half as far off as the untrained policy, where a distance
+        is measured.
+        """
+        results, negligible = self.results, self.results.measure.negligible
+        before = results.untrained(self.row)
+        if before is None:
+            return False
+        values = [value for model in self.pair for value in results.values(self.row, model)]
+        if all(results.sign * (before - value) <= negligible for value in values):
+            return True
+        is_one_place = max(values) - min(values) <= negligible
+        return is_one_place and results.sign > 0 and min(values) > before / 2
+
+    @property
+    def size(self) -> float | None:
+        """The ratio of the second mean to the first; their difference where higher is better.
+
+        Where one is sampled and one exact, means below that of exact sampling count as that.
+        """
+        least = self.results.least(self.row, self.pair)
+        means = [self.results.mean(self.row, model) for model in self.pair]
+        return self._relation(*(None if mean is None else max(mean, least) for mean in means))
+
+    @property
+    def papers_size(self) -> float | None:
+        """The same of the paper's numbers, whichever form of the second column is judged."""
+        experiment = self.results.experiment
+        quoted = {cell.model: cell.paper for cell in experiment.cells if cell.row == self.row}
+        first, second = (quoted.get(model) for model in experiment.compared)
+        if first is None or second is None:
+            return experiment.claimed_ratio if self.pair == experiment.compared else None
+        return self._relation(first.mean, second.mean)
+
+    def _relation(self, first: float | None, second: float | None) -> float | None:
+        if first is None or second is None:
+            return None
+        if self.results.sign < 0:
+            return second - first
+        return second / first if first > 0 else None
 
 
-def standing(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> Standing | None:
-    """Whether the second column is better than the first; None with fewer than three seeds."""
-    gap = compared(experiment, runs, row, pair)
-    if gap is None:
-        return None
-    if gap.decides:
-        lower = gap.mean < 0
-        is_better = lower != MEASURES[experiment.metric].higher_is_better
-        return Standing.BETTER if is_better else Standing.WORSE
-    if _at_the_floor(experiment, runs, row, pair) or _without_power(experiment, runs, row, pair):
-        return Standing.NO_HEADROOM
-    return Standing.UNDECIDED
-
-
-def judge(experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]) -> Outcome:
-    """What a row says of the claim that the second column is better, or no different."""
-    if experiment.not_testable:
-        return Outcome.NOT_TESTABLE
-    found, gap = standing(experiment, runs, row, pair), compared(experiment, runs, row, pair)
-    if found is None or gap is None:
-        return Outcome.OPEN
-    if experiment.expects == "equal" or row in experiment.ties:
-        return _judge_tie(experiment, runs, row, pair, gap)
-    if found is Standing.BETTER:
-        ours = summary(at(runs, row, pair[1]), experiment.metric)
-        limit = experiment.reaches
-        is_short = limit is not None and ours is not None and ours.mean > limit
-        return Outcome.DIRECTION if is_short else Outcome.REPRODUCED
-    return {
-        Standing.WORSE: Outcome.OPPOSITE,
-        Standing.UNDECIDED: Outcome.UNDECIDED,
-        Standing.NO_HEADROOM: Outcome.NO_HEADROOM,
-    }[found]
-
-
-def _judge_tie(
-    experiment: Experiment,
-    runs: Sequence[Run],
-    row: str,
-    pair: tuple[str, str],
-    gap: Difference,
-) -> Outcome:
-    """What a row says of the claim that two columns do not differ."""
-    if gap.decides:
-        return Outcome.OPPOSITE
-    # Where both are exact, they are untrained as well if the target is uniform.
-    if _at_the_floor(experiment, runs, row, pair):
-        return Outcome.REPRODUCED
-    if _without_power(experiment, runs, row, pair):
-        return Outcome.NO_HEADROOM
-    is_negligible = max(-gap.low, gap.high) <= gap.negligible
-    return Outcome.REPRODUCED if is_negligible else Outcome.UNDECIDED
-
-
-def _at_the_floor(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> bool:
-    """Whether even the worse of two columns is as good as can be, or negligibly worse."""
-    measure = MEASURES[experiment.metric]
-    sign = -1 if measure.higher_is_better else 1
-    # Of each column the floor of its own samples: that of an exact law is zero.
-    gaps = [
-        sign * (found.mean - least)
-        for model in pair
-        if (found := summary(at(runs, row, model), experiment.metric)) is not None
-        and (least := reachable(experiment, at(runs, row, model), row)) is not None
-    ]
-    return len(gaps) == 2 and max(gaps) <= measure.negligible
-
-
-def _without_power(
-    experiment: Experiment, runs: Sequence[Run], row: str, pair: tuple[str, str]
-) -> bool:
-    """Whether nobody left the untrained policy, or all are stuck at one place far from the target.
-
-    Far: more than half as far off as the untrained policy, where a distance is measured.
-    """
-    measure = MEASURES[experiment.metric]
-    before = untrained(runs, row, experiment.metric)
-    if before is None:
-        return False
-    values = [
-        value
-        for model in pair
-        for run in at(runs, row, model)
-        if (value := run.value(experiment.metric)) is not None
-    ]
-    sign = -1 if measure.higher_is_better else 1
-    if all(sign * (before.mean - value) <= measure.negligible for value in values):
-        return True
-    is_one_place = max(values) - min(values) <= measure.negligible
-    return is_one_place and sign > 0 and min(values) > before.mean / 2
-
-
-def judged_rows(experiment: Experiment, runs: Sequence[Run], pair: tuple[str, str]) -> list[Judged]:
-    """The rows that have both columns, with what they say."""
-    there = {(cell.row, cell.model) for cell in experiment.cells}
+def compared(results: Results, pair: Pair) -> list[Comparison]:
+    """The comparison in each row that has both columns."""
+    places = {(cell.row, cell.model) for cell in results.experiment.cells}
     return [
-        Judged(
-            row,
-            judge(experiment, runs, row, pair),
-            size(experiment, runs, row, pair),
-            papers_size(experiment, row, pair),
-        )
-        for row in experiment.rows
-        if {(row, model) for model in pair} <= there
+        Comparison(results, row, pair)
+        for row in results.experiment.rows
+        if {(row, model) for model in pair} <= places
     ]
+
+
+def judged_pairs(results: Results) -> list[Pair]:
+    """The judged pairs that were run, or the first."""
+    pairs = [pair for pair in results.experiment.judged if set(pair) <= set(results.models)]
+    return pairs or [results.experiment.compared]
 
 
 def group(outcomes: Sequence[Outcome]) -> Group:
-    """What rows say together. Rows without headroom say nothing, and are counted beside.
+    """The verdict of rows together. Rows without headroom decide nothing.
 
-    Where most rows were not run, nothing is said yet.
+    Where most rows were not run, nothing is decided yet.
     """
     if outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
         return Group.OPEN
-    found = set(outcomes) - {Outcome.OPEN, Outcome.NO_HEADROOM}
-    if Outcome.NOT_TESTABLE in found:
+    kinds = set(outcomes) - {Outcome.OPEN, Outcome.NO_HEADROOM}
+    if Outcome.NOT_TESTABLE in kinds:
         return Group.NOT_TESTABLE
-    decided, is_partly = found - {Outcome.UNDECIDED}, Outcome.UNDECIDED in found
+    decided, is_partly = kinds - {Outcome.UNDECIDED}, Outcome.UNDECIDED in kinds
     if not decided:
         if is_partly:
             return Group.UNDECIDED
@@ -221,7 +198,19 @@ def group(outcomes: Sequence[Outcome]) -> Group:
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:
-    """How many rows say what, such as "opposite in 2, undecided in 1 of 3 rows"."""
+    """The number of rows by verdict, such as "opposite in 2, undecided in 1 of 3 rows"."""
     of = Counter(outcomes)
-    told = ", ".join(f"{outcome.value} in {of[outcome]}" for outcome in Outcome if of[outcome])
-    return f"{told} of {len(outcomes)} row{'s' * (len(outcomes) != 1)}" if told else "not run yet"
+    listed = ", ".join(f"{kind.value} in {of[kind]}" for kind in Outcome if of[kind])
+    if not outcomes:
+        return "not run yet"
+    return f"{listed} of {len(outcomes)} row{'s' * (len(outcomes) != 1)}"
+
+
+def in_a_line(results: Results) -> str:
+    """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows"."""
+    if results.experiment.not_testable:
+        return "not testable as stated"
+    return "; ".join(
+        f"{pair[1]} against {pair[0]}: {counts([row.outcome for row in compared(results, pair)])}"
+        for pair in judged_pairs(results)
+    )
