@@ -1,7 +1,7 @@
-"""Arguments have the types that a function declares: one decorator for every public function.
+"""The types of arguments, checked against annotations: one decorator for public functions.
 
-Whatever is given instead is refused by `InputError` before anything is computed: a policy of the
-wrong direction, a string for a number, a generator for a sequence.
+A value of another type, such as a policy of the wrong direction, a string for a number or a
+generator for a sequence, raises `InputError` before anything is computed.
 """
 
 import functools
@@ -24,78 +24,80 @@ from reference.errors import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# The accepted types of numbers, and their names in messages; a bool is no number.
+_NUMBERS: dict[Any, tuple[Any, str]] = {
+    int: (int, "an integer"),
+    float: (Real, "a number"),
+    bool: (bool, "True or False"),
+}
+
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which raises `InputError` for an argument that is not as it declares.
+    """The same function, which raises `InputError` for an argument that contradicts its annotation.
 
-    Numbers of a field, and what is declared by a protocol, are the function's own to check.
+    Numbers of a field, and types declared by a protocol, are left to the function.
     """
     name, signature = function.__name__, inspect.signature(function)
-
-    @functools.cache
-    def kinds() -> tuple[tuple[str, Any], ...]:
-        # At the first call: some types are imported in a circle.
-        hints = get_type_hints(function)
-        return tuple((given, hints[given]) for given in signature.parameters if given in hints)
+    # At the first call, when every annotated name is defined.
+    hints = functools.cache(lambda: get_type_hints(function))
 
     @functools.wraps(function)
-    def refusing(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = signature.bind(*args, **kwargs).arguments
-        for argument, kind in kinds():
-            if argument in given:
-                _check(name, argument, given[argument], kind)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        for argument, value in signature.bind(*args, **kwargs).arguments.items():
+            check_value(name, argument, value, hints().get(argument, Any))
         return function(*args, **kwargs)
 
-    return refusing
+    return checking
 
 
 def check_fields(owner: str, record: object) -> None:
-    """Checks that the fields of a dataclass are of their declared types, as `checked` does.
+    """Checks that the fields of a dataclass have their declared types, as `check_value` does.
 
     Raises:
-        InputError: if one is not.
+        InputError: if one has not.
     """
     for name, kind in get_type_hints(type(record)).items():
-        _check(owner, name, getattr(record, name), kind)
+        check_value(owner, name, getattr(record, name), kind)
 
 
-def _check(owner: str, name: str, value: object, kind: Any) -> None:
+def check_value(owner: str, name: str, value: object, kind: Any) -> None:
+    """Checks a value against an annotation; kinds that cannot be decided pass.
+
+    Args:
+        owner: the function or class, in messages.
+        name: of the argument or option.
+        value: its value.
+        kind: the annotation: a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one
+            of these or None.
+
+    Raises:
+        InputError: if the value is not of this kind.
+    """
     origin, entries = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return
     if origin in (Union, UnionType):
+        options = tuple(entry for entry in entries if entry is not NoneType)
         if value is None and NoneType in entries:
             return
-        some = tuple(entry for entry in entries if entry is not NoneType)
-        # Of several, such as a problem with one kind of reward or another, the function decides.
-        if len(some) == 1:
-            _check(owner, name, value, some[0])
-        elif set(some) == {str, Path}:
-            check_type(owner, name, value, some)
+        # Other unions, such as of problems with two kinds of reward, are the function's to decide.
+        if len(options) == 1:
+            check_value(owner, name, value, options[0])
+        elif set(options) == {str, Path}:
+            check_type(owner, name, value, options)
     elif origin is Literal:
         check_choice(owner, name, value, kind)
-    elif origin is Sequence:
-        _check_sequence(owner, name, value, entries[0])
-    elif origin is tuple:
-        _check_sequence(owner, name, value, entries[0] if entries else Any)
+    elif origin in (Sequence, tuple):
+        check_sequence(owner, name, value)
+        entry_kind = entries[0] if entries else Any
+        if isinstance(get_origin(entry_kind) or entry_kind, type):
+            for number, entry in enumerate(value):  # type: ignore[arg-type]
+                check_value(owner, f"{name}[{number}]", entry, entry_kind)
     elif origin is Callable:
         check_takes(f"{owner}: {name}", value, len(entries[0]))
-    elif kind in (int, float, bool):
-        _check_number(owner, name, value, kind)
-    elif kind is Any:
-        return
+    elif kind in _NUMBERS:
+        accepted, called = _NUMBERS[kind]
+        if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
+            raise InputError(f"{owner}: {name} is {shown(value)}, but must be {called}")
     elif isinstance(kind := origin or kind, type) and not getattr(kind, "_is_protocol", False):
         check_type(owner, name, value, kind)
-
-
-def _check_sequence(owner: str, name: str, value: object, kind: Any) -> None:
-    check_sequence(owner, name, value)
-    if isinstance(get_origin(kind) or kind, type):
-        entries: Any = value
-        for number, entry in enumerate(entries):
-            _check(owner, f"{name}[{number}]", entry, kind)
-
-
-def _check_number(owner: str, name: str, value: object, kind: type) -> None:
-    accepted = {int: int, float: Real, bool: bool}[kind]
-    if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
-        called = {int: "an integer", float: "a number", bool: "True or False"}[kind]
-        raise InputError(f"{owner}: {name} is {shown(value)}, but must be {called}")

@@ -1,7 +1,7 @@
-"""The one place where files are opened: read without waiting, written whole or not at all.
+"""The one module that opens files: regular files are read, outputs appear whole or not at all.
 
-No other module opens a file; `tests/test_structure.py` holds that. An output replaces a link in its
-place and never follows it; where a pipe, a device or a folder is, it is refused.
+An output replaces a link at its path and never follows it; a pipe, a device or a folder there is
+refused.
 """
 
 import errno
@@ -19,9 +19,6 @@ import numpy as np
 
 from reference.errors import InputError, shown
 
-# What Windows does not have is 0 there.
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
 _KINDS: dict[str, Callable[[int], bool]] = {
     "a symbolic link": stat.S_ISLNK,
     "a folder": stat.S_ISDIR,
@@ -29,7 +26,6 @@ _KINDS: dict[str, Callable[[int], bool]] = {
     "a socket": stat.S_ISSOCK,
     "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
 }
-# What to do about an error of the system.
 _FULL = "free some space there; what is on disk is kept, and a run goes on with --resume"
 _FORBIDDEN = "choose another place, or change who may read and write this one"
 _ADVICE = {
@@ -48,12 +44,12 @@ _ADVICE = {
 
 
 def refusal(error: OSError, path: Path | str | None, doing: str = "used") -> InputError:
-    """An error of the system as one line: which file, why, and what to do.
+    """An error of the system as one line: the file, the reason, the remedy.
 
     Args:
         error: what the system raised.
-        path: of the file or folder; None to take the one that the error names, if it names one.
-        doing: what cannot be done with it, such as "written".
+        path: of the file or folder; None for the one that the error names, if it names one.
+        doing: the participle of what failed, such as "written".
     """
     name = error.filename if path is None else str(path)
     what = "a file" if name is None else repr(str(name))
@@ -65,11 +61,11 @@ def refusal(error: OSError, path: Path | str | None, doing: str = "used") -> Inp
 
 
 def memory_of_machine() -> int:
-    """Bytes of memory that this process may have: those of the machine, or fewer in a container."""
+    """Bytes of memory of the machine, or of the container if it is limited to fewer."""
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return 2**34  # where the system does not tell
+        return 2**34  # unknown on this system
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
     except OSError:
@@ -78,7 +74,7 @@ def memory_of_machine() -> int:
 
 
 def memory_in_use() -> int:
-    """Bytes of memory that this process takes; 0 where the system does not tell."""
+    """Bytes of memory of this process; 0 if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -86,14 +82,10 @@ def memory_in_use() -> int:
 
 
 def kind_of(path: Path, *, follow: bool = False) -> str:
-    """What a path is: "a file", "a symbolic link", ...; "" if nothing.
-
-    Args:
-        path: which.
-        follow: whether to ask what is at the end of a link.
+    """The kind of a path: "a file", "a symbolic link", ...; "" if nothing is there.
 
     Raises:
-        InputError: if the system refuses to tell.
+        InputError: if the system refuses to say.
     """
     try:
         mode = (path.stat() if follow else path.lstat()).st_mode
@@ -102,7 +94,7 @@ def kind_of(path: Path, *, follow: bool = False) -> str:
     except OSError as error:
         raise refusal(error, path) from None
     except ValueError as error:
-        # A name that no file can have, such as one with a zero byte.
+        # Such as a name with a zero byte.
         raise InputError(
             f"{shown(str(path))} cannot be used ({error}): choose another name"
         ) from None
@@ -121,8 +113,7 @@ def _naming(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        ours = (str(path), str(partial_of(path)))
-        if error.filename is not None and str(error.filename) not in ours:
+        if error.filename not in (None, str(path), str(partial_of(path))):
             raise
         raise refusal(error, path, doing) from None
 
@@ -139,8 +130,7 @@ def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
         InputError: if it is a link, a pipe, a device or a folder, or cannot be read.
     """
     _check_kind(path, "read: put a file in its place", follow=follow)
-    flags = os.O_RDONLY | _NO_WAIT | (0 if follow else _NO_LINK)
-    with _naming(path, "read"), open(os.open(path, flags), "rb") as file:
+    with _naming(path, "read"), path.open("rb") as file:
         yield file
 
 
@@ -149,7 +139,7 @@ def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> b
 
     Args:
         path: of the file.
-        most: how many bytes it may have; by default an eighth of the memory of the machine.
+        most: the largest size, in bytes; by default an eighth of the memory of the machine.
         follow: whether it may be a link, as the user gave its name.
 
     Raises:
@@ -183,25 +173,23 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file that the body writes, and that then takes the place of what is there, if anything.
+    """A new file that the body writes, and that then takes the place of the old one, if any.
 
     A kill, or a failure of power, leaves either the old file or the new one. A link is replaced by
     renaming, and not followed: nothing outside the folder changes.
 
     Raises:
-        InputError: as `check_output`, or if it cannot be written; what was there is as it was.
+        InputError: as `check_output`, or if it cannot be written; the old file is then unchanged.
     """
     check_output(path)
     partial = partial_of(path)
     with _naming(path, "written"):
         try:
             partial.unlink(missing_ok=True)
-            # Exclusive: neither a file nor a link that another puts there is written through.
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_WAIT, 0o666)
-            with open(descriptor, "wb") as file:
+            with partial.open("xb") as file:
                 yield file
                 file.flush()
-                os.fsync(descriptor)
+                os.fsync(file.fileno())
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -226,10 +214,7 @@ def appending(path: Path) -> Iterator[TextIO]:
         InputError: if it is a link, a pipe or a device, or cannot be written.
     """
     _check_kind(path, "written to: name a file", follow=False)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK | _NO_WAIT
-    with _naming(path, "written"):
-        descriptor = os.open(path, flags, 0o666)
-    with open(descriptor, "a", encoding="utf-8") as file:
+    with _naming(path, "written"), path.open("a", encoding="utf-8") as file:
         yield file
 
 
@@ -244,7 +229,7 @@ def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.
     """
-    with _naming(path, "written"), appending(path) as file:
+    with appending(path) as file:
         file.write(text)
         file.flush()
         if last:
@@ -252,12 +237,12 @@ def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
 
 
 def partial_of(path: Path) -> Path:
-    """Where this process, and no other, writes what is to be renamed."""
+    """The temporary file of this process for a path, renamed when it is complete."""
     return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 
 def sync_folder(folder: Path) -> None:
-    """Has the system write down which files a folder has, where it can be asked to."""
+    """Writes the entries of a folder to disk, where the system can be asked to."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -267,10 +252,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def parsed_json(text: bytes | str) -> Any:
-    """What JSON says.
+    """The content of a JSON text.
 
     Raises:
-        ValueError: if it is none, or nested too deep.
+        ValueError: if it is not JSON, or nested too deep.
     """
     try:
         return json.loads(text)
@@ -288,14 +273,14 @@ def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarra
 
     Raises:
         ValueError: if it is no such archive, lacks an array, or has one larger than an eighth of
-            the machine's memory; in words that may follow the name.
+            the machine's memory; the message may follow the file's name.
     """
     content = read_file(path, follow=follow)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return [_array(archive, name) for name in names]
     except Exception as error:
-        # Of damaged bytes, the readers of Python and NumPy raise a dozen kinds, which grow.
+        # On damaged bytes, Python and NumPy raise a dozen kinds of errors.
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         raise ValueError(text or type(error).__name__) from None
 
@@ -304,7 +289,7 @@ def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     member = archive.getinfo(f"{name}.npy")
     if member.file_size > memory_of_machine() // 8:
         raise ValueError(f"its array {name!r} would have {member.file_size:,} bytes")
-    # Read to its end first, so that its checksum is compared.
+    # Reading the whole member compares its checksum.
     data = io.BytesIO(archive.read(member))
     array: np.ndarray[Any, Any] = np.lib.format.read_array(data, allow_pickle=False)
     return array
