@@ -56,8 +56,13 @@ def check_fields(owner: str, record: object) -> None:
     Raises:
         InputError: if one has not.
     """
-    for name, kind in get_type_hints(type(record)).items():
+    for name, kind in _fields(type(record)).items():
         check_value(owner, name, getattr(record, name), kind)
+
+
+@functools.cache
+def _fields(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def check_value(owner: str, name: str, value: object, kind: Any) -> None:

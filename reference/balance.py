@@ -154,8 +154,8 @@ def log_tb_residuals(
         positive = forward.field.positive
         if not (positive(p_f) and positive(p_b) and positive(reward[x])):
             raise InputError(
-                f"the trajectory {forward.dag.states(tau)} has p_F = {p_f}, p_B = {p_b} and "
-                f"R = {reward[x]}, but the log residual needs all three > 0: use tb_residuals, or "
+                f"the trajectory {forward.dag.states(tau)} has p_F = {p_f}, p_B = {p_b} and R = "
+                f"{reward[x]}, but the log residual needs all three > 0: use tb_residuals, or "
                 "raise the zero to a small positive number"
             )
         yield tau, log_z + log_float(p_f) - log_float(reward[x]) - log_float(p_b)
@@ -218,8 +218,7 @@ def log_float(value: Any) -> float:
         return math.log(value)
     raise InputError(
         f"{plain(value)} is not a rational or float64 number, so its logarithm is not taken as a "
-        "float: "
-        "use the field's own (reference.objectives does)"
+        "float: use the field's own (reference.objectives does)"
     )
 
 

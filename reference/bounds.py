@@ -163,7 +163,7 @@ def roundings(dag: PointedDAG[Any]) -> int:
 
 
 def _nonnegative(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if not value >= 0:
         raise InputError(f"the bound needs a number >= 0, but was given {shown(value)}")
     return value
 

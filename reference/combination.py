@@ -4,15 +4,17 @@ The condition compares complete trajectories of the *base* DAG, each lifted into
 lift: the samplers may differ in latents, dynamics and backward policies.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import mul
 from typing import Any, Generic
 
-from reference.arguments import checked
+from reference.arguments import check_fields, checked
 from reference.balance import rewards_by_node, same_field
 from reference.dag import Trajectory
-from reference.errors import InputError, check_type
+from reference.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -33,9 +35,7 @@ class Sampler(Generic[T]):
     backward: BackwardKernel[T]
 
     def __post_init__(self) -> None:
-        check_type("Sampler", "lifted", self.lifted, LiftedDAG)
-        check_type("Sampler", "forward", self.forward, ForwardPolicy)
-        check_type("Sampler", "backward", self.backward, BackwardKernel)
+        check_fields("Sampler", self)
         same_field(self.forward, self.backward)
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
@@ -51,7 +51,7 @@ class Sampler(Generic[T]):
 
 @checked
 def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
-    """`prod R_t(x)`, one per terminal: what the combined sampler is to be proportional to.
+    """The combined target `prod R_t(x)`, one per terminal.
 
     Args:
         field: of the numbers.
@@ -72,7 +72,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
                 f"product_rewards: factor {number} has {len(factor)} terminals, and factor 0 "
                 f"{len(factors[0])}: give rewards of one and the same PointedDAG"
             )
-    products = tuple(_product(field, iter(row)) for row in zip(*factors, strict=True))
+    products = tuple(_product(field, row) for row in zip(*factors, strict=True))
     if not any(field.positive(product) for product in products):
         raise InputError(
             f"product_rewards: the product of {len(factors)} factors is zero at each of the "
@@ -84,7 +84,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
 
 @checked
 def check_clients(clients: Sequence[Sampler[T]]) -> None:
-    """Checks what both conditions need of the samplers that they combine.
+    """Checks the hypotheses of both conditions on the combined samplers.
 
     A client with `p_B(tau|x) = 0` makes the conditions say `0 = 0` about `tau`, and a wrong law
     passes (prop:apx:dist, claim and control).
@@ -100,11 +100,10 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
     for tau in base.trajectories():
         for number, client in enumerate(clients):
             if not field.positive(client.along(tau)[1]):
-                states = [base.labels[0], *(base.labels[base.edges[edge][1]] for edge in tau)]
                 raise InputError(
-                    f"client number {number} has p_B(tau|x) = 0 on the trajectory {states}, of "
-                    "which the balance conditions then say nothing: give it a backward policy that "
-                    "is positive on every edge"
+                    f"client number {number} has p_B(tau|x) = 0 on the trajectory "
+                    f"{list(base.states(tau))}, about which the balance conditions then say "
+                    "nothing: give it a backward policy that is positive on every edge"
                 )
 
 
@@ -174,11 +173,8 @@ def streaming_residuals(
         yield tau, tau2, left * right2 - left2 * right
 
 
-def _product(field: Field[T], values: Iterator[T]) -> T:
-    product = field.one
-    for value in values:
-        product = product * value
-    return product
+def _product(field: Field[T], values: Iterable[T]) -> T:
+    return reduce(mul, values, field.one)
 
 
 def _same_base(samplers: Sequence[Sampler[T]]) -> None:

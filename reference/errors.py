@@ -132,8 +132,8 @@ def check_takes(what: str, function: object, count: int) -> None:
         inspect.signature(function).bind(*[None] * count)
     except TypeError as error:
         raise InputError(
-            f"{what} is {shown(function)}, but must be a function of {count} argument"
-            f"{'' if count == 1 else 's'} ({error})"
+            f"{what} is {shown(function)}, but must be a function of {count} "
+            f"argument{'' if count == 1 else 's'} ({error})"
         ) from None
     except ValueError:
         pass  # of what is written in C, nobody knows

@@ -12,10 +12,7 @@ from reference.errors import (
     TooLargeError,
     check_hashable,
     check_integer,
-    check_list,
     check_takes,
-    check_type,
-    kept_list,
     shown,
 )
 
@@ -59,9 +56,8 @@ class Additive(Generic[S]):
             return latent + step
         except (TypeError, ValueError, ArithmeticError) as error:
             raise InputError(
-                f"Additive: phi({shown(state)}, {shown(latent)}) is {shown(step)}, which cannot "
-                "be added to the "
-                f"latent ({error}): return a value of the latent's type"
+                f"Additive: phi({shown(state)}, {shown(latent)}) is {shown(step)}, which cannot be "
+                f"added to the latent ({error}): return a value of the latent's type"
             ) from None
 
 
@@ -96,9 +92,6 @@ class Table(Generic[S, W]):
     transitions: Mapping[tuple[S, W], W]
     initial: W
 
-    def __post_init__(self) -> None:
-        check_type("Table", "transitions", self.transitions, Mapping)
-
     def advance(self, state: S, latent: W) -> W:
         """The tabulated latent.
 
@@ -107,9 +100,8 @@ class Table(Generic[S, W]):
         """
         if (state, latent) not in self.transitions:
             raise InputError(
-                f"Table: no latent is given on arrival in {shown(state)} with {shown(latent)}: "
-                "add the entry "
-                f"({shown(state)}, {shown(latent)})"
+                f"Table: no latent is given on arrival in {shown(state)} with {shown(latent)}: add "
+                f"the entry ({shown(state)}, {shown(latent)})"
             )
         return self.transitions[state, latent]
 
@@ -135,31 +127,6 @@ class LiftedDAG(Generic[S]):
     projection: tuple[int, ...]
     base_edge: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        check_type("LiftedDAG", "base", self.base, PointedDAG)
-        check_type("LiftedDAG", "dag", self.dag, PointedDAG)
-        projection = kept_list("LiftedDAG", "projection", self.projection)
-        below = kept_list("LiftedDAG", "base_edge", self.base_edge)
-        inside = range(len(self.base.labels))
-        expected = [
-            self.base.out_edges[u] if isinstance(u, int) and u in inside else () for u in projection
-        ]
-        covers = (
-            len(projection) == len(self.dag.labels)
-            and all(isinstance(edge, int) for edge in below)
-            and below == [edge for row in expected for edge in row]
-            and [len(row) for row in expected] == [len(row) for row in self.dag.children]
-            and all(
-                self.base.edges[e] == (projection[u], projection[v])
-                for e, (u, v) in zip(below, self.dag.edges, strict=True)
-            )
-        )
-        if not covers:
-            raise InputError(
-                "LiftedDAG: the projection does not map the edges out of each lifted state one to "
-                "one, in order, onto those out of its base state: build lifts with `lift`"
-            )
-
     def above(self, trajectory: Trajectory) -> Trajectory:
         """The one trajectory of the lift above a trajectory of the base DAG from `s_o`.
 
@@ -170,7 +137,7 @@ class LiftedDAG(Generic[S]):
             InputError: if it is not a trajectory of the base DAG.
         """
         node, path = 0, []
-        for edge in check_list("above", "the trajectory", trajectory):
+        for edge in trajectory:
             row = self.base.out_edges[self.projection[node]]
             if edge not in row:
                 raise InputError(
@@ -200,8 +167,7 @@ def lift(
         if not hasattr(dynamics, member):
             raise InputError(
                 f"lift: the dynamics {shown(dynamics)} lacks {member!r}: give an object with "
-                "`initial` "
-                "and `advance(state, latent)`, such as History()"
+                "`initial` and `advance(state, latent)`, such as History()"
             )
     check_takes("lift: advance of the dynamics", dynamics.advance, 2)
     latents: list[dict[Any, None]] = [{} for _ in base.labels]
@@ -215,8 +181,7 @@ def lift(
             raise TooLargeError(
                 f"the lift has more than {max_nodes:,} states (stopped at state "
                 f"{shown(base.labels[u])}, {u + 1:,} of {len(base.labels):,}): use a smaller "
-                "instance, "
-                "a latent that merges more histories, or raise `max_nodes`"
+                "instance, a latent that merges more histories, or raise `max_nodes`"
             )
         for latent in latents[u]:
             targets = []
@@ -256,8 +221,8 @@ def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
     if _has_nan(latent):
         raise InputError(
             f"the latent on arrival in state {shown(state)} is {shown(latent)}: a NaN equals "
-            "nothing, itself "
-            "included, so equal latents could not be merged; check phi for overflow or 0/0"
+            "nothing, itself included, so equal latents could not be merged; check phi for "
+            "overflow or 0/0"
         )
     latents[latent] = None
 

@@ -247,8 +247,7 @@ def _check_law(name: str, law: Sequence[Any]) -> None:
         if not isinstance(value, kind):
             raise InputError(
                 f"{name}[{x}] is {shown(value)}, a {type(value).__name__}, but a law is all "
-                "Fractions "
-                "or all floats: convert it"
+                "Fractions or all floats: convert it"
             )
         if not 0 <= value < math.inf:
             raise InputError(f"{name}[{x}] is {plain(value)}, but must be a finite number >= 0")

@@ -103,8 +103,8 @@ class _Increments(Generic[T]):
     ) -> None:
         if not forward.dag is backward.dag is exploratory.dag:
             raise InputError(
-                "the forward, backward and exploratory policies live on different DAGs: put all "
-                "on the same one (a base policy is moved to a lift by `on(lifted)`)"
+                "the forward, backward and exploratory policies live on different DAGs: put all on "
+                "the same one (a base policy is moved to a lift by `on(lifted)`)"
             )
         same_field(forward, backward, exploratory)
         field, dag = forward.field, forward.dag
@@ -160,11 +160,9 @@ def _gain(
     if not all(field.positive(factor) for factor in factors):
         names = ", ".join(str(factor) for factor in factors)
         raise InputError(
-            f"p_F, p_B and, at terminals, R are {names} on the edge "
-            f"{shown(forward.dag.labels[u])} -> "
-            f"{shown(forward.dag.labels[v])}, which the exploratory policy takes: the loss needs "
-            "their "
-            "logarithms, so all must be positive"
+            f"p_F, p_B and, at terminals, R are {names} on the edge {shown(forward.dag.labels[u])} "
+            f"-> {shown(forward.dag.labels[v])}, which the exploratory policy takes: the loss "
+            "needs their logarithms, so all must be positive"
         )
     p_f, *others = map(field.log, factors)
     return p_f - field.sum(others)

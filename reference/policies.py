@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Self
 
+from reference.arguments import check_fields, checked
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, check_list, check_sequence, check_type, plain, shown
+from reference.errors import InputError, check_type, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 
@@ -27,13 +28,11 @@ class EdgeWeights(Generic[T]):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        check_type(name, "dag", self.dag, PointedDAG)
-        check_type(name, "field", self.field, Field)
-        check_sequence(name, "values", self.values)
+        check_fields(name, self)
         if len(self.values) != len(self.dag.edges):
             raise InputError(
-                f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; "
-                "give one per edge, in the DAG's numbering"
+                f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; give "
+                "one per edge, in the DAG's numbering"
             )
         self.field.check(self.values, f"{name}: the value of edge")
         for (u, v), value in zip(self.dag.edges, self.values, strict=True):
@@ -44,6 +43,7 @@ class EdgeWeights(Generic[T]):
                 )
 
     @classmethod
+    @checked
     def from_weights(
         cls, dag: PointedDAG[Any], field: Field[T], weights: Iterable[int | Fraction | float]
     ) -> Self:
@@ -51,9 +51,7 @@ class EdgeWeights(Generic[T]):
 
         Integer weights give exact rationals (float probabilities rarely sum to one exactly).
         """
-        check_type(cls.__name__, "dag", dag, PointedDAG)
-        check_type(cls.__name__, "field", field, Field)
-        given = [field.convert(w) for w in check_list(cls.__name__, "weights", weights)]
+        given = [field.convert(w) for w in weights]
         if len(given) != len(dag.edges):
             raise InputError(
                 f"{cls.__name__}: {len(given)} weights for a DAG of {len(dag.edges)} edges; give "
@@ -65,36 +63,29 @@ class EdgeWeights(Generic[T]):
             if not field.positive(total):
                 raise InputError(
                     f"{cls.__name__}: the weights at state {shown(dag.labels[node])} sum to "
-                    f"{plain(total)}, "
-                    "so they cannot be normalised: give at least one a positive weight"
+                    f"{plain(total)}, so they cannot be normalised: give at least one a positive "
+                    "weight"
                 )
             for edge in row:
                 values[edge] = given[edge] / total
         return cls(dag, field, values)
 
     @classmethod
+    @checked
     def uniform(cls, dag: PointedDAG[Any], field: Field[T]) -> Self:
         """The policy that chooses uniformly in every row."""
-        check_type(cls.__name__, "dag", dag, PointedDAG)
         return cls.from_weights(dag, field, [1] * len(dag.edges))
 
     @classmethod
     def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
         """The groups of edges that belong to one choice, with the node that makes it."""
-        check_type(cls.__name__, "dag", dag, PointedDAG)
         return ((v, row) for v, row in enumerate(dag.in_edges) if row)
 
     def along(self, trajectory: Trajectory) -> T:
         """The product of the values along a trajectory."""
         product = self.field.one
-        try:
-            for edge in trajectory:
-                product = product * self.values[edge]
-        except (TypeError, IndexError):
-            raise InputError(
-                f"{shown(trajectory)} is no trajectory of the DAG of this policy: give the numbers "
-                "of its edges"
-            ) from None
+        for edge in trajectory:
+            product = product * self.values[edge]
         return product
 
     def __repr__(self) -> str:
@@ -105,9 +96,9 @@ class EdgeWeights(Generic[T]):
 class BackwardKernel(EdgeWeights[T]):
     """Weights `B(tau) = prod of values over the edges of tau`, not necessarily normalised.
 
-    This is what implementations use for `p_B(tau|x)`: an unlifted backward policy evaluated along
-    the trajectory. On a lifted DAG its rows need not sum to one, but what the balance conditions
-    need is only that its mass `b(x) = sum over tau ending in x of B(tau)` is constant in `x`
+    Implementations use this for `p_B(tau|x)`: an unlifted backward policy evaluated along the
+    trajectory. On a lifted DAG its rows need not sum to one. The balance conditions only need its
+    mass `b(x) = sum over tau ending in x of B(tau)` to be constant in `x`
     (`reference.marginals.mass`); with trajectory balance, `p_T(x)` is proportional to
     `R(x) b(x)`.
     """
@@ -129,8 +120,7 @@ class _Policy(EdgeWeights[T]):
             if not self.field.agree(total, self.field.one, 2 * len(row) + 2):
                 raise InputError(
                     f"{type(self).__name__}: the row of state {shown(self.dag.labels[node])} sums "
-                    "to "
-                    f"{plain(total)}, not to 1: normalise it (in float64 or better), or use "
+                    f"to {plain(total)}, not to 1: normalise it (in float64 or better), or use "
                     "from_weights"
                 )
 
@@ -150,10 +140,10 @@ class ForwardPolicy(_Policy[T]):
     @classmethod
     def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
         """The out-edges of each non-terminal node."""
-        check_type(cls.__name__, "dag", dag, PointedDAG)
         return ((u, row) for u, row in enumerate(dag.out_edges) if row)
 
     @classmethod
+    @checked
     def from_rows(
         cls,
         dag: PointedDAG[Any],
@@ -165,9 +155,6 @@ class ForwardPolicy(_Policy[T]):
         Raises:
             InputError: a missing row, a child that is not one, a row that does not sum to one.
         """
-        check_type(cls.__name__, "dag", dag, PointedDAG)
-        check_type(cls.__name__, "field", field, Field)
-        check_type(cls.__name__, "rows", rows, Mapping)
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):
             state: Hashable = dag.labels[u]
@@ -179,8 +166,7 @@ class ForwardPolicy(_Policy[T]):
                 if child not in edge_to:
                     raise InputError(
                         f"ForwardPolicy: the row of {shown(state)} has {shown(child)}, which is "
-                        "not one of "
-                        f"its children {list(edge_to)}"
+                        f"not one of its children {list(edge_to)}"
                     )
                 values[edge_to[child]] = field.convert(value)
         return cls(dag, field, values)

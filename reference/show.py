@@ -179,8 +179,8 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     name = drawable.name if isinstance(drawable, Inspection) else type(drawable).__name__
     if len(dag.labels) > MAX_DRAWN:
         raise TooLargeError(
-            f"{name} has {len(dag.labels):,} states, and at most {MAX_DRAWN} are drawn: "
-            "draw a smaller instance"
+            f"{name} has {len(dag.labels):,} states, and at most {MAX_DRAWN} are drawn: draw a "
+            "smaller instance"
         )
     title = f"{name}: {len(dag.labels)} states, {len(dag.edges)} edges"
     named = len(dag.labels) <= MAX_NAMED

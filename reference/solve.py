@@ -30,8 +30,7 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
         if not field.nonnegative(reward):
             raise InputError(
                 f"the reward of {shown(dag.labels[x])} is {reward}, but must be a number >= 0: "
-                "shift or "
-                "exponentiate it"
+                "shift or exponentiate it"
             )
         flow[x] = reward
     for edge in range(len(dag.edges) - 1, -1, -1):
@@ -90,8 +89,7 @@ def forward_from_law(
         if not field.nonnegative(weight):
             raise InputError(
                 f"the law gives the trajectory {tau} the probability {plain(weight)}, but must "
-                "give a "
-                "number >= 0"
+                "give a number >= 0"
             )
         for edge in tau:
             through[edge] = through[edge] + weight

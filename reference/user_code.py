@@ -176,8 +176,8 @@ def asked_again(call: str, first: object, again: object) -> InputError:
     """
     return InputError(
         f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must have "
-        "the same answer (random numbers, dropout left on, a set's order, an object without "
-        "__eq__ and __hash__, or state that the calls change?)"
+        "the same answer (random numbers, dropout left on, a set's order, an object without __eq__ "
+        "and __hash__, or state that the calls change?)"
     )
 
 
@@ -245,9 +245,9 @@ class Growth:
         size = memory_in_use() - self._before
         if depth > LONGEST or (depth > LONGEST // 10 and size > GROWN):
             raise InputError(
-                f"{self.name}: the path {_arrows(path)} has more than {depth - 1:,} steps, so "
-                "the state graph has no end, or a cycle: give every state an end, such as a "
-                "largest length or a stop action"
+                f"{self.name}: the path {_arrows(path)} has more than {depth - 1:,} steps, so the "
+                "state graph has no end, or a cycle: give every state an end, such as a largest "
+                "length or a stop action"
             )
         # What is computed of the states takes as much again, several times.
         spent = time.monotonic() - self._start
@@ -255,8 +255,8 @@ class Growth:
             used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
             raise TooLargeError(
                 f"{self.name} is too large: {used} were used up at depth {depth:,}, on the path "
-                f"{_arrows(path)}: is there an end to it? If so, give more seconds, or a "
-                "smaller instance"
+                f"{_arrows(path)}: is there an end to it? If so, give more seconds, or a smaller "
+                "instance"
             )
 
 

@@ -184,9 +184,9 @@ class TiedPolicies:
         if not _rankable(rivals):
             raise InputError(
                 f"TiedPolicies: the range of p_T({shown(self.dag.labels[target])}) is not "
-                "determined, "
-                "because no ranking of the classes makes optimal choices everywhere, as when one "
-                "would have to win at a state and lose at another: compute p_T of single policies"
+                "determined, because no ranking of the classes makes optimal choices everywhere, "
+                "as when one would have to win at a state and lose at another: compute p_T of "
+                "single policies"
             )
         return value[order[0]]
 

@@ -101,9 +101,8 @@ BALL: Field[arb] = _Ball()
 def _undecided(what: str, value: arb) -> PrecisionError:
     return PrecisionError(
         f"{what} is not decided at {ctx.prec} bits: the ball is {plain(value)}; recompute it "
-        "inside "
-        f"`with precision({_bits_that_decide(value)})`, which suffices if the number is not much "
-        "closer to zero than the ball's centre"
+        f"inside `with precision({_bits_that_decide(value)})`, which suffices if the number is not "
+        "much closer to zero than the ball's centre"
     )
 
 

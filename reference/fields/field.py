@@ -112,8 +112,7 @@ class Field(ABC, Generic[T]):
             if not self.contains(value):
                 raise InputError(
                     f"{what} number {position} is {shown(value)}, a {type(value).__name__}, which "
-                    "the "
-                    f"field {self.name} does not compute with: pass it through `field.convert`"
+                    f"the field {self.name} does not compute with: pass it through `field.convert`"
                 )
 
     def sum(self, values: Iterable[T]) -> T:
@@ -149,8 +148,7 @@ class ExactField(Field[T]):
     def _missing(self, function: str, value: T) -> InputError:
         return InputError(
             f"the {function} of {plain(value)} is not {self.element}: compute it at numbers, in "
-            "FLOAT64, "
-            "or in BALL for a rigorous enclosure"
+            "FLOAT64, or in BALL for a rigorous enclosure"
         )
 
 
