@@ -1,4 +1,4 @@
-"""Distances between laws on the terminal states."""
+"""Distances between distributions on the terminal states."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from reference.arguments import checked
 from reference.balance import log_float
-from reference.errors import InputError, check_integer, check_list, check_seed, plain, shown
+from reference.errors import InputError, check_integer, check_seed, plain, shown
 
 # Distances need an order, which rationals and floats have.
 T = TypeVar("T", Fraction, float)
 Floats = npt.NDArray[np.float64]
 
-# How far from 1 a law of floats may sum: one that is computed in float32 along long trajectories.
+# Tolerance of the sum of a law of floats, for laws computed in float32 along long trajectories.
 ROUNDED = 1e-3
 
 
@@ -81,8 +81,7 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
             is undefined, or if `batch_size` does not lie between 1 and the number of terminals.
     """
     _check_pair(p, q)
-    check_integer("fcs", "batch_size", batch_size, 1)
-    if batch_size > len(p):
+    if not 1 <= batch_size <= len(p):
         raise InputError(f"batch_size is {batch_size}, but must lie between 1 and {len(p)}")
     values = [_on_batch(p, q, batch) for batch in combinations(range(len(p)), batch_size)]
     return sum(values[1:], start=values[0]) / len(values)
@@ -109,10 +108,7 @@ def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], 
         raise InputError(f"the law of batches sums to {plain(total)}, not to 1: normalise it")
     values = []
     for batch, weight in batches.items():
-        members = check_list("fcs_under", "a batch", batch)
-        for x in members:
-            check_integer("fcs_under", "a terminal of a batch", x, 0)
-        if len(set(members)) != len(members) or not members or max(members) >= len(p):
+        if not batch or len({*batch} & {*range(len(p))}) != len(batch):
             raise InputError(
                 f"fcs_under: the batch {batch} must be distinct numbers of terminals below {len(p)}"
             )
@@ -133,9 +129,12 @@ def uniform_batches(
     terminals: int, batch_size: int, batches: int, seed: int
 ) -> npt.NDArray[np.int64]:
     """`batches` sets of distinct terminals, drawn uniformly; shape (batches, batch_size)."""
-    check_integer("uniform_batches", "terminals", terminals, 1, most=10**9)
-    check_integer("uniform_batches", "batch_size", batch_size, 1)
-    check_integer("uniform_batches", "batches", batches, 1)
+    for name, value in {
+        "terminals": terminals,
+        "batch_size": batch_size,
+        "batches": batches,
+    }.items():
+        check_integer("uniform_batches", name, value, 1, most=10**9)
     check_seed("uniform_batches", seed)
     rng = np.random.default_rng(seed)
     size = min(batch_size, terminals)
@@ -154,7 +153,7 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
         batches: terminal numbers, shape (batches, batch_size), at least two batches.
     """
     p, q = _weights("p", p), _weights("q", q)
-    chosen = _array("batches", batches)
+    chosen = np.asarray(batches)
     fits = chosen.ndim == 2 and len(chosen) >= 2 and chosen.shape[1] and chosen.dtype.kind in "iu"
     if len(p) != len(q) or not fits or chosen.min() < 0 or chosen.max() >= len(p):
         raise InputError(
@@ -172,28 +171,23 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     return Estimate(float(values.mean()), float(error))
 
 
-def _array(name: str, values: object) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"fcs_estimate: {name} is no array ({error})") from None
-
-
 def _weights(name: str, values: object) -> Floats:
     """Numbers in proportion to a law.
 
     Raises:
         InputError: if they are none.
     """
-    found = _array(name, values)
-    if found.ndim != 1 or found.dtype.kind not in "fiu" or not (found >= 0).all():
+    try:
+        # A wider float may be beyond the range of this one.
+        with np.errstate(over="ignore"):
+            weights = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"fcs_estimate: {name} is no array of numbers ({error})") from None
+    if weights.ndim != 1 or not (weights >= 0).all():
         raise InputError(f"fcs_estimate: {name} must be a row of numbers >= 0")
-    # A wider float may be finite, and too large for this one.
-    with np.errstate(over="ignore"):
-        found = found.astype(np.float64)
-    if not np.isfinite(found).all():
+    if not np.isfinite(weights).all():
         raise InputError(f"fcs_estimate: {name} has an entry that is not finite")
-    return found
+    return weights
 
 
 def _divergence(a: T, b: T) -> float:
@@ -239,7 +233,7 @@ def _check_pair(p: Sequence[Any], q: Sequence[Any]) -> None:
 
 def _check_law(name: str, law: Sequence[Any]) -> None:
     """Checks for numbers >= 0, all rational or all float: mixed they would silently be floats."""
-    values = check_list("a law", name, law)
+    values = list(law)
     if not values:
         raise InputError(f"{name} is empty: give a number per state")
     kind = Fraction if isinstance(values[0], Fraction) else float

@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 def to_networkx(dag: PointedDAG[Any]) -> "nx.DiGraph[Any]":
     """A `networkx.DiGraph` whose nodes are the states, with the attribute `terminal`.
 
-    Nodes and edges are added in the DAG's numbering, so that `from_networkx` gives it back.
+    Nodes and edges are added in the DAG's numbering, so that `from_networkx` returns the same DAG.
 
     Raises:
         InputError: if networkx is not installed.
     """
     graph = _networkx().DiGraph()
-    terminals = set(dag.terminals)
-    for node, label in enumerate(dag.labels):
-        graph.add_node(label, terminal=node in terminals)
+    for label, row in zip(dag.labels, dag.children, strict=True):
+        graph.add_node(label, terminal=not row)
     graph.add_edges_from((dag.labels[u], dag.labels[v]) for u, v in dag.edges)
     return graph
 

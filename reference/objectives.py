@@ -1,4 +1,4 @@
-"""The expected losses of col:objectives and their gradients: what stochastic training estimates.
+"""The expected losses of col:objectives and their gradients, which training estimates.
 
 No trajectory is enumerated. `delta(tau)` is a sum over the edges of `tau`, which is drawn from a
 Markov chain on the lifted DAG; with `m(s)` the mean of what follows `s`, it is the constant

@@ -1,4 +1,4 @@
-"""The source files that a user's module consists of, and their digests."""
+"""The source files of a user's module, and their digests."""
 
 import ast
 import hashlib
@@ -16,30 +16,30 @@ from typing import Any
 from reference.files import read_file
 from reference.loading import OBJECT, find_modules_here, load_object
 
-# Which versions of these computed something is recorded by itself.
+# Our own packages, whose versions are recorded separately.
 OURS = ("fast", "pdai", "reference")
 
 
 def sources_of(part: Any) -> dict[str, str]:
     """SHA-256 digests of the files that an object's module consists of, by path.
 
-    These are the file of the module and those that it imports from the same project, at any depth:
-    what is in the folder that holds it, or, of an installed module, in its top-level package. Paths
-    are relative to that folder. Followed are import statements, so that a module that is imported
-    by a computed name, or a file that is read, is not among them.
+    These are the file of the module and the files that it imports from the same project, at any
+    depth: from the folder that holds it or, for an installed module, from its top-level package.
+    Paths are relative to that folder. Only import statements are followed: a module imported by a
+    computed name, or a data file, is missing.
 
     Args:
         part: `module:Name`, which is not imported, or a function, a class or an instance.
 
     Returns:
-        the digests; where there is no file, as in a shell, that of the object's source text.
+        the digests; without a file, as in a shell, that of the object's source text.
     """
     module, _, _ = part.partition(":") if isinstance(part, str) else (OBJECT, "", "")
     if module != OBJECT:
         return _files(module)
-    made = load_object(part, "object", "my_module:Mine") if isinstance(part, str) else part
-    files = _files(str(getattr(made, "__module__", "")))
-    text = source_text(made)
+    owner = load_object(part, "object", "my_module:Mine") if isinstance(part, str) else part
+    files = _files(str(getattr(owner, "__module__", "")))
+    text = source_text(owner)
     return files if files or not text else {"": _digest(text.encode())}
 
 
@@ -74,7 +74,7 @@ def _files(module: str) -> dict[str, str]:
             content = read_file(path, follow=True)
             files[key] = _digest(content)
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            # A package runs before what is in it.
+            # Importing a module also runs its packages.
             imported = [name, *_imports(content, package)]
             names += [part for whole in imported for part in _prefixes(whole)]
     return files
@@ -97,7 +97,7 @@ def _place_of(module: str) -> tuple[Path, str] | None:
         whole = file.parent if file.name == "__init__.py" else file.with_suffix("")
         if whole.parts[-len(names) :] == tuple(names):
             return whole.parents[len(names) - 1], module
-        # A script, or what was loaded from a path, has another name.
+        # A script, or a module loaded from a path, has another name.
         return file.parent, file.stem
     find_modules_here()
     for folder in map(Path, sys.path if module else ()):
@@ -113,7 +113,7 @@ def _path_in(root: Path, name: str) -> Path | None:
 
 
 def _imports(content: bytes, package: str) -> Iterator[str]:
-    """The names in a file's import statements that may be modules; none where it does not run."""
+    """The names in a file's import statements that may be modules; none if it cannot be parsed."""
     with suppress(SyntaxError, ValueError, ImportError):
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.Import):
