@@ -56,7 +56,8 @@ def check_fields(owner: str, record: object) -> None:
     Raises:
         InputError: if one has not.
     """
-    for name, kind in _fields(type(record)).items():
+    declaring: Any = type(record)
+    for name, kind in _fields(declaring).items():
         check_value(owner, name, getattr(record, name), kind)
 
 
@@ -96,7 +97,8 @@ def check_value(owner: str, name: str, value: object, kind: Any) -> None:
         check_sequence(owner, name, value)
         entry_kind = entries[0] if entries else Any
         if isinstance(get_origin(entry_kind) or entry_kind, type):
-            for number, entry in enumerate(value):  # type: ignore[arg-type]
+            listed: Any = value
+            for number, entry in enumerate(listed):
                 check_value(owner, f"{name}[{number}]", entry, entry_kind)
     elif origin is Callable:
         check_takes(f"{owner}: {name}", value, len(entries[0]))

@@ -108,7 +108,8 @@ def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], 
         raise InputError(f"the law of batches sums to {plain(total)}, not to 1: normalise it")
     values = []
     for batch, weight in batches.items():
-        if not batch or len({*batch} & {*range(len(p))}) != len(batch):
+        members = set(batch)
+        if not batch or len(members) < len(batch) or members - set(range(len(p))):
             raise InputError(
                 f"fcs_under: the batch {batch} must be distinct numbers of terminals below {len(p)}"
             )
