@@ -16,7 +16,6 @@ from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
-from fast.tasks import IsingTask, Pho4Task
 from pdai.experiments import EXPERIMENTS, chosen, correlation, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
@@ -306,7 +305,7 @@ def test_a_table_of_pho4_is_read_first_and_for_its_experiment_only(tmp_path: Pat
     trained = [cell.config for cell in experiment.runnable if cell.row == "PHO4"]
     assert trained
     tasks = [config.task for config in trained if config]
-    assert all(isinstance(task, Pho4Task) and task.table == path for task in tasks)
+    assert all(task.name == "pho4" and task.table == path for task in tasks)
 
 
 def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
@@ -410,7 +409,7 @@ def test_the_law_of_independent_spins_is_as_far_off_as_the_finding_says() -> Non
     assert fcs in ising.finding
     config = next(cell.config for cell in ising.cells if cell.row == f"{spins} spins")
     assert config
-    assert isinstance(config.task, IsingTask)
+    assert config.task.name == "ising"
     problem, rng = config.problem(), np.random.default_rng(1)
     fields, direction = (
         np.array([float(v) for v in x]) for x in (problem.fields, problem.direction)

@@ -1,4 +1,4 @@
-"""What a task is: a problem by its options, and how one trains on it by default.
+"""Tasks: a problem by its options, and how one trains on it by default.
 
 Imports no JAX before an environment is made, so that the command line answers at once.
 """
@@ -27,7 +27,7 @@ class Task(ABC):
         has_networks: whether its states are directed graphs over named variables (`Network`).
         inputs: the options that are files of the user's, and the names that copies of them have in
             a run folder, so that a run depends on no other.
-        generated: the options that decide nothing where one of these files is given.
+        generated: the options of generated data, unused where one of these files is given.
     """
 
     name: ClassVar[str]
@@ -41,20 +41,20 @@ class Task(ABC):
         check_options(self)
         self.check()
 
+    @abstractmethod
     def check(self) -> None:
-        """Refuses options that break a rule of the problem.
+        """Checks the options against the rules of the problem.
 
         Raises:
-            InputError: if one does.
+            InputError: if one breaks a rule.
         """
-        self.make_problem()
 
     @abstractmethod
     def make_problem(self) -> Any:
         """The problem.
 
         Raises:
-            InputError: if its options break one of its rules.
+            InputError: if an option breaks a rule.
         """
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Task(ABC):
         """The problem, or one with other factors of its reward, as array code.
 
         Args:
-            problem: what `make_problem` gives, perhaps restricted.
+            problem: the result of `make_problem`, perhaps restricted to some factors.
             max_states: more are not put into tables.
         """
 
@@ -75,11 +75,11 @@ class Task(ABC):
         return list(map(str, states))
 
     def facts(self, source: str = "") -> dict[str, str]:
-        """What a user's files say that options do not, by the option that it stands for."""
+        """Properties of the user's files, by the option that each stands for."""
         return {}
 
     def remarks(self) -> list[str]:
-        """What is likely a mistake in these files, a sentence each."""
+        """Likely mistakes in these files, a sentence each."""
         return []
 
     @property
@@ -96,6 +96,10 @@ class BuiltIn(Task):
     """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, these
     and a constant 1, or their sines and cosines."""
 
+    def check(self) -> None:
+        """Makes the problem, which checks its own parameters."""
+        self.make_problem()
+
     def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
         """The environment written for problems of this kind."""
         from fast.environments import make_environment
@@ -103,5 +107,5 @@ class BuiltIn(Task):
         return make_environment(problem, self.encoding, **self.seen())
 
     def seen(self) -> dict[str, Any]:
-        """What else the environment is told of how states are seen, by name."""
+        """Further options of how networks see states, by name."""
         return {}

@@ -62,7 +62,7 @@ class BitSequences:
     @classmethod
     def random(
         cls,
-        length: int,
+        length: int = 16,
         word: int = 1,
         build: Build = "append",
         exponent: int = 3,
@@ -70,6 +70,15 @@ class BitSequences:
         seed: int = 0,
     ) -> Self:
         """Modes of `length / 8` random words each, without the repetitions among `draws`.
+
+        Args:
+            length: n, a multiple of 8; the paper has 16, 32 and 64.
+            word: k, bits per step.
+            build: where words are added; with append the state graph is a tree, and lifting adds
+                nothing.
+            exponent: c; 20 is the hard setting.
+            draws: the number of modes that are drawn.
+            seed: seed of the modes.
 
         Raises:
             InputError: if `length` is not a multiple of 8.

@@ -39,9 +39,10 @@ class Grid:
       1 moves to all 2, and 1/1000 elsewhere (the paper's own figure is lost).
 
     Attributes:
-        side: `H`, at least 2; at least 5 if sparse.
-        dimension: `d`, at least 1.
-        landscape: the reward.
+        side: H, cells per axis, at least 2; at least 5 if sparse.
+        dimension: d, the number of axes.
+        landscape: the reward: the usual one, the paper's as printed, or four cells of 1 in a sea of
+            1/1000.
     """
 
     side: int = 16

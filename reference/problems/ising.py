@@ -77,8 +77,14 @@ class Ising:
             )
 
     @classmethod
-    def random(cls, spins: int, order: Order = "any", seed: int = 0) -> Self:
-        """`v` uniform on the unit sphere and `h` standard normal, rounded to 24 bits."""
+    def random(cls, spins: int = 36, order: Order = "any", seed: int = 0) -> Self:
+        """`v` uniform on the unit sphere and `h` standard normal, rounded to 24 bits.
+
+        Args:
+            spins: d; the paper has 36 and 64.
+            order: set the spins in any order, or one after the other (a tree).
+            seed: seed of couplings and fields.
+        """
         check_integer("Ising", "the number of spins", spins, 1, most=10_000)
         check_seed("Ising", seed)
         rng = np.random.default_rng(seed)

@@ -88,13 +88,25 @@ class Preference:
 
     @classmethod
     def random(
-        cls, comparisons: int, dimension: int, bound: int, order: Order = "fixed", seed: int = 0
+        cls,
+        comparisons: int = 50,
+        dimension: int = 8,
+        bound: int = 4,
+        order: Order = "fixed",
+        seed: int = 0,
     ) -> Self:
         """Comparisons by a hidden `w*`, uniform on the box: the first of a stream fixed by `seed`.
 
         Both items have independent fair binary features, equal pairs being redrawn; the first is
         preferred with probability `sigmoid(w* . (x_1 - x_2))`. Fewer comparisons are a prefix of
         more.
+
+        Args:
+            comparisons: number of comparisons; the paper has 50, 100 and 150.
+            dimension: d, the number of weights.
+            bound: m: each weight lies in -m, ..., m.
+            order: choose the weights one after the other (a tree), or in any order.
+            seed: seed of the comparisons.
         """
         check_integer("Preference.random", "comparisons", comparisons, 1)
         check_integer("Preference.random", "dimension", dimension, 1)

@@ -43,10 +43,10 @@ class LazyRandomWalk:
     `d = 3` on, and below that of float64 from `d = 8` on, where they are refused.
 
     Attributes:
-        radius: `M`, at least 1.
-        steps: `T`, at least `M d`, so that every corner can be reached.
-        dimension: `d`, at least 1.
-        landscape: the reward.
+        radius: M: coordinates lie in -M, ..., M.
+        steps: T, the length of a walk, at least M d, so that every corner can be reached.
+        dimension: d, the number of axes.
+        landscape: the reward of the last position.
     """
 
     radius: int = 16

@@ -126,18 +126,33 @@ class SyntheticSequences(Sequences):
         build: Build = "append",
         seed: int = 0,
         form: RewardForm = "product",
+        decisive: int | None = None,
     ) -> Self:
-        """Utilities uniform on (0, 1), rounded to 24 bits; letters "a", "b", ..."""
+        """Utilities uniform on (0, 1), rounded to 24 bits; letters "a", "b", ...
+
+        Args:
+            length: S, the number of letters; the paper has 8, 16 and 32.
+            letters: V, the size of the alphabet, at most 26.
+            build: where letters are added; with append the state graph is a tree, and lifting adds
+                nothing.
+            seed: seed of the utilities u and v.
+            form: whether the sum of u(i) v(s_i) is log R (product) or, as printed, R (sum).
+            decisive: the number of letters from the left that the reward depends on, in the same
+                way for every length: the utilities u of the others are 0; by default all.
+        """
         check_integer("SyntheticSequences.random", "the length", length, 1, most=MAX_LENGTH)
         check_integer("SyntheticSequences.random", "the number of letters", letters, 1)
         if letters > 26:
             raise InputError(f"the number of letters is {letters}, but must lie between 1 and 26")
+        decisive = length if decisive is None else decisive
+        check_integer("SyntheticSequences.random", "decisive", decisive, 1, most=length)
         check_seed("SyntheticSequences.random", seed)
         rng = np.random.default_rng(seed)
         u, v = (
             tuple(float(dyadic(value)) for value in rng.uniform(size=n).tolist())
-            for n in (length, letters)
+            for n in (decisive, letters)
         )
+        u += (0.0,) * (length - decisive)
         return cls("abcdefghijklmnopqrstuvwxyz"[:letters], length, build, u, v, form)
 
     @classmethod

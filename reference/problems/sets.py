@@ -66,8 +66,17 @@ class Sets:
         check_choice("Sets", "form", self.form, RewardForm)
 
     @classmethod
-    def random(cls, items: int, size: int, form: RewardForm = "product", seed: int = 0) -> Self:
-        """Log utilities `u` from a standard normal law; `exp(u)` is rounded to 24 bits."""
+    def random(
+        cls, items: int = 64, size: int = 16, form: RewardForm = "product", seed: int = 0
+    ) -> Self:
+        """Log utilities `u` from a standard normal law; `exp(u)` is rounded to 24 bits.
+
+        Args:
+            items: S, the number of items.
+            size: K, the size of a set; the paper has 16, 24 and 32.
+            form: whether R is the product of exp(u) or, as printed, their sum.
+            seed: seed of the utilities u.
+        """
         check_integer("Sets.random", "items", items, 1)
         check_seed("Sets.random", seed)
         utilities = np.random.default_rng(seed).normal(size=items).tolist()

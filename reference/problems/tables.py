@@ -69,16 +69,29 @@ class TableSequences(Sequences):
 
     @classmethod
     def six6(cls, build: Build = "prepend-append", exponent: int = 3) -> Self:
-        """SIX6: binding to all 65,536 DNA 8-mers (Barrera et al., 2016; see data/NOTICE.md)."""
+        """SIX6: binding to all 65,536 DNA 8-mers (Barrera et al., 2016; see data/NOTICE.md).
+
+        Args:
+            build: where letters are added; with append the state graph is a tree, and lifting adds
+                nothing.
+            exponent: the reward is max(10 y^exponent, 1/1000), y the score scaled to [0, 1].
+        """
         return cls.load(DATA / "six6_8mer.npz", build, exponent)
 
     @classmethod
     def pho4(cls, path: Path, build: Build = "append", exponent: int = 3) -> Self:
         """PHO4: predicted binding free energies of all 1,048,576 DNA 10-mers (Le et al., 2018).
 
-        The table is not redistributed here, for want of a licence: `path` is a NumPy archive of
-        your own, as for `load`, whose `score` is the free energy. Lower is stronger binding, so
-        its sign is reversed.
+        The table is not redistributed here, for want of a licence. Lower energy is stronger
+        binding, so its sign is reversed.
+
+        Args:
+            path: NumPy archive with `score`, the free energies (float32) of all 1,048,576 10-mers
+                in the order of their digits in base 4, `alphabet`, its letters in the order of the
+                digits (one string, or an array of letters), and `length`.
+            build: where letters are added; with append the state graph is a tree, and lifting adds
+                nothing.
+            exponent: the reward is max(10 y^exponent, 1/1000), y the affinity scaled to [0, 1].
         """
         energies = cls.load(path, build, exponent)
         return cls(energies.alphabet, energies.length, build, -energies.scores, exponent)

@@ -12,7 +12,6 @@ from fast.environments import AbstractEnvironment, WalkEnvironment, make_environ
 from fast.environments.coarse import first_of_block, last_letters
 from fast.environments.features import feature_count
 from fast.laws.enumeration import enumerate_environment
-from fast.tasks import RandomWalkTask
 from fast.training.compose import configure
 from reference import enumerate_dag
 from reference.errors import InputError
@@ -107,8 +106,8 @@ def test_the_task_hands_its_code_of_time_to_the_environment() -> None:
 
 def test_one_code_has_one_name_and_others_are_refused() -> None:
     with pytest.raises(InputError, match="time_code is 'fourier' with encoding 'fourier'"):
-        RandomWalkTask(encoding="fourier", time_code="fourier")
-    RandomWalkTask(encoding="natural", time_code="fourier")
+        configure("random-walk", encoding="fourier", time_code="fourier")
+    configure("random-walk", encoding="natural", time_code="fourier")
     with pytest.raises(InputError, match="time_code is 'waves'"):
         configure("random-walk", time_code="waves")
     with pytest.raises(InputError, match="the time code is 'waves'"):
