@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration
-from fast.laws.samples import Samples as Samples
-from fast.laws.samples import drawn_terminals
-from fast.laws.trajectory_probability import log_probabilities
+from fast.laws.paths import Samples as Samples
+from fast.laws.paths import drawn_terminals, log_probabilities
 from fast.measure.report import Report
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from reference.errors import InputError
 
 if TYPE_CHECKING:
-    from fast.laws.samples import Samples
+    from fast.laws.paths import Samples
 
 TableFormat = Literal["csv", "json", "parquet"]
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fast.laws.terminal_law import exact_law
-from fast.measure.terminals import target_law
+from fast.laws.terminal_law import exact_law, target_law
 from fast.parts import LOSSES
 from fast.runs.setup import set_up
 from fast.training.compose import configure

@@ -24,7 +24,7 @@ from fast.balance.loss import RatioLoss
 from fast.dynamics import AbstractDynamics, AbstractMarkovian
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import make_environment
-from fast.laws.samples import drawn_terminals
+from fast.laws.paths import drawn_terminals
 from fast.policies.backward import AbstractStateBackward
 from fast.policies.policy import count_parameters
 from fast.runs.display import SILENT

@@ -15,9 +15,9 @@ from rich.console import Console
 from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironment
 from fast.environments.grid import GridState
 from fast.laws.enumeration import decode_all, enumerate_environment
+from fast.laws.terminal_law import target_law
 from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
-from fast.measure.terminals import target_law
 from fast.runs.audit import Audit
 from pdai.show.progress import Bar
 from pdai.show.tables import expectations_table, report_table

@@ -20,8 +20,7 @@ from fast.dynamics.gru import GRUOptions
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import enumerate_environment
-from fast.laws.terminal_law import exact_law
-from fast.measure.terminals import target_law
+from fast.laws.terminal_law import exact_law, target_law
 from fast.parts import BACKWARD, CHOICES, option_names, part_class
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic

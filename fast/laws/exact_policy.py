@@ -3,24 +3,17 @@
 from fractions import Fraction
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from fast.laws.enumeration import Enumeration
+from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
 from reference.certificates.rows import closed_rows, exact_row
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.policies import ForwardPolicy
-
-
-def to_float64(policy: Policy) -> Policy:
-    """The same policy with its parameters in float64 (inside `jax.enable_x64`)."""
-    return jax.tree.map(  # type: ignore[no-any-return]
-        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
-    )
 
 
 def exact_policy(
@@ -55,7 +48,7 @@ def exact_policy(
         precise, latent = to_float64(policy), None
         for step in range(padded.shape[1]):
             seen = jnp.asarray(enumeration.observations[padded[:, step]], jnp.float64)
-            latent, rows = policy_step(precise, latent, seen, jnp.asarray(masks[:, step]))
+            latent, _, rows = policy_step(precise, latent, seen, jnp.asarray(masks[:, step]))
             log_p.append(np.asarray(rows))
     at = last, np.arange(len(inner))
     values = [Fraction(0)] * len(lifted.dag.edges)
@@ -65,18 +58,3 @@ def exact_policy(
         for edge in lifted.dag.out_edges[node]:
             values[edge] = probability[lifted.base_edge[edge]]
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
-
-
-@eqx.filter_jit
-def policy_step(policy: Policy, latent: Any, seen: jax.Array, mask: Any) -> tuple[Any, jax.Array]:
-    """One step of a policy: the latents on arrival, and `log p_F` of every action.
-
-    Args:
-        policy: the policy.
-        latent: those of the step before; None at the initial state.
-        seen: observations, shape (batch, features).
-        mask: the legal actions, shape (batch, actions).
-    """
-    network = policy.network
-    latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
-    return latent, policy.log_p_f(network.read(latent, seen), mask)

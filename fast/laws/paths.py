@@ -1,5 +1,6 @@
-"""What trajectories drawn both ways say of a sampler, where states cannot be enumerated."""
+"""Trajectories, drawn forwards or backwards or given, with their probabilities."""
 
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,41 +9,78 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.balance.loss import log_path_ratio
-from fast.balance.steps import evaluate
+from fast.balance.steps import Steps, evaluate
 from fast.environments import AbstractEnvironment
-from fast.laws.enumeration import Floats
-from fast.laws.samples import rollout
-from fast.policies.policy import Policy
+from fast.environments.interface import encode_all
+from fast.laws.enumeration import Enumeration, Floats, decode_all
+from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.backward import sample_backward
-from fast.sampling.trajectories import uniforms
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import Trajectories, uniforms
+from fast.stochastic.policy import StochasticPolicy
+from fast.stochastic.trajectories import rollout_latents
+from reference.errors import InputError
 
-# Trajectories per call.
-BLOCK = 2_048
+# Trajectories per call, always a full block, so that one program is compiled. The draws of a seed
+# depend on its size, so neither may change: that of samples and laws, and that of estimates.
+SAMPLE_BLOCK, ESTIMATE_BLOCK = 4_096, 2_048
 
 
 class Paths(NamedTuple):
-    """Trajectories by their ratio alone, as arrays of states: nothing is enumerated or decoded.
+    """Complete trajectories by their ends and probabilities, one per row; in nats.
 
     Attributes:
-        log_path_ratio: `log( p_F(tau) / p_B(tau | x) )`, in nats.
-        log_reward: `log R(x)`, in nats.
-        final: the terminal states.
+        ends: the terminal states `x`: a batch of arrays, or nodes of an enumerated problem, or
+            labels.
+        log_reward: `log R(x)`.
+        log_p_f: `log p_F(tau)`.
+        log_p_b: `log p_B(tau | x)`.
+        log_ratio: their difference, summed step by step.
     """
 
-    log_path_ratio: Floats
+    ends: Any
     log_reward: Floats
-    final: Any
+    log_p_f: Floats
+    log_p_b: Floats
+    log_ratio: Floats
+
+
+class Samples(NamedTuple):
+    """Sampled terminal states by their labels; in nats.
+
+    Attributes:
+        states: their labels.
+        log_reward: `log R(x)`.
+        log_p_f: `log p_F` of the trajectories that led there.
+        log_p_b: `log p_B` of these trajectories given their ends.
+    """
+
+    states: list[Any]
+    log_reward: Floats
+    log_p_f: Floats
+    log_p_b: Floats
+
+
+def rollout(
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
+) -> tuple[Trajectories, Steps]:
+    """Trajectories drawn from `p_F`, and the terms of balance along them.
+
+    With a random latent `w` the terms are those of the pairs `(s_t, w_t)`, and `p_B(. | x)` begins
+    with the distribution that the target gives the last latent.
+    """
+    if isinstance(policy, StochasticPolicy):
+        return rollout_latents(policy, environment, key, batch)
+    assert isinstance(policy, Policy), policy
+    drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, batch))
+    return drawn, evaluate(policy, environment, drawn)
 
 
 def forward_paths(
-    policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> Paths:
-    """Trajectories drawn from `p_F`."""
-    blocks = [
-        _forward(policy, environment, jax.random.fold_in(jax.random.key(seed), start))
-        for start in range(0, count, BLOCK)
-    ]
-    return _joined(blocks, count)
+    """Trajectories drawn from `p_F`; ends are a batch of arrays."""
+    return _joined(list(_blocks(policy, environment, count, seed, ESTIMATE_BLOCK)))
 
 
 def backward_paths(
@@ -51,39 +89,181 @@ def backward_paths(
     """One trajectory `tau ~ p_B(. | x)` for each of a batch of terminal states."""
     count = jax.tree.leaves(final)[0].shape[0]
     blocks = []
-    for start in range(0, count, BLOCK):
-        part = jax.tree.map(lambda leaf, at=start: _filled(leaf[at : at + BLOCK]), final)
+    for start in range(0, count, ESTIMATE_BLOCK):
+        rows = np.minimum(np.arange(start, start + ESTIMATE_BLOCK), count - 1)
+        part = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(np.asarray(leaf)[rows]), final)
         key = jax.random.fold_in(jax.random.key(seed), start)
-        blocks.append(_backward(policy, environment, part, key))
-    return _joined(blocks, count)
+        blocks.append(_cut(_backward(policy, environment, part, key), count - start))
+    return _joined(blocks)
+
+
+def labelled_paths(
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
+) -> Paths:
+    """Trajectories drawn from `p_F`; ends are labels, decoded block by block to save memory."""
+    blocks = [
+        block._replace(ends=decode_all(environment, block.ends))
+        for block in _blocks(policy, environment, count, seed, SAMPLE_BLOCK)
+    ]
+    numbers = _joined([block._replace(ends=()) for block in blocks])
+    return numbers._replace(ends=[label for block in blocks for label in block.ends])
+
+
+def drawn_nodes(
+    policy: AnyPolicy,
+    environment: AbstractEnvironment[Any],
+    enumeration: Enumeration,
+    count: int,
+    seed: int,
+) -> Paths:
+    """Trajectories drawn from `p_F`; ends are nodes of the DAG, with the exact `log R`."""
+    paths, dag = labelled_paths(policy, environment, count, seed), enumeration.dag
+    nodes = np.array([dag.index[label] for label in paths.ends])
+    log_reward = enumeration.log_rewards[np.searchsorted(dag.terminals, nodes)]
+    return paths._replace(ends=nodes, log_reward=log_reward)
+
+
+def drawn_terminals(
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
+) -> Samples:
+    """Samples of terminal states, on any problem.
+
+    Raises:
+        InputError: if a row of logits on the way is not finite, from which nothing can be drawn.
+    """
+    paths = labelled_paths(policy, environment, count, seed)
+    if not np.isfinite(paths.log_p_f).all():
+        raise InputError(
+            "the network gives a row of logits that is not finite in the precision of the run: "
+            "its parameters are too large to draw from; train again with a smaller "
+            "--learning-rate"
+        )
+    return Samples(*paths[:4])
+
+
+def log_probabilities(
+    policy: AnyPolicy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Sequence[Sequence[Hashable]],
+) -> Paths:
+    """Probabilities of complete trajectories `s_o, ..., x`; `ends` are labels.
+
+    Args:
+        policy: the policy.
+        environment: its environment.
+        trajectories: the labels of the states of each.
+
+    Raises:
+        InputError: if one does not begin in the initial state, takes a step that is no edge, or
+            does not end in a terminal state; or if the latent is random.
+    """
+    if not isinstance(policy, Policy):
+        raise InputError(
+            "the latent is random, so that the probability of a trajectory of states is an "
+            "integral over latents: look at the learned law, or samples"
+        )
+    horizon = environment.horizon
+    for tau in trajectories:
+        if not 2 <= len(tau) <= horizon + 1:
+            raise InputError(
+                f"the trajectory {list(tau)!r} has {len(tau)} states, but a complete one has from "
+                f"2 to {horizon + 1}, the initial and the terminal one included"
+            )
+    padded = [[*tau, *[tau[-1]] * (horizon + 1 - len(tau))] for tau in trajectories]
+    flat = encode_all(environment, [label for tau in padded for label in tau])
+    shape = (len(padded), horizon + 1)
+    states = jax.tree.map(lambda leaf: jnp.asarray(leaf).reshape(*shape, *leaf.shape[1:]), flat)
+    lengths = np.array([len(tau) - 1 for tau in trajectories])
+    active = np.arange(horizon) < lengths[:, None]
+    actions, ends, starts = map(np.asarray, _edges(environment, states))
+    _check(trajectories, actions, active, ends[np.arange(len(padded)), lengths], starts)
+    final = jax.tree.map(lambda leaf: leaf[:, -1], states)
+    batch = Trajectories(
+        states,
+        jnp.asarray(np.maximum(actions, 0), jnp.int32),
+        jnp.asarray(active),
+        final,
+        jax.vmap(environment.log_reward)(final),
+    )
+    paths = _cut(_along(policy, environment, batch), len(trajectories))
+    return paths._replace(ends=[tau[-1] for tau in trajectories])
+
+
+def _blocks(
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int, size: int
+) -> Iterator[Paths]:
+    for start in range(0, count, size):
+        key = jax.random.fold_in(jax.random.key(seed), start)
+        yield _cut(_forward(policy, environment, key, size), count - start)
 
 
 @eqx.filter_jit
 def _forward(
-    policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array
-) -> tuple[Any, ...]:
-    drawn, steps = rollout(policy, environment, key, BLOCK)
-    return log_path_ratio(steps), drawn.log_reward, drawn.final
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
+) -> Any:
+    return _paths(*rollout(policy, environment, key, batch))
 
 
 @eqx.filter_jit
 def _backward(
     policy: Policy, environment: AbstractEnvironment[Any], final: Any, key: jax.Array
-) -> tuple[Any, ...]:
-    draws = uniforms(key, environment, BLOCK)
-    drawn = sample_backward(policy, environment, final, draws)
-    steps = evaluate(policy, environment, drawn)
-    return log_path_ratio(steps), drawn.log_reward, final
+) -> Any:
+    draws = uniforms(key, environment, ESTIMATE_BLOCK)
+    return _along(policy, environment, sample_backward(policy, environment, final, draws))
 
 
-def _filled(leaf: Any) -> Any:
-    """A block of full size, its last row repeated: one program is compiled."""
-    missing = BLOCK - len(leaf)
-    return jnp.asarray(np.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1), mode="edge"))
+@eqx.filter_jit
+def _along(policy: Policy, environment: AbstractEnvironment[Any], batch: Trajectories) -> Any:
+    return _paths(batch, evaluate(policy, environment, batch))
 
 
-def _joined(blocks: list[Any], count: int) -> Paths:
-    ratio, reward, final = jax.tree.map(
-        lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves])[:count], *blocks
+def _paths(drawn: Trajectories, steps: Steps) -> Any:
+    sums = steps.log_p_f.sum(-1), steps.log_p_b.sum(-1), log_path_ratio(steps)
+    numbers: Any = (drawn.log_reward, *sums)
+    return Paths(drawn.final, *numbers)
+
+
+def _cut(block: Paths, count: int) -> Paths:
+    """At most `count` trajectories of a block as NumPy arrays, their numbers in float64."""
+    ends, *columns = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], block)
+    return Paths(ends, *(column.astype(np.float64) for column in columns))
+
+
+def _joined(blocks: list[Paths]) -> Paths:
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *blocks)  # type: ignore[no-any-return]
+
+
+@eqx.filter_jit
+def _edges(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, Any, Any]:
+    """The action of each step or -1; whether states are terminal, and the first one initial."""
+    every = jnp.arange(environment.actions, dtype=jnp.int32)
+
+    def same(a: Any, b: Any) -> jax.Array:
+        leaves = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+        return jnp.all(jnp.stack([jnp.all(x == y) for x, y in leaves]))
+
+    def action(before: Any, after: Any) -> jax.Array:
+        children = jax.vmap(environment.step, (None, 0))(before, every)
+        leads = jax.vmap(same, (0, None))(children, after) & environment.mask(before)
+        return jnp.where(leads.any(), leads.argmax(), -1)
+
+    before = jax.tree.map(lambda leaf: leaf[:, :-1], states)
+    after = jax.tree.map(lambda leaf: leaf[:, 1:], states)
+    first = jax.tree.map(lambda leaf: leaf[:, 0], states)
+    return (
+        jax.vmap(jax.vmap(action))(before, after),
+        jax.vmap(jax.vmap(environment.is_terminal))(states),
+        jax.vmap(same, (0, None))(first, environment.initial()),
     )
-    return Paths(ratio.astype(np.float64), reward.astype(np.float64), final)
+
+
+def _check(
+    trajectories: Sequence[Sequence[Hashable]], actions: Any, active: Any, ends: Any, starts: Any
+) -> None:
+    for row, tau in enumerate(trajectories):
+        if not starts[row]:
+            raise InputError(f"a trajectory begins in {tau[0]!r}, which is not the initial state")
+        for t in np.flatnonzero(active[row] & (actions[row] < 0)).tolist():
+            raise InputError(f"a trajectory goes {tau[t]!r} -> {tau[t + 1]!r}, which is no edge")
+        if not ends[row]:
+            raise InputError(f"a trajectory ends in {tau[-1]!r}, which is not terminal")

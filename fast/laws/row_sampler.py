@@ -24,7 +24,7 @@ from fast.laws.enumeration import (
     decode_all,
     log_reward_tolerance,
 )
-from fast.laws.exact_policy import policy_step, to_float64
+from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, closed_rows
@@ -100,7 +100,7 @@ class RowSampler:
         for step in range(environment.horizon):
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
-                latent, log_p = policy_step(self.policy, latent, seen, at.mask)
+                latent, _, log_p = policy_step(self.policy, latent, seen, at.mask)
                 log_back = _back_rows(self.policy, seen, at.parents)
             if step:
                 sums.backward(*_way_back(at, log_back), active[:count])

@@ -1,7 +1,8 @@
-"""The terminal law (eq:marginal) of a trained policy, exact where it can be had; residuals."""
+"""The terminal law (eq:marginal) of a policy: exact where it can be summed, else estimated."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -9,17 +10,22 @@ import numpy as np
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats
-from fast.laws.exact_policy import to_float64
-from fast.laws.history_sums import HistorySums, sum_histories
-from fast.laws.samples import sample_terminals
-from fast.laws.walk import base_log_p_b, complete_histories
+from fast.laws.paths import backward_paths, drawn_nodes
+from fast.laws.walk import base_log_p_b, complete_histories, policy_step, to_float64
 from fast.policies.policy import AnyPolicy, Policy
+from reference.balance import log_float
 from reference.errors import TooLargeError
 from reference.fields.field import FLOAT64
 from reference.marginals import longest_path, marginal, path_sums
 from reference.policies import BackwardKernel, ForwardPolicy
 
 MAX_HISTORIES = 20_000_000
+# Trajectories at the end of a run, and for a training curve, where nothing can be summed.
+LAW_SAMPLES, CURVE_SAMPLES = 2**18, 2**15
+# With fewer backward trajectories for each terminal the error could not be judged.
+FEWEST = 16
+# From this `|log R|` on rewards are scaled first: e^709 is the largest float, their sum is larger.
+FAR = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +35,8 @@ class TerminalLaw:
     Attributes:
         probabilities: `p_T(x)`, one per `dag.terminals`.
         method: in words.
-        samples: the size of the histogram that it is; 0 if it is none.
-        error: what is to be expected of its error in TV, where it is estimated by backward
-            trajectories; else 0.
+        samples: the size of the histogram, if it is one; else 0.
+        error: the expected error in TV of an estimate by backward trajectories; else 0.
         backward_mass: `sum over tau of p_B(tau | x)` per terminal, or None if not summed.
         log_ratio_range: the least and the largest `log( p_F(tau) / (p_B(tau|x) R(x)) )` over all
             complete trajectories, in nats, or None if not known.
@@ -45,9 +50,57 @@ class TerminalLaw:
     log_ratio_range: tuple[float, float] | None = None
 
 
-def exact_law(
-    policy: Policy, enumeration: Enumeration, *, float64: bool, on_device: bool | None = None
+def target_law(enumeration: Enumeration) -> Floats:
+    """`pi(x) = R(x) / Z`, one per terminal, in float64."""
+    rewards = enumeration.rewards
+    largest = max(rewards)
+    if abs(log_float(largest)) > FAR:
+        rewards = tuple(reward / largest for reward in rewards)
+    weights = np.array([float(reward) for reward in rewards])
+    return weights / math.fsum(weights)
+
+
+def uniform_law(enumeration: Enumeration) -> Floats:
+    """`p_T(x)` of the policy that is uniform among the legal actions, in float64."""
+    return np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
+
+
+def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:
+    """Whether `exact_law` is feasible."""
+    few = enumeration.dag.trajectory_count <= MAX_HISTORIES
+    return policy.is_summable and (policy.is_markovian or few)
+
+
+def law_of(
+    policy: AnyPolicy,
+    environment: AbstractEnvironment[Any],
+    enumeration: Enumeration,
+    *,
+    final: bool,
+    seed: int,
+    samples: int = LAW_SAMPLES,
 ) -> TerminalLaw:
+    """The terminal law: exact, or else by backward trajectories, or else as a histogram.
+
+    Args:
+        policy: the policy.
+        environment: its environment.
+        enumeration: the enumerated problem.
+        final: in float64, or with many samples; else the quick form for a training curve.
+        seed: of the samples.
+        samples: how many at the end of a run; fewer for a curve.
+    """
+    if has_exact_law(policy, enumeration):
+        return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
+    count = samples if final else min(samples, CURVE_SAMPLES)
+    if isinstance(policy, Policy) and not policy.backward.reads_latent:
+        estimate = backward_law(policy, environment, enumeration, count, seed)
+        if estimate is not None:
+            return estimate
+    return sampled_law(policy, environment, enumeration, count, seed)
+
+
+def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
     """The exact terminal law, up to the rounding of the network's arithmetic.
 
     By dynamic programming for a Markovian policy, else by summing every complete trajectory.
@@ -56,8 +109,6 @@ def exact_law(
         policy: the policy.
         enumeration: the problem.
         float64: whether the network is evaluated in float64; sums always are.
-        on_device: whether trajectories are summed where the network is evaluated, or on the host.
-            By default on any device but a CPU, where the host is a fifth faster.
 
     Raises:
         TooLargeError: if a path-dependent policy has more than 20 million trajectories.
@@ -70,30 +121,44 @@ def exact_law(
             f"a path-dependent policy has {count:.3g} trajectories here, and at most "
             f"{MAX_HISTORIES:,} are summed: estimate its law from samples (sampled_law)"
         )
-    if on_device is None:
-        on_device = jax.default_backend() != "cpu"
-    sums = (sum_histories if on_device else _sum_on_host)(policy, enumeration, float64=float64)
-    terminals = list(enumeration.dag.terminals)
+    nodes, terminals = len(enumeration.dag.labels), list(enumeration.dag.terminals)
+    p_t, mass = np.zeros(nodes), np.zeros(nodes)
+    low, high = np.inf, -np.inf
+    for block in complete_histories(policy, enumeration, float64=float64):
+        p_t += np.bincount(block.ends, np.exp(block.log_p_f), nodes)
+        mass += np.bincount(block.ends, np.exp(block.log_p_b), nodes)
+        f = block.log_ratio - block.log_reward
+        low, high = min(low, f.min()), max(high, f.max())
     return TerminalLaw(
-        sums.p_t[terminals],
+        p_t[terminals],
         f"exact, all {count:,} trajectories summed",
-        backward_mass=sums.mass[terminals],
-        log_ratio_range=(float(sums.low), float(sums.high)),
+        backward_mass=mass[terminals],
+        log_ratio_range=(float(low), float(high)),
     )
 
 
-def _sum_on_host(policy: Policy, enumeration: Enumeration, *, float64: bool) -> HistorySums:
-    nodes = len(enumeration.dag.labels)
-    p_t, mass = np.zeros(nodes), np.zeros(nodes)
-    log_reward = np.full(nodes, np.nan)
-    log_reward[list(enumeration.dag.terminals)] = enumeration.log_rewards
-    low, high = np.inf, -np.inf
-    for block in complete_histories(policy, enumeration, float64=float64):
-        p_t += np.bincount(block.terminal, np.exp(block.log_p_f), nodes)
-        mass += np.bincount(block.terminal, np.exp(block.log_p_b), nodes)
-        f = block.log_p_f - block.log_p_b - log_reward[block.terminal]
-        low, high = min(low, f.min()), max(high, f.max())
-    return HistorySums(p_t, mass, low, high)
+def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
+    dag = enumeration.dag
+    with jax.enable_x64(float64):
+        network = to_float64(policy) if float64 else policy
+        seen = jnp.asarray(enumeration.observations, jnp.float64 if float64 else jnp.float32)
+        _, _, table = policy_step(network, None, seen, enumeration.edge >= 0)
+    taken = enumeration.edge >= 0
+    log_p_f = np.empty(len(dag.edges))
+    log_p_f[enumeration.edge[taken]] = np.asarray(table, np.float64)[taken]
+    log_p_b = base_log_p_b(policy, enumeration, float64=float64)
+    forward = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
+    kernel = BackwardKernel(dag, FLOAT64, np.exp(log_p_b).tolist())
+    terminals = list(dag.terminals)
+    difference = log_p_f - log_p_b
+    high = longest_path(dag, difference)[terminals] - enumeration.log_rewards
+    low = -longest_path(dag, -difference)[terminals] - enumeration.log_rewards
+    return TerminalLaw(
+        np.array(marginal(forward)),
+        "exact, dynamic programming over the states",
+        backward_mass=np.array(path_sums(kernel))[terminals],
+        log_ratio_range=(float(low.min()), float(high.max())),
+    )
 
 
 def sampled_law(
@@ -104,45 +169,61 @@ def sampled_law(
     seed: int,
 ) -> TerminalLaw:
     """The empirical terminal law of `samples` trajectories."""
-    drawn = np.concatenate(
-        [
-            block.terminal
-            for block in sample_terminals(policy, environment, enumeration, samples, seed)
-        ]
-    )
+    drawn = drawn_nodes(policy, environment, enumeration, samples, seed).ends
     counts = np.bincount(drawn, minlength=len(enumeration.dag.labels))
     return TerminalLaw(
         counts[list(enumeration.dag.terminals)] / samples, f"{samples:,} samples", samples
     )
 
 
-def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
-    dag = enumeration.dag
-    with jax.enable_x64(float64):
-        dtype = jnp.float64 if float64 else jnp.float32
-        log_p = jax.jit(_markov_log_p_f)(
-            to_float64(policy) if float64 else policy,
-            jnp.asarray(enumeration.observations, dtype),
-            jnp.asarray(enumeration.edge >= 0),
-        )
-        table = np.asarray(log_p, np.float64)
-    log_p_b = base_log_p_b(policy, enumeration, float64=float64)
-    taken = enumeration.edge >= 0
-    log_p_f = np.empty(len(dag.edges))
-    log_p_f[enumeration.edge[taken]] = table[taken]
-    policy_64 = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
-    kernel = BackwardKernel(dag, FLOAT64, np.exp(log_p_b).tolist())
-    terminals = list(dag.terminals)
-    difference = log_p_f - log_p_b
-    high = longest_path(dag, difference)[terminals] - enumeration.log_rewards
-    low = -longest_path(dag, -difference)[terminals] - enumeration.log_rewards
+def backward_law(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    enumeration: Enumeration,
+    samples: int,
+    seed: int,
+) -> TerminalLaw | None:
+    """`p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`, for each terminal `x`.
+
+    The ratio is `pi(x)` for every `tau` at balance, where this has no variance at all; a histogram
+    of as many samples is off by chance whatever the policy is. A trajectory that `p_F` likes and
+    `p_B` hardly ever draws is missed, and with it its share of `p_T(x)`: standard errors do not
+    show it, but the sum of the estimates does. Estimates are divided by that sum.
+
+    Args:
+        policy: the policy; its `p_B` must not read latents.
+        environment: its environment.
+        enumeration: the enumerated problem.
+        samples: trajectories in all.
+        seed: of the trajectories.
+
+    Returns:
+        None if there are fewer than 16 trajectories for each terminal, or if its error, half of
+        what is missing and of the standard errors, is no less than that of a histogram.
+    """
+    terminals = enumeration.dag.terminals
+    each = samples // len(terminals)
+    if each < FEWEST:
+        return None
+    labels = [enumeration.dag.labels[node] for node in terminals]
+    final = jax.tree.map(
+        lambda *leaves: jnp.asarray(np.repeat(np.stack(leaves), each, axis=0)),
+        *map(environment.encode, labels),
+    )
+    log_ratio = backward_paths(policy, environment, final, seed).log_ratio
+    ratio = np.exp(log_ratio).reshape(-1, each)
+    p, chance = ratio.mean(1), ratio.std(1, ddof=1) / each**0.5
+    error = (abs(1.0 - p.sum()) + chance.sum()) / 2
+    if not error < histogram_error(p / p.sum(), samples):
+        return None
     return TerminalLaw(
-        np.array(marginal(policy_64)),
-        "exact, dynamic programming over the states",
-        backward_mass=np.array(path_sums(kernel))[terminals],
-        log_ratio_range=(float(low.min()), float(high.max())),
+        p / p.sum(), f"{each:,} backward trajectories for each terminal", error=float(error)
     )
 
 
-def _markov_log_p_f(policy: Policy, observations: jax.Array, masks: jax.Array) -> jax.Array:
-    return policy.log_p_f(policy.network.read((), observations), masks)
+def histogram_error(p: Floats, samples: int) -> float:
+    """What is to be expected of the TV between a law and a histogram of samples from it.
+
+    `1/2 sum sqrt(2 p (1 - p) / (pi n))`, the mean absolute deviation of counts that are normal.
+    """
+    return float(np.sqrt(2 * p * (1 - p) / (np.pi * samples)).sum() / 2)

@@ -1,44 +1,57 @@
-"""Every complete trajectory of an enumerated problem, with its probabilities under a policy."""
+"""A policy along histories, step by step, and every trajectory of an enumerated problem."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from fast.laws.enumeration import Enumeration, Floats, Ints
-from fast.laws.exact_policy import to_float64
+from fast.laws.paths import Paths
 from fast.policies.policy import Policy
 
-# Histories per network call: one of few sizes, so that few programs are compiled.
+# Histories per network call: few sizes, so that few programs are compiled; the largest still fits
+# into the caches of a CPU.
 BLOCKS = (64, 512, 4096)
 
 
-class Histories(NamedTuple):
-    """A block of complete trajectories of an enumerated problem: ends are nodes, not states.
+def to_float64(policy: Policy) -> Policy:
+    """The same policy with its parameters in float64 (inside `jax.enable_x64`)."""
+    return jax.tree.map(  # type: ignore[no-any-return]
+        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
+    )
 
-    Attributes:
-        terminal: the terminal nodes.
-        log_p_f: `log p_F(tau)`, in nats.
-        log_p_b: `log p_B(tau | x)`, in nats.
+
+@eqx.filter_jit
+def policy_step(
+    policy: Policy, latent: Any, seen: jax.Array, mask: Any
+) -> tuple[Any, jax.Array, jax.Array]:
+    """One step of a policy: latents on arrival, the outputs there, and `log p_F` of every action.
+
+    Args:
+        policy: the policy.
+        latent: the latents of the step before; None at the initial state.
+        seen: observations, shape (batch, features).
+        mask: the legal actions, shape (batch, actions).
     """
-
-    terminal: Ints
-    log_p_f: Floats
-    log_p_b: Floats
+    network = policy.network
+    latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
+    outputs = network.read(latent, seen)
+    return latent, outputs, policy.log_p_f(outputs, mask)
 
 
 class _Frontier(NamedTuple):
-    """Histories that wait for the network to be evaluated at their last state.
+    """Histories whose last state the network has not seen yet.
 
     Attributes:
         nodes: the last states.
         back: the backward actions that undo the last steps.
-        latents: of the histories that these extend by a step; None at the start.
-        rows: which of them.
+        latents: of the block of histories that these extend by a step; None at the start.
+        rows: the row of that block that each extends.
         log_p_f: `log p_F` of the history.
-        log_p_b: `log p_B` of the history; a lifted `p_B` is added to it on evaluation.
+        log_p_b: `log p_B` of the history; on arrival a lifted `p_B` is added.
     """
 
     nodes: Ints
@@ -51,25 +64,29 @@ class _Frontier(NamedTuple):
 
 def complete_histories(
     policy: Policy, enumeration: Enumeration, *, float64: bool
-) -> Iterator[Histories]:
-    """Every complete trajectory of the DAG, depth-first in blocks, with its probabilities."""
+) -> Iterator[Paths]:
+    """Every complete trajectory of the DAG, depth-first in blocks; ends are nodes.
+
+    Args:
+        policy: the policy.
+        enumeration: the enumerated problem.
+        float64: whether the network is evaluated in float64; sums always are.
+    """
+    dag, is_lifted = enumeration.dag, policy.backward.reads_latent
     # The precision is set for each call and not for the loop: a generator that is suspended inside
     # the setting would leave it to its caller.
     with jax.enable_x64(float64):
-        dtype = jnp.float64 if float64 else jnp.float32
-        network = to_float64(policy) if float64 else policy
-        tables = (
-            jnp.asarray(enumeration.observations, dtype),
-            jnp.asarray(enumeration.edge >= 0),
-            jnp.asarray(enumeration.parent_masks),
-        )
-    is_lifted = policy.backward.reads_latent
-    log_p_b = (
-        np.zeros(len(enumeration.dag.edges))
-        if is_lifted
-        else base_log_p_b(policy, enumeration, float64=float64)
-    )
-    is_terminal = np.array([not row for row in enumeration.dag.children])
+        network, tables = _on_device(policy, enumeration, float64=float64)
+    log_p_b = np.zeros(len(dag.edges))
+    if not is_lifted:
+        log_p_b = base_log_p_b(policy, enumeration, float64=float64)
+    is_terminal = np.array([not row for row in dag.children])
+    log_rewards = np.full(len(dag.labels), np.nan)
+    log_rewards[list(dag.terminals)] = enumeration.log_rewards
+
+    def ended(nodes: Ints, log_p_f: Floats, log_p_b: Floats) -> Paths:
+        return Paths(nodes, log_rewards[nodes], log_p_f, log_p_b, log_p_f - log_p_b)
+
     one = np.zeros(1, np.int64)
     stack = [_Frontier(one, one, None, one, np.zeros(1), np.zeros(1))]
     while stack:
@@ -78,24 +95,26 @@ def complete_histories(
         padding = next(block for block in BLOCKS if block >= size) - size
         rows, nodes, back = (np.pad(x, (0, padding)) for x in (front.rows, front.nodes, front.back))
         with jax.enable_x64(float64):
-            parents = rows_of_latents(front.latents, rows)
-            latents, log_p, log_back = evaluate_histories(network, parents, nodes, back, tables)
+            latents, log_p, log_back = _evaluate(
+                network, _rows_of(front.latents, rows), nodes, back, tables
+            )
         arrived_b = front.log_p_b
         if is_lifted and front.latents is not None:
             arrived_b = arrived_b + np.asarray(log_back, np.float64)[:size]
             ends = is_terminal[front.nodes]
             if ends.any():
-                yield Histories(front.nodes[ends], front.log_p_f[ends], arrived_b[ends])
+                yield ended(front.nodes[ends], front.log_p_f[ends], arrived_b[ends])
         edges = np.where(is_terminal[front.nodes][:, None], -1, enumeration.edge[front.nodes])
         rows, actions = np.nonzero(edges >= 0)
         taken = edges[rows, actions]
         child = enumeration.child[front.nodes[rows], actions]
         child_f = front.log_p_f[rows] + np.asarray(log_p, np.float64)[rows, actions]
         child_b = arrived_b[rows] + log_p_b[taken]
-        ended = is_terminal[child] & (not is_lifted)
-        if ended.any():
-            yield Histories(child[ended], child_f[ended], child_b[ended])
-        going = np.flatnonzero(~ended)
+        # A lifted p_B reads the latent of the terminal state too: go there first.
+        ends = is_terminal[child] & (not is_lifted)
+        if ends.any():
+            yield ended(child[ends], child_f[ends], child_b[ends])
+        going = np.flatnonzero(~ends)
         for start in range(0, len(going), BLOCKS[-1]):
             part = going[start : start + BLOCKS[-1]]
             undo = enumeration.undo[taken[part]]
@@ -104,42 +123,37 @@ def complete_histories(
             )
 
 
-@jax.jit
-def rows_of_latents(latents: Any, rows: Any) -> Any:
-    """Some rows of the latents of a block, in a small program of its own.
+def _on_device(
+    policy: Policy, enumeration: Enumeration, *, float64: bool
+) -> tuple[Policy, tuple[jax.Array, jax.Array, jax.Array]]:
+    """The policy in its precision; features, legal actions and backward actions of every node."""
+    dtype = jnp.float64 if float64 else jnp.float32
+    return to_float64(policy) if float64 else policy, (
+        jnp.asarray(enumeration.observations, dtype),
+        jnp.asarray(enumeration.edge >= 0),
+        jnp.asarray(enumeration.parent_masks),
+    )
 
-    There is one for every two sizes of blocks; those that evaluate the network are larger, and one
-    for every size is enough.
+
+@jax.jit
+def _rows_of(latents: Any, rows: Any) -> Any:
+    """Rows of the latents of a block, in a small program of its own.
+
+    One is compiled for every two sizes of blocks; those that evaluate the network are larger, and
+    one for every size is enough. Leaves without a batch axis (a step number) are shared.
     """
-    # Leaves without a batch axis (the step number) are shared by the block.
     return jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, latents)
 
 
 @jax.jit
-def evaluate_histories(
-    policy: Policy, parents: Any, nodes: Any, back: Any, tables: Any
+def _evaluate(
+    policy: Policy, latents: Any, nodes: Any, back: Any, tables: Any
 ) -> tuple[Any, Any, Any]:
-    """Latents on arrival in `nodes`, `log p_F` of every action, `log p_B` of the step there.
-
-    Args:
-        policy: the policy.
-        parents: the latents of the histories that these extend by a step; None at the start.
-        nodes: the last states.
-        back: the backward actions that undo the last steps.
-        tables: features, legal actions and legal backward actions of every node.
-    """
-    observations, masks, parent_masks = (table[nodes] for table in tables)
-    if parents is None:
-        latents = policy.network.initial(nodes.shape)
-    else:
-        latents = policy.network.advance(parents, observations)
-    outputs = policy.network.read(latents, observations)
-    log_p_b = policy.log_p_b(outputs, observations, parent_masks)
-    return (
-        latents,
-        policy.log_p_f(outputs, masks),
-        jnp.take_along_axis(log_p_b, back[:, None], -1)[:, 0],
-    )
+    """`policy_step` to nodes, and `log p_B` of the backward actions that undo it."""
+    seen, masks, parent_masks = (table[nodes] for table in tables)
+    latents, outputs, log_p_f = policy_step(policy, latents, seen, masks)
+    log_p_b = policy.log_p_b(outputs, seen, parent_masks)
+    return latents, log_p_f, jnp.take_along_axis(log_p_b, back[:, None], -1)[:, 0]
 
 
 def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Floats:
@@ -150,15 +164,7 @@ def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> 
         uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])
         return uniform
     with jax.enable_x64(float64):
-        observations = jnp.asarray(enumeration.observations, jnp.float64 if float64 else None)
-        table = np.asarray(
-            jax.jit(Policy.log_p_b)(
-                to_float64(policy) if float64 else policy,
-                None,
-                observations,
-                jnp.asarray(enumeration.parent_masks),
-            ),
-            np.float64,
-        )
-    log_p_b: Floats = table[heads, enumeration.undo]
+        network, (observations, _, parent_masks) = _on_device(policy, enumeration, float64=float64)
+        table = jax.jit(Policy.log_p_b)(network, None, observations, parent_masks)
+    log_p_b: Floats = np.asarray(table, np.float64)[heads, enumeration.undo]
     return log_p_b

@@ -9,7 +9,7 @@ import numpy as np
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats
-from fast.laws.samples import drawn_terminals
+from fast.laws.paths import drawn_terminals
 from fast.measure.weights import mean_of, normalised
 from fast.policies.policy import Policy
 from reference.errors import InputError, shown

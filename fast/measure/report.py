@@ -1,6 +1,7 @@
 """The figures a run ends with, each beside the untrained policy and exact sampling."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -130,6 +131,28 @@ class Report:
             for found in values.get("expectations", ())
         )
         return cls(**values)
+
+
+def figures_of_all(
+    figures: Callable[[Any, int, float | None], Figures],
+    samplers: Sequence[Any],
+    uniform: Any,
+    learned_log_z: Sequence[float] | None,
+    seed: int,
+) -> tuple[tuple[Figures, ...], Figures]:
+    """The figures of trained samplers, one per seed, and of the uniform policy.
+
+    Args:
+        figures: measures a sampler, from a seed and its learned `log Z`, if there is one.
+        samplers: the trained samplers.
+        uniform: the uniform policy.
+        learned_log_z: the `log Z` of each, if the loss learns it.
+        seed: of all samples; each sampler has its own.
+    """
+    log_z: Sequence[float | None] = learned_log_z or [None] * len(samplers)
+    pairs = enumerate(zip(samplers, log_z, strict=True))
+    learned = tuple(figures(sampler, seed + 1 + i, value) for i, (sampler, value) in pairs)
+    return learned, figures(uniform, seed, None)
 
 
 def mean_best(states: Any, log_rewards: Floats) -> float:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from fast.laws.enumeration import Enumeration
 from fast.laws.exact_policy import exact_policy
-from fast.laws.terminal_law import exact_law
-from fast.measure.terminals import has_exact_law, target_law
+from fast.laws.terminal_law import exact_law, has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.display import slow
 from fast.runs.folder import load_config, row_of_seed

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from fast.laws.samples import Samples, drawn_terminals
+from fast.laws.paths import Samples, drawn_terminals
 from fast.measure.report import Report
 from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display, slow

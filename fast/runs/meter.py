@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fast.laws.enumeration import Floats
+from fast.laws.terminal_law import law_of, target_law
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import (
     Expectation,
@@ -15,7 +16,7 @@ from fast.measure.expectations import (
     summed_expectations,
 )
 from fast.measure.report import Report
-from fast.measure.terminals import enumerated_report, law_of, target_law
+from fast.measure.terminals import enumerated_report
 from fast.policies.policy import Sampler
 from fast.runs.setup import Setup
 from fast.training.state import TrainState

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fast.laws.exact_policy import exact_policy
+from fast.laws.likelihood import tightened as learn_backward
 from fast.laws.row_sampler import RowSampler
-from fast.laws.tighten import tightened as learn_backward
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed

@@ -12,7 +12,7 @@ from fast.balance.loss import log_path_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats, Ints
-from fast.laws.exact_policy import to_float64
+from fast.laws.walk import to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
 from fast.training.config import TrainConfig

@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Array
 
 from fast.laws.exact_policy import exact_policy
+from fast.laws.likelihood import fit_projection
 from fast.laws.paths import forward_paths
-from fast.laws.projection import fit_projection
 from fast.laws.row_sampler import RowSampler
+from fast.laws.terminal_law import law_of
 from fast.measure.report import MEAN_BEST
-from fast.measure.terminals import enumerated_report, law_of
+from fast.measure.terminals import enumerated_report
 from fast.policies.policy import Policy, uniform_policy
 from fast.runs.meter import Probe
 from fast.runs.setup import Setup
@@ -92,7 +93,7 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
         paths = forward_paths(policy, setup.environment, count, seed)
         first: dict[Any, float] = {}
         for i in np.argsort(-paths.log_reward, kind="stable"):
-            label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.final))
+            label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.ends))
             first[str(label)] = float(paths.log_reward[i])
             if len(first) == MEAN_BEST:
                 break
@@ -144,7 +145,7 @@ def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     policy, problem = setup.policies(state)[0], setup.config.problem()
     exact, seed = marginals_of(problem), setup.config.run.seed
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
-        final = forward_paths(sampler, setup.environment, DRAWS, seed).final
+        final = forward_paths(sampler, setup.environment, DRAWS, seed).ends
         found[name] = distance(np.asarray(final.adjacency, np.float64).mean(0), exact)
     found["exact"] = spread_of_draws(exact)
     if setup.enumeration is None:

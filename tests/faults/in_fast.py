@@ -519,8 +519,8 @@ FAULTS = (
         "log-z-subtracted",
         "log Z has the wrong sign in the distance between laws of trajectories.",
         "fast/measure/estimates.py",
-        "paths.log_path_ratio - paths.log_reward + log_z",
-        "paths.log_path_ratio - paths.log_reward - log_z",
+        "paths.log_ratio - paths.log_reward + log_z",
+        "paths.log_ratio - paths.log_reward - log_z",
         f"{METRICS}::test_the_distance_of_trajectories_is_estimated_without_bias",
     ),
     Fault(

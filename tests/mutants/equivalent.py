@@ -148,21 +148,7 @@ EQUIVALENT = (
         "(2)",
         "NumPy takes any negative size for the one that is left",
     ),
-    Equivalent(
-        "fast/laws/history_sums.py",
-        'jax.default_backend() == "cpu"',
-        'jax.default_backend() == "cpu"',
-        "(jax.default_backend() != 'cpu')",
-        EITHER_WAY,
-    ),
-    Equivalent(
-        "fast/laws/terminal_law.py",
-        "sum_histories if on_device else _sum_on_host",
-        "sum_histories if on_device else _sum_on_host",
-        "(_sum_on_host if on_device else sum_histories)",
-        EITHER_WAY,
-    ),
-    Equivalent("fast/laws/projection.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
+    Equivalent("fast/laws/likelihood.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent("fast/laws/walk.py", "back[:, None], -1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent("fast/laws/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
     Equivalent(

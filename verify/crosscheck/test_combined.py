@@ -15,7 +15,8 @@ import pytest
 from fast.balance.loss import RatioLoss
 from fast.balance.losses import LogVariance, aggregated_ratio, streaming_ratio
 from fast.balance.steps import Steps, evaluate
-from fast.laws.exact_policy import exact_policy, to_float64
+from fast.laws.exact_policy import exact_policy
+from fast.laws.walk import to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms

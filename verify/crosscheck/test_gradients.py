@@ -19,7 +19,7 @@ from fast.balance.recurrent_groups import GROUP, recurrent_groups
 from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment
-from fast.laws.exact_policy import to_float64
+from fast.laws.walk import to_float64
 from fast.parts import LOSSES
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
@@ -247,7 +247,9 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.balance.evaluation.evaluate_with_pullback")
+@pytest.mark.crosscheck(
+    "fast.balance.evaluation.evaluate_with_pullback", "fast.laws.walk.to_float64"
+)
 @pytest.mark.parametrize("name", CACHED)
 def test_cached_activations_give_the_gradient_without_evaluating_again(name: str) -> None:
     problem, options = CACHED[name]

@@ -36,9 +36,8 @@ from verify.crosscheck.parts import concrete, modules, parts
 
 # Where compilations are counted elsewhere.
 ELSEWHERE = {
-    "fast.laws.backward_law": "called from Python, on a whole problem: test_metrics",
-    "fast.laws.projection": "likewise: test_projection",
-    "fast.measure.estimates": "likewise: test_metrics",
+    "fast.laws.likelihood": "called from Python, on a whole policy: test_projection",
+    "fast.measure.estimates": "called from Python, on a whole problem: test_metrics",
     "fast.measure.report": "likewise",
     "fast.laws.terminal_law": "likewise",
     "fast.balance.losses": "with their derivatives: test_losses",
@@ -53,12 +52,9 @@ ELSEWHERE = {
     "fast.environments.encodings.check_one_hot": "computes nothing",
     "fast.measure.expectations": "called from Python, on samples: test_unknown_z",
     "fast.measure.weights": "NumPy",
-    "fast.laws.history_sums": "called from Python, on a whole problem: test_laws",
-    "fast.laws.trajectory_probability": "called from Python, on trajectories: test_laws",
     "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",
     "pdai.experiments.probes": "likewise: test_probes",
     "fast.laws.walk": "likewise",
-    "fast.laws.samples": "likewise",
     "fast.measure.terminals": "likewise",
     "fast.laws.paths": "likewise",
     "fast.stochastic.moments": "NumPy",
@@ -72,7 +68,6 @@ ELSEWHERE = {
     "fast.dynamics.links": "likewise",
     "fast.dynamics.rotations": "NumPy",
     "fast.environments.features": "constants of an environment: test_features",
-    "fast.laws.tighten": "called from Python, on a whole policy: test_row_sampler",
     "fast.environments.graphs": "NumPy",
     "fast.environments.coarse": "parts of observe, which is compiled below: test_observations",
     "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",

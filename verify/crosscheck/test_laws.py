@@ -10,14 +10,9 @@ from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
 from fast.environments.interface import encode_all
 from fast.laws.exact_policy import exact_policy
-from fast.laws.history_sums import Share, sum_histories
+from fast.laws.paths import log_probabilities
 from fast.laws.terminal_law import exact_law
-from fast.laws.trajectory_probability import log_probabilities
-from fast.laws.walk import (
-    complete_histories,
-    evaluate_histories,
-    rows_of_latents,
-)
+from fast.laws.walk import complete_histories, policy_step
 from fast.parts import BACKWARD
 from fast.sampling.trajectories import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
@@ -54,8 +49,7 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
 
 @pytest.mark.crosscheck(
     "fast.laws.walk.complete_histories",
-    "fast.laws.walk.evaluate_histories",
-    "fast.laws.walk.rows_of_latents",
+    "fast.laws.walk.policy_step",
 )
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
@@ -77,73 +71,21 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     )
     steps = eqx.filter_jit(evaluate)(policy, instance.environment, drawn)
     expected = np.stack([nodes[:, -1], steps.log_p_f.sum(1), steps.log_p_b.sum(1)])
-    start = np.zeros(2, np.int64)
-    tables = (
-        jnp.asarray(enumeration.observations, jnp.float32),
-        jnp.asarray(enumeration.edge >= 0),
-        jnp.asarray(enumeration.parent_masks),
-    )
-    latents, log_p, _ = evaluate_histories(policy, None, start, start, tables)
-    by_step = np.asarray(steps.log_p_f)
-    assert np.asarray(log_p)[0, actions[:, 0]] == pytest.approx(by_step[:, 0], abs=2e-4)
-    parents = rows_of_latents(latents, start)
-    _, log_p, _ = evaluate_histories(policy, parents, nodes[:2, 1], start, tables)
-    second = np.asarray(log_p)[[0, 1], actions[:2, 1]]
-    assert second == pytest.approx(by_step[:2, 1], abs=2e-4)
+    latent = None
+    for time, at in enumerate(nodes[:, :2].T):
+        seen = jnp.asarray(enumeration.observations[at], jnp.float32)
+        latent, _, log_p = policy_step(policy, latent, seen, enumeration.edge[at] >= 0)
+        taken = np.asarray(log_p)[np.arange(len(paths)), actions[:, time]]
+        assert taken == pytest.approx(np.asarray(steps.log_p_f)[:, time], abs=2e-4)
     blocks = list(complete_histories(policy, enumeration, float64=False))
-    found = np.concatenate([np.stack(block) for block in blocks], axis=1)
+    found = np.concatenate([np.stack([x.ends, x.log_p_f, x.log_p_b]) for x in blocks], axis=1)
     assert found.shape == (3, dag.trajectory_count)
     # The numbers of no two trajectories to one terminal are within rounding of each other.
     ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (found, expected))
     assert ours == pytest.approx(theirs, abs=2e-4)
 
 
-@pytest.mark.long
-@pytest.mark.crosscheck("fast.laws.history_sums.sum_histories")
-@pytest.mark.parametrize("p_b", BACKWARD)
-@pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
-def test_sums_on_the_device_are_those_of_the_histories(name: str, p_b: str) -> None:
-    enumeration = make_instance(name).enumeration
-    policy = random_policy(make_instance(name).environment, dynamics="gru", p_b=p_b)
-    histories = list(complete_histories(policy, enumeration, float64=True))
-    ends, log_p_f, log_p_b = map(np.concatenate, zip(*histories, strict=True))
-    nodes = len(enumeration.dag.labels)
-    log_reward = np.full(nodes, np.nan)
-    log_reward[list(enumeration.dag.terminals)] = enumeration.log_rewards
-    f = log_p_f - log_p_b - log_reward[ends]
-    expected = (
-        *(np.bincount(ends, np.exp(x), nodes) for x in (log_p_f, log_p_b)),
-        f.min(),
-        f.max(),
-    )
-    # Few trajectories in each call, so that many blocks are padded, cut and put back.
-    for blocks in ((2, 3, 5), (64, 4096)):
-        found = sum_histories(policy, enumeration, float64=True, blocks=blocks)
-        for ours, theirs in zip(found, expected, strict=True):
-            assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)
-    # Three processes have as much together, each less than all.
-    shares = [
-        sum_histories(policy, enumeration, float64=True, blocks=(64, 4096), share=Share(i, 3, 2))
-        for i in range(3)
-    ]
-    together = (
-        *(sum(getattr(part, name) for part in shares) for name in ("p_t", "mass")),
-        min(part.low for part in shares),
-        max(part.high for part in shares),
-    )
-    for ours, theirs in zip(together, expected, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-300)
-    assert all(part.p_t.sum() < 0.99 for part in shares)
-    law = exact_law(policy, enumeration, float64=True, on_device=True)
-    assert law.probabilities == pytest.approx(found.p_t[list(enumeration.dag.terminals)], rel=1e-11)
-    # Control: of another policy they are others.
-    other = random_policy(make_instance(name).environment, 1, dynamics="gru", p_b=p_b)
-    found = sum_histories(other, enumeration, float64=True, blocks=(64, 4096))
-    assert np.abs(found.p_t - expected[0]).max() > 1e-3
-    assert found.high != pytest.approx(expected[3], rel=1e-3)
-
-
-@pytest.mark.crosscheck("fast.laws.trajectory_probability.log_probabilities")
+@pytest.mark.crosscheck("fast.laws.paths.log_probabilities")
 @pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append"])
 def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: str) -> None:
     instance = make_instance(name)

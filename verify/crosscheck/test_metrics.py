@@ -13,13 +13,23 @@ from scipy.stats import binom, chi2
 
 from fast.dynamics.markov import Uniform
 from fast.environments.interface import encode_all
-from fast.laws import backward_law, terminal_law
-from fast.laws import paths as of_paths
+from fast.laws import terminal_law
 from fast.laws.enumeration import Ints, decode_all
 from fast.laws.exact_policy import exact_policy
-from fast.laws.paths import backward_paths, forward_paths
-from fast.laws.samples import drawn_terminals, sample_terminals
-from fast.laws.terminal_law import exact_law, sampled_law
+from fast.laws.paths import (
+    backward_paths,
+    drawn_nodes,
+    drawn_terminals,
+    forward_paths,
+)
+from fast.laws.terminal_law import (
+    exact_law,
+    has_exact_law,
+    law_of,
+    sampled_law,
+    target_law,
+    uniform_law,
+)
 from fast.measure import estimates, terminals
 from fast.measure import report as evaluation
 from fast.measure.estimates import (
@@ -32,7 +42,7 @@ from fast.measure.estimates import (
     total_variation_of_paths,
 )
 from fast.measure.report import mean_best
-from fast.measure.terminals import enumerated_report, has_exact_law, law_of, target_law
+from fast.measure.terminals import enumerated_report
 from fast.measure.weights import mean_of
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
@@ -164,7 +174,7 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     backward = backward_paths(policy, environment, final, SEED)
     for paths, law in ((forward, exact.p_f), (backward, exact.mu)):
         assert len(paths.log_reward) == count
-        minus_f = paths.log_reward - paths.log_path_ratio
+        minus_f = paths.log_reward - paths.log_ratio
         assert is_near(float(minus_f.mean()), law, exact.minus_f, count)
     found = total_variation_of_paths(exact.log_z, forward, backward)
     assert abs(found.mean - exact.tv) <= ERRORS * found.standard_error
@@ -186,7 +196,7 @@ def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) 
     log_rewards = np.log(pi[drawn])
     whole, gap, log_p = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 8, SEED)
     rows = [backward_paths(exact.policy, environment, final, SEED + i) for i in range(8)]
-    p = np.mean([np.exp(row.log_path_ratio) for row in rows], axis=0)
+    p = np.mean([np.exp(row.log_ratio) for row in rows], axis=0)
     batches = np.arange(32 * 8).reshape(32, 8)
     assert np.exp(log_p) == pytest.approx(p, rel=1e-12)
     assert whole.mean == pytest.approx(fcs_by_hand(p, pi[drawn], batches), rel=1e-12)
@@ -195,7 +205,7 @@ def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) 
     # p_T(x) is the mean of the ratio over p_B: without bias, state by state.
     p_t = np.array(exact.p_t, float)
     for x in range(len(p_t)):
-        ratios = np.array([np.exp(row.log_path_ratio[drawn == x]) for row in rows]).ravel()
+        ratios = np.array([np.exp(row.log_ratio[drawn == x]) for row in rows]).ravel()
         found = mean_of(ratios)
         assert abs(found.mean - p_t[x]) <= ERRORS * found.standard_error + 1e-6
 
@@ -257,9 +267,10 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 
 @pytest.mark.crosscheck(
     "fast.measure.terminals.enumerated_report",
-    "fast.measure.terminals.target_law",
-    "fast.measure.terminals.uniform_law",
-    "fast.laws.samples.sample_terminals",
+    "fast.measure.report.figures_of_all",
+    "fast.laws.terminal_law.target_law",
+    "fast.laws.terminal_law.uniform_law",
+    "fast.laws.paths.drawn_nodes",
 )
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
@@ -273,7 +284,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     law = exact_law(exact.policy, enumeration, float64=True)
     report = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
     walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
-    assert terminals.uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
+    assert uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
     samplers = (
         (report.learned[0], exact.p_t, exact.policy, SEED + 1),
         (report.uniform, walk, uniform_policy(exact.policy), SEED),
@@ -292,10 +303,10 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
         by_hand = fcs_by_hand(np.array(p_t, float), np.array(exact.pi, float), batches)
         assert figures.fcs.mean == pytest.approx(by_hand, rel=1e-12)
         # What was sampled, and the best of it, by sorting.
-        (block,) = sample_terminals(policy, environment, enumeration, 60, seed)
+        block = drawn_nodes(policy, environment, enumeration, 60, seed)
         reward = dict(zip(enumeration.dag.terminals, enumeration.log_rewards, strict=True))
         ranked = sorted(reward, key=reward.__getitem__, reverse=True)
-        seen = set(block.terminal.tolist())
+        seen = set(block.ends.tolist())
         best = [reward[x] for x in ranked if x in seen][:3]
         assert figures.best == pytest.approx(statistics.fmean(best), rel=1e-12)
         top = [x for x in ranked if reward[x] >= reward[ranked[3]]]
@@ -304,7 +315,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
         assert figures.top_found == len(seen & set(top))
         minus_f = [
             reward[x] - f + b
-            for x, f, b in zip(*(column.tolist() for column in block), strict=True)
+            for x, _, f, b, _ in zip(*(column.tolist() for column in block), strict=True)
         ]
         assert figures.log_z.mean == pytest.approx(statistics.fmean(minus_f), rel=1e-12)
     assert is_near(report.learned[0].log_z.mean, exact.p_f, exact.minus_f, 60)
@@ -314,7 +325,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
 
-@pytest.mark.crosscheck("fast.laws.samples.drawn_terminals")
+@pytest.mark.crosscheck("fast.laws.paths.drawn_terminals", "fast.laws.paths.labelled_paths")
 def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     dag, count = enumeration.dag, 6_000
@@ -360,8 +371,8 @@ def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> Non
 
 
 @pytest.mark.crosscheck(
-    "fast.measure.terminals.law_of",
-    "fast.measure.terminals.has_exact_law",
+    "fast.laws.terminal_law.law_of",
+    "fast.laws.terminal_law.has_exact_law",
     "fast.policies.policy.uniform_policy",
     "fast.dynamics.markov.Uniform",
 )
@@ -383,39 +394,39 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     assert uniform == pytest.approx(np.array(walk, float), rel=1e-12)
     assert has_exact_law(exact.policy, enumeration)
     for most in (0, -1):
-        for module in (terminals, terminal_law):
-            monkeypatch.setattr(module, "MAX_HISTORIES", enumeration.dag.trajectory_count + most)
+        most_summed = enumeration.dag.trajectory_count + most
+        monkeypatch.setattr(terminal_law, "MAX_HISTORIES", most_summed)
         assert has_exact_law(exact.policy, enumeration) == (most == 0)
         if most == 0:
             assert law(exact.policy, True).samples == 0
     assert has_exact_law(random_policy(environment, dynamics="markov"), enumeration)
-    monkeypatch.setattr(terminals, "CURVE_SAMPLES", backward_law.FEWEST * len(exact.p_t) - 1)
-    assert law(exact.policy, False).samples == terminals.CURVE_SAMPLES
-    monkeypatch.setattr(terminals, "CURVE_SAMPLES", 4_096)
+    monkeypatch.setattr(terminal_law, "CURVE_SAMPLES", terminal_law.FEWEST * len(exact.p_t) - 1)
+    assert law(exact.policy, False).samples == terminal_law.CURVE_SAMPLES
+    monkeypatch.setattr(terminal_law, "CURVE_SAMPLES", 4_096)
     found = law(exact.policy, False)
     assert (found.samples, found.method[:4]) == (0, f"{4_096 // len(exact.p_t)} ")
-    monkeypatch.setattr(terminals, "backward_law", lambda *_: None)
+    monkeypatch.setattr(terminal_law, "backward_law", lambda *_: None)
     assert law(exact.policy, False).samples == 4_096
 
 
 @pytest.mark.crosscheck(
-    "fast.laws.backward_law.backward_law", "fast.laws.backward_law.histogram_error"
+    "fast.laws.terminal_law.backward_law", "fast.laws.terminal_law.histogram_error"
 )
 def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     p_t, count = np.array(exact.p_t, float), 64 * len(exact.p_t)
-    expected = backward_law.histogram_error(p_t, count)
+    expected = terminal_law.histogram_error(p_t, count)
     drawn = np.random.default_rng(0).multinomial(count, p_t, 2_000) / count
     assert expected == pytest.approx(np.abs(drawn - p_t).sum(1).mean() / 2, rel=0.05)
 
     def law(policy: Policy, samples: int = count) -> Any:
-        return backward_law.backward_law(policy, environment, enumeration, samples, SEED)
+        return terminal_law.backward_law(policy, environment, enumeration, samples, SEED)
 
     found = law(exact.policy)
     assert 0 < found.error < expected
     ends = [enumeration.dag.labels[node] for node in enumeration.dag.terminals for _ in range(64)]
     paths = backward_paths(exact.policy, environment, encode_all(environment, ends), SEED)
-    each = [list(row) for row in np.exp(paths.log_path_ratio).reshape(-1, 64)]
+    each = [list(row) for row in np.exp(paths.log_ratio).reshape(-1, 64)]
     missing = abs(1 - sum(map(statistics.fmean, each)))
     chance = sum(statistics.stdev(row) / 64**0.5 for row in each)
     assert found.error == pytest.approx((missing + chance) / 2, rel=1e-6)
@@ -428,23 +439,23 @@ def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -
         metrics.Estimate(0.0, 0.0),
     )
     assert str(float(f"{found.error:.1g}")) in report.notes[0]
-    assert law(exact.policy, backward_law.FEWEST * len(p_t) - 1) is None
+    assert law(exact.policy, terminal_law.FEWEST * len(p_t) - 1) is None
 
 
 def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
-    paths = of_paths.backward_paths
+    paths = backward_paths
 
     def missed(*given: Any) -> Any:
         """As if each terminal had a path of half its probability that is never drawn."""
         found = paths(*given)
-        return found._replace(log_path_ratio=found.log_path_ratio - math.log(2))
+        return found._replace(log_ratio=found.log_ratio - math.log(2))
 
-    monkeypatch.setattr(backward_law, "backward_paths", missed)
+    monkeypatch.setattr(terminal_law, "backward_paths", missed)
     count = 64 * len(exact.p_t)
-    assert backward_law.backward_law(exact.policy, environment, enumeration, count, SEED) is None
+    assert terminal_law.backward_law(exact.policy, environment, enumeration, count, SEED) is None
 
 
 # Statistics

@@ -10,7 +10,7 @@ import pytest
 
 from fast.balance.steps import evaluate
 from fast.laws.exact_policy import exact_policy
-from fast.laws.projection import fit_projection
+from fast.laws.likelihood import fit_projection
 from fast.laws.terminal_law import exact_law
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
@@ -35,7 +35,7 @@ def fitted(policy: Policy, steps: int, learning_rate: float = 1e-2) -> Policy:
     )
 
 
-@pytest.mark.crosscheck("fast.laws.projection.fit_projection")
+@pytest.mark.crosscheck("fast.laws.likelihood.fit_projection")
 def test_it_comes_to_the_terminal_law_of_the_policy() -> None:
     policy = random_policy(INSTANCE.environment, dynamics="srwm")
     _, exact = exact_policy(policy, INSTANCE.enumeration, 100_000)

@@ -10,8 +10,8 @@ import pytest
 
 from fast.balance.steps import evaluate
 from fast.laws.exact_policy import exact_policy
+from fast.laws.likelihood import log_likelihood, tightened
 from fast.laws.row_sampler import BATCH, RowSampler
-from fast.laws.tighten import log_likelihood, tightened
 from fast.laws.walk import base_log_p_b, complete_histories
 from fast.policies.backward import LearnedBackward
 from fast.sampling.forward import sample_trajectories
@@ -50,7 +50,7 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     instance, policy, sampler = made(name, dynamics, p_b)
     enumeration = instance.enumeration
     blocks = list(complete_histories(policy, enumeration, float64=True))
-    ends, log_p_f, log_p_b = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    ends, _, log_p_f, log_p_b, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
     labels = enumeration.dag.labels
     log_reward = dict(
         zip((labels[x] for x in enumeration.dag.terminals), enumeration.log_rewards, strict=True)
@@ -80,7 +80,7 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
 def test_trajectories_backwards_are_drawn_from_a_learned_policy() -> None:
     instance, policy, sampler = made("grid", "markov", "learned")
     blocks = list(complete_histories(policy, instance.enumeration, float64=True))
-    ends, _, log_p_b = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    ends, _, _, log_p_b, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
     end = np.bincount(ends).argmax()
     of_end = log_p_b[ends == end]
     found = sampler.draw_backward([instance.enumeration.dag.labels[end]] * BATCH).log_p_b
@@ -110,7 +110,7 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.laws.tighten.tightened", "fast.laws.tighten.log_likelihood")
+@pytest.mark.crosscheck("fast.laws.likelihood.tightened", "fast.laws.likelihood.log_likelihood")
 def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
     instance = make_instance("grid")

@@ -17,7 +17,7 @@ from scipy.special import log_softmax, logsumexp
 from fast.balance.losses import tb_residuals
 from fast.environments import AbstractEnvironment, make_environment
 from fast.laws.enumeration import Enumeration, Floats, enumerate_environment
-from fast.laws.samples import rollout
+from fast.laws.paths import rollout
 from fast.laws.terminal_law import sampled_law
 from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
@@ -363,7 +363,7 @@ def test_the_sampled_marginal_is_that_of_quadrature() -> None:
         assert chi_square(counts, quadrature(other, instance)) < 1e-6
 
 
-@pytest.mark.crosscheck("fast.laws.samples.rollout")
+@pytest.mark.crosscheck("fast.laws.paths.rollout")
 @pytest.mark.crosscheck("fast.stochastic.trajectories.rollout_latents")
 def test_a_rollout_has_the_residuals_of_its_pairs_and_the_reward_of_its_states() -> None:
     instance, key = lines(3, 2), jax.random.key(0)

@@ -10,11 +10,11 @@ import pytest
 
 from fast.environments import make_environment
 from fast.environments.encodings import check_one_hot
+from fast.laws.terminal_law import target_law
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
 from fast.measure.report import FCS_BATCHES, Report
-from fast.measure.terminals import target_law
 from fast.measure.weights import Weights, normalised
 from fast.policies.policy import Policy, uniform_policy
 from reference.balance import log_float

@@ -19,8 +19,9 @@ from fast.balance.losses import log_ratio as ratios_of
 from fast.balance.losses import log_variance, subtb, tb
 from fast.balance.steps import evaluate
 from fast.laws.enumeration import decode_all
-from fast.laws.exact_policy import exact_policy, to_float64
+from fast.laws.exact_policy import exact_policy
 from fast.laws.terminal_law import exact_law
+from fast.laws.walk import to_float64
 from fast.policies.policy import Sampler
 from fast.sampling import actions
 from fast.sampling.forward import sample_trajectories
@@ -155,7 +156,7 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
 
 
 def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
-    """The law by each way of summing, and what is drawn by each way of drawing."""
+    """The law in each precision, and samples by each way of drawing."""
     enumeration = instance.enumeration
     with on_cpu():
         exact, wrong = (
@@ -163,11 +164,9 @@ def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, A
             for p in (here(policy), here(other))
         )
     found = []
-    for float64, on_device in ((False, True), (True, True), (True, False)):
-        if policy.is_markovian and not on_device:
-            continue
-        law = exact_law(policy, enumeration, float64=float64, on_device=on_device).probabilities
-        name = f"law, float{64 if float64 else 32}, summed {'there' if on_device else 'here'}"
+    for float64 in (False, True):
+        law = exact_law(policy, enumeration, float64=float64).probabilities
+        name = f"law, float{64 if float64 else 32}"
         errors = [float(np.abs(law - p).sum() / 2) for p in (exact, wrong)]
         found.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
     for way in ("_invert_by_loop", "_invert_by_cumsum"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fast.environments import make_environment
 from fast.laws.enumeration import Enumeration, enumerate_environment
-from fast.laws.history_sums import sum_histories
+from fast.laws.terminal_law import exact_law
 from fast.policies.policy import Policy
 from fast.training.build import make_policy
 from fast.training.compose import configure
@@ -45,7 +45,7 @@ def measure(length: int, ready: Ready) -> list[dict[str, Any]]:
         seconds = []
         for _ in range(2):
             started = time.perf_counter()
-            sums = sum_histories(ready.policy, ready.enumeration, float64=float64)
+            law = exact_law(ready.policy, ready.enumeration, float64=float64)
             seconds.append(time.perf_counter() - started)
         count = ready.enumeration.dag.trajectory_count
         found.append(
@@ -57,8 +57,8 @@ def measure(length: int, ready: Ready) -> list[dict[str, Any]]:
                 "trajectories/s": count / seconds[1],
                 "first call s": seconds[0],
                 "enumeration s": ready.seconds,
-                "sum of p_T - 1": float(sums.p_t.sum() - 1),
-                "right": bool(abs(sums.p_t.sum() - 1) < (1e-9 if float64 else 1e-4)),
+                "sum of p_T - 1": float(law.probabilities.sum() - 1),
+                "right": bool(abs(law.probabilities.sum() - 1) < (1e-9 if float64 else 1e-4)),
             }
         )
     return found

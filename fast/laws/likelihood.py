@@ -1,0 +1,143 @@
+"""Policies fitted by maximum likelihood to the trajectories that a sampler draws."""
+
+import math
+import time
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from fast.balance.steps import evaluate
+from fast.dynamics.perceptron import Perceptron
+from fast.environments import AbstractEnvironment
+from fast.policies.backward import LearnedBackward
+from fast.policies.policy import Policy
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import Trajectories, uniforms
+from fast.training.optimiser import OptimiserOptions
+
+Fitted = TypeVar("Fitted")
+
+# Of a learned `p_B`: trajectories per step, width of both hidden layers, first learning rate.
+TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
+
+
+def fit_projection(
+    policy: Policy,
+    markovian: Policy,
+    environment: AbstractEnvironment[Any],
+    *,
+    optimiser: OptimiserOptions,
+    batch: int,
+    seed: int,
+) -> Policy:
+    """A Markovian policy fitted to the trajectories of a path-dependent one.
+
+    Every path-dependent policy has a Markov projection with the same terminal law (N1): at each
+    state the actions in proportion to the flow that the policy sends over its edges, summed over
+    all pasts. There `E log q(tau)` over `tau ~ p_F` is largest over all Markovian `q`, and the gap
+    `KL(p_F || q)` is the price of forgetting. What is left of it after training is due to the
+    network or the optimiser.
+
+    Args:
+        policy: the sampler, left as it is.
+        markovian: a Markovian policy at its initial weights.
+        environment: the environment of both.
+        optimiser: how long, and how fast.
+        batch: trajectories per step, drawn anew.
+        seed: of the trajectories.
+    """
+
+    def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
+        return evaluate(markovian, environment, drawn).log_p_f.sum(-1)
+
+    rule = optimiser.for_network()
+    return _fit(markovian, rule, log_likelihood, policy, environment, batch, optimiser.steps, seed)
+
+
+def tightened(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    steps: int,
+    seed: int,
+    seconds: float = math.inf,
+) -> Policy:
+    """The same `p_F` with a `p_B` that is learned from its trajectories, drawn in float32.
+
+    `TV(p_F, mu)` bounds the TV of terminal states for every normalised `p_B`, and equals it for the
+    reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gritsaev et al.,
+    2025; there `p_B` is trained beside `p_F`, which is left alone here.)
+
+    Args:
+        policy: the sampler.
+        environment: its environment.
+        steps: gradient steps, of 256 trajectories each.
+        seed: of these, and of the initial weights.
+        seconds: the time after which it is taken as it is.
+    """
+    first, *_ = jax.random.split(jax.random.key(seed), 2)
+    features = jax.eval_shape(environment.observe, environment.initial()).shape[0]
+    sizes = [features, WIDTH, WIDTH, environment.parents]
+
+    def likelihood(backward: LearnedBackward, drawn: Trajectories) -> jax.Array:
+        return log_likelihood(backward, environment, drawn)
+
+    backward = LearnedBackward(Perceptron(sizes, key=first))
+    rule = optax.adam(optax.cosine_decay_schedule(RATE, steps))
+    backward = _fit(
+        backward, rule, likelihood, policy, environment, TRAJECTORIES, steps, seed, seconds
+    )
+    replaced: Policy = eqx.tree_at(lambda sampler: sampler.backward, policy, backward)
+    return replaced
+
+
+def log_likelihood(
+    backward: LearnedBackward, environment: AbstractEnvironment[Any], drawn: Trajectories
+) -> jax.Array:
+    """`log p_B(tau | x)` of trajectories, in nats, shape (batch,)."""
+    before = jax.tree.map(lambda leaf: leaf[:, :-1], drawn.states)
+    after = jax.tree.map(lambda leaf: leaf[:, 1:], drawn.states)
+
+    def every(method: Any, *arguments: Any) -> Any:
+        return jax.vmap(jax.vmap(method))(*arguments)
+
+    seen, mask = every(environment.observe, after), every(environment.parent_mask, after)
+    parent = every(environment.undo, before, drawn.actions)
+    log_p = backward.log_p_b(None, seen, mask)
+    taken = jnp.take_along_axis(log_p, parent[..., None], -1)[..., 0]
+    return jnp.sum(jnp.where(drawn.active, taken, 0.0), -1)
+
+
+def _fit(
+    fitted: Fitted,
+    rule: optax.GradientTransformation,
+    log_likelihood: Callable[[Any, Trajectories], jax.Array],
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    batch: int,
+    steps: int,
+    seed: int,
+    seconds: float = math.inf,
+) -> Fitted:
+    """Ascends the mean log likelihood of trajectories of a policy, drawn anew at each step."""
+    state = rule.init(eqx.filter(fitted, eqx.is_array))
+
+    @eqx.filter_jit
+    def move(fitted: Any, state: Any, key: jax.Array) -> tuple[Any, Any]:
+        drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, batch))
+
+        def loss(fitted: Any) -> jax.Array:
+            return -jnp.mean(log_likelihood(fitted, drawn))
+
+        gradient = eqx.filter_grad(loss)(fitted)
+        updates, state = rule.update(gradient, state, eqx.filter(fitted, eqx.is_array))
+        return eqx.apply_updates(fitted, updates), state
+
+    end = time.monotonic() + seconds
+    for step in takewhile(lambda _: time.monotonic() < end, range(steps)):
+        fitted, state = move(fitted, state, jax.random.fold_in(jax.random.key(seed), step))
+    return fitted
