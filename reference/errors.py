@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
@@ -185,6 +186,8 @@ def _written(write: Callable[[object], str], value: object, most: int = 60) -> s
         text = write(value[: most + 1] if isinstance(value, str) else value)
     except Exception as error:  # of a class of the user's own
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+    # An array has a line for each row.
+    text = re.sub(r"\s*\n\s*", " ", text)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

@@ -20,26 +20,32 @@ from reference.loading import OBJECT, find_modules_here, load_object
 OURS = ("fast", "pdai", "reference")
 
 
-def sources_of(part: Any) -> dict[str, str]:
+# The digests that modules in memory had when they were first asked for, each with its import.
+_IMPORTED: dict[str, tuple[Any, str]] = {}
+
+
+def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     """SHA-256 digests of the files that an object's module consists of, by path.
 
-    These are the file of the module and the files that it imports from the same project, at any
-    depth: from the folder that holds it or, for an installed module, from its top-level package.
-    Paths are relative to that folder. Only import statements are followed: a module imported by a
-    computed name, or a data file, is missing.
+    These are the file of the module and the files that it imports, at any depth, except installed
+    ones; for an installed module, those of its top-level package. Paths are relative to the folder
+    that holds the module or package. Import statements and imports by a literal name are followed:
+    a module imported by a computed name, or a data file, is missing.
 
     Args:
         part: `module:Name`, which is not imported, or a function, a class or an instance.
+        imported: whether a module in memory counts as it was when it was first asked for, not as
+            its file is now.
 
     Returns:
         the digests; without a file, as in a shell, that of the object's source text.
     """
     module, _, _ = part.partition(":") if isinstance(part, str) else (OBJECT, "", "")
     if module != OBJECT:
-        return _files(module)
-    owner = load_object(part, "object", "my_module:Mine") if isinstance(part, str) else part
-    files = _files(str(getattr(owner, "__module__", "")))
-    text = source_text(owner)
+        return _files(module, imported)
+    made = load_object(part, "object", "my_module:Mine") if isinstance(part, str) else part
+    files = _files(str(getattr(made, "__module__", "")), imported)
+    text = source_text(made)
     return files if files or not text else {"": _digest(text.encode())}
 
 
@@ -57,27 +63,51 @@ def source_text(part: Any) -> str:
         return ""
 
 
-def _files(module: str) -> dict[str, str]:
+def _files(module: str, imported: bool) -> dict[str, str]:
     place = _place_of(module)
     if place is None:
         return {}
     root, name = place
-    installed = "site-packages" in root.parts or root == Path(os.__file__).parent
-    files, top, names = dict[str, str](), name.partition(".")[0], [name]
+    files, top, names, seen = dict[str, str](), name.partition(".")[0], [name], set[str]()
     while names:
         name = names.pop()
-        path, its_top = _path_in(root, name), name.partition(".")[0]
-        if path is None or its_top in OURS or (installed and its_top != top):
+        its_top = name.partition(".")[0]
+        if name in seen or its_top in OURS or (_is_installed(root) and its_top != top):
             continue
-        key = path.relative_to(root).as_posix()
-        if key not in files:
+        seen.add(name)
+        folder, path = root, _path_in(root, name)
+        if path is None:
+            place = _place_of(name)
+            if place is None or _is_installed(place[0]):
+                continue
+            folder, path = place[0], _path_in(*place)
+        if path is not None:
             content = read_file(path, follow=True)
-            files[key] = _digest(content)
+            digest = _digest(content)
+            files[path.relative_to(folder).as_posix()] = (
+                _when_imported(name, digest) if imported else digest
+            )
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            # Importing a module also runs its packages.
-            imported = [name, *_imports(content, package)]
-            names += [part for whole in imported for part in _prefixes(whole)]
+            # A package runs before what is in it.
+            used = [name, *_imports(content, package)]
+            names += [part for whole in used for part in _prefixes(whole)]
     return files
+
+
+def _is_installed(folder: Path) -> bool:
+    """Whether a folder holds libraries, Python's own or others."""
+    standard = Path(os.__file__).parent
+    return "site-packages" in folder.parts or standard in (folder, *folder.parents)
+
+
+def _when_imported(name: str, digest: str) -> str:
+    """The digest of a module's file when it was first asked for after its import; else as now."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if spec is None:
+        return digest
+    if name not in _IMPORTED or _IMPORTED[name][0] is not spec:
+        _IMPORTED[name] = (spec, digest)
+    return _IMPORTED[name][1]
 
 
 def _digest(content: bytes) -> str:
@@ -121,3 +151,8 @@ def _imports(content: bytes, package: str) -> Iterator[str]:
             elif isinstance(node, ast.ImportFrom):
                 base = resolve_name("." * node.level + (node.module or ""), package)
                 yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+            elif isinstance(node, ast.Call) and node.args:
+                function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                named = getattr(node.args[0], "value", None)
+                if function in ("import_module", "__import__") and isinstance(named, str):
+                    yield resolve_name(named, package)

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, nan
 from numbers import Rational, Real
 from operator import eq
 from random import Random
@@ -103,10 +103,15 @@ def feature(value: object, what: str | Of) -> float:
 
 def _python_scalar(value: Any) -> Any:
     """A scalar of NumPy or JAX as Python's own number; None for what is no single real number."""
+    # NumPy counts durations among the integers.
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        return None
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
         return None
+    if isinstance(value, Decimal) and value.is_snan():
+        return nan
     if isinstance(value, int | float | Fraction | Decimal):
         return value
     if hasattr(value, "as_integer_ratio"):  # NumPy's long double
@@ -153,12 +158,24 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
 class AskTwice:
     """Which answers of a user's function are asked for again, to see that it is a function.
 
-    The first 100 are, and later ones at random, with probability `100 / n` for the n-th. Random
-    answers, dropout, mutable state and objects without equality differ; nothing else does.
+    The first 100 are, and later ones at random, with probability `100 / n` for the n-th, each with
+    one of the first 100, which a slow change shows. Random answers, dropout, mutable state and
+    objects without equality differ; nothing else does.
     """
 
     def __init__(self) -> None:
-        self._asked, self._random = 0, Random(0).random
+        self._rng, self._asked = Random(0), 0
+        self._random = self._rng.random
+        self._first: list[tuple[Any, Any]] = []
+
+    def again(self, question: Any, answer: Any) -> list[tuple[Any, Any]]:
+        """The questions to ask again after this one, each with its answer."""
+        if not self.due():
+            return []
+        if len(self._first) < ASKED_AGAIN:
+            self._first.append((question, answer))
+            return [(question, answer)]
+        return [(question, answer), self._rng.choice(self._first)]
 
     def due(self) -> bool:
         """Whether the next answer is one of these."""
@@ -207,11 +224,11 @@ class Asked(Generic[T]):
         """The answer, read."""
         try:
             answer = self._read(self.function(argument), argument)
-            if self._twice.due():
-                again = self._read(self.function(argument), argument)
-                if not self._same(answer, again):
-                    call = f"{self.owner}: {self.name}({shown(argument)})"
-                    raise asked_again(call, answer, again)
+            for question, first in self._twice.again(argument, answer):
+                again = self._read(self.function(question), question)
+                if not self._same(first, again):
+                    call = f"{self.owner}: {self.name}({shown(question)})"
+                    raise asked_again(call, first, again)
         except InputError:
             raise
         except Exception as error:

@@ -1,5 +1,6 @@
 """`pdai.certify`: the right number lies inside, and nothing is claimed that is not known."""
 
+import itertools
 import math
 import os
 import random
@@ -20,7 +21,7 @@ from reference import InputError
 from reference.bounds import one_sided_tv_bound
 from reference.certificates import check_certificate, confirm_problem, read_header
 from reference.certificates.betting import Interval
-from reference.certificates.importance import effective_size, pareto_k, shortfall
+from reference.certificates.importance import Walks, effective_size, pareto_k, shortfall
 from reference.certificates.policies import ForwardRows
 from reference.certificates.statement import Line, small
 from reference.certificates.walks import Walker
@@ -337,6 +338,19 @@ def test_a_batch_of_another_size_may_round_otherwise() -> None:
     assert pdai.certify(rounded, Words, takes="states").regime == "E"
 
 
+@pytest.mark.parametrize("takes", ["state", "states"])
+def test_a_policy_that_changes_while_it_is_asked_is_refused(takes: Any) -> None:
+    calls = itertools.count()
+
+    def drifting(state: Any) -> Any:
+        return half(state) if next(calls) < 400 else [0.9, 0.1]
+
+    policy = drifting if takes == "state" else lambda states: [drifting(s) for s in states]
+    long = wrong(children=lambda p, s: [s + c for c in "ab"] if len(s) < 10 else [])
+    with pytest.raises(InputError, match="and asked again"):
+        pdai.certify(policy, long, takes=takes)
+
+
 def wrong(**members: Any) -> Any:
     return type("P", (Words,), members)()
 
@@ -402,6 +416,13 @@ def test_log_z_may_be_any_number_or_two(given: Any) -> None:
     assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
 
 
+def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any:
+    """An object that draws these numbers, of reward one."""
+    zero = np.zeros(np.shape(p_f)[:1])
+    columns = (p_f, zero if p_b is None else p_b, zero, zero if error is None else error)
+    return type("D", (), {"draw": lambda *_, labels: Walks(ends, *columns)})()
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [
@@ -410,6 +431,15 @@ def test_log_z_may_be_any_number_or_two(given: Any) -> None:
         (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
         (type("D", (), {"draw": lambda d, n, labels: [1]})(), "the answer of draw is .*be a Walks"),
         (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
+        (drawing(np.zeros((4, 1))), "D: draw gives log_p_f = .*one real number for each traj"),
+        (drawing(-0.5), "D: draw gives log_p_f = -0.5, but must give one real number for each"),
+        (drawing([-1j] * 4), "D: draw gives log_p_f = .* must give one real number for each"),
+        (drawing([-0.5] * 4, [0.0]), "D: draw gives log_p_b = .* one real number for each"),
+        (drawing([0.3] * 4), "D: draw gives log_p_f = 0.3, but the logarithm of a probability"),
+        (drawing([-0.5] * 4, [0.1] * 4), "D: draw gives log_p_b = 0.1, but the logarithm of"),
+        (drawing([-0.5] * 4, error=[-0.1] * 4), "D: draw gives an error below 0"),
+        (drawing([-0.5] * 4, ends=["aaa"]), "D: draw gives 1 terminals for 4 trajectories"),
+        (drawing([]), "the sampler draws no trajectory"),
         (os.environ, r"is of the type _Environ, but must be a run folder, a function"),
     ],
 )

@@ -133,6 +133,11 @@ def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) ->
     ):
         with pytest.raises(InputError, match=f"holds draws that differ in {name}: keep these in"):
             certified(tmp_path, **options)
+    target = PROBLEM.sample(5_000, 0)
+    asked: dict[str, Any] = {"regime": "S", "samples": 4_096, "keep": tmp_path / "target"}
+    pdai.certify(policy, PROBLEM, target=target, **asked)
+    with pytest.raises(InputError, match="that differ in target"):
+        pdai.certify(policy, PROBLEM, target=[*target[:-1], target[0]], **asked)
     for sampler, problem, name in ((shy, PROBLEM, "sampler"), (policy, Another(3, 2), "problem")):
         with pytest.raises(InputError, match=f"that differ in {name}"):
             pdai.certify(sampler, problem, regime="Z", keep=tmp_path)

@@ -22,15 +22,19 @@ from tests.command_lines import answer
 PROJECT = {
     "own_pack/__init__.py": "",
     "own_pack/net.py": """
+import importlib
+
 import jax
 import jax.numpy as jnp
+import own_library
 
 from fast.dynamics.markov import Markov
 
 from .base import Base
 from .helpers import squash
 
-SLOPE = 1.0
+SLOPE = own_library.SLOPE
+named = importlib.import_module("own_pack.named")
 
 
 def gated(x):
@@ -96,7 +100,9 @@ class Problem(SubsetsProblem):
     def log_reward(self, terminal):
         return super().log_reward(terminal) + BONUS
 """,
+    "own_pack/named.py": "UNUSED = 1\n",
     "aside.py": "UNUSED = 1\n",
+    "library/own_library.py": "SLOPE = 1.0\n",
 }
 OWN: dict[str, Any] = {
     "problem": "own_world:Problem",
@@ -110,10 +116,12 @@ TINY: dict[str, Any] = {"steps": 100, "batch": 8, "evaluations": 1, "display": S
 EDITS: dict[str, tuple[str, str, str, str]] = {
     "body of a method": ("own_pack/net.py", "latent + gated", "latent - gated", "dynamics"),
     "function of the module": ("own_pack/net.py", "sigmoid", "relu", "dynamics"),
-    "constant of the module": ("own_pack/net.py", "SLOPE = 1.0", "SLOPE = 2.0", "dynamics"),
+    "constant of the module": ("own_pack/net.py", "SLOPE = own", "SLOPE = 2 * own", "dynamics"),
     "base class elsewhere": ("own_pack/base.py", "1.0 *", "2.0 *", "dynamics"),
     "function elsewhere": ("own_pack/helpers.py", "RATE * x", "RATE + x", "dynamics"),
     "constant two modules away": ("own_pack/constants.py", "1.0", "2.0", "dynamics"),
+    "library in another folder": ("library/own_library.py", "1.0", "2.0", "dynamics"),
+    "module imported by its name": ("own_pack/named.py", "1", "2", "dynamics"),
     "package": ("own_pack/__init__.py", "", "import jax", "dynamics"),
     "constant of a loss": ("own_loss.py", "2.0", "3.0", "loss"),
     "base class of a loss": ("own_loss.py", "jnp.abs(x)", "jnp.abs(2 * x)", "loss"),
@@ -133,6 +141,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         patched.syspath_prepend(folder)
+        patched.syspath_prepend(folder / "library")
         pdai.train(out=folder / "run", **OWN, **TINY)
         yield folder
 
@@ -147,7 +156,8 @@ def edit(project: Path) -> Iterator[Callable[[str], str]]:
         text = (project / name).read_text()
         assert before in text
         (project / name).write_text(text.replace(before, after) if before else after)
-        return rf"changed since the run '.*run' began: .*{part} .*\(.*{name}.*\).*accept_changed"
+        file = name.removeprefix("library/")
+        return rf"changed since the run '.*run' began: .*{part} .*\(.*{file}.*\).*accept_changed"
 
     yield make
     for name, content in whole.items():
@@ -185,6 +195,15 @@ def test_whatever_asks_the_sampler_of_an_edited_run_refuses(
     with pytest.raises(InputError, match=message):
         LOOKS[name](project / "run")
     assert not (project / "combined").exists()
+
+
+def test_no_run_is_trained_with_modules_that_were_edited_since_they_were_imported(
+    edit: Callable[[str], str], project: Path
+) -> None:
+    edit("function elsewhere")
+    with pytest.raises(InputError, match=r"own_pack/helpers.py, of the dynamics .*was edited sin"):
+        pdai.train(out=project / "late", **OWN, **TINY)
+    assert not (project / "late").exists()
 
 
 def test_control_what_a_run_does_not_import_may_change_and_what_is_stored_is_shown(

@@ -86,6 +86,7 @@ def test_a_state_of_a_file_is_that_of_the_target(
     [
         # Not enumerated: the type of the initial state decides.
         (Bits, ["'001'", "'010'"], "write states without quotes"),
+        (Bits, ["001 ", "010 "], "write states without quotes or spaces around them"),
         (Bits, ["00", "001"], "not terminal in Bits|begins with '00'"),
         *((Numbers, [wrong] * 2, "write states as repr does") for wrong in ("007", "1_0", "7.0")),
         *((Tuples, [f'"{wrong}"'] * 2, "write states as repr") for wrong in ("(0,1,0)", "[1]")),
@@ -102,6 +103,12 @@ def test_a_text_that_is_no_state_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=words):
         certified(tmp_path / "x.csv", lines, problem, target=["001", "010"], max_states=3)
+
+
+@pytest.mark.parametrize("target", [["00"], [1], [np.str_("001")], [["0", "0", "1"]]], ids=repr)
+def test_a_target_of_states_that_no_file_can_hold_is_refused(target: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not terminal in Bits|files? are read as|not hashable"):
+        certified(tmp_path / "x.csv", ["001"] * 9, Bits, target=target, max_states=3)
 
 
 def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(tmp_path: Path) -> None:

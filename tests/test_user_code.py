@@ -72,6 +72,7 @@ def test_numbers_of_every_kind_are_exact(value: object, fraction: Fraction) -> N
         np.complex64(1),
         [1],
         np.array([1]),
+        np.timedelta64(3, "ns"),
         object(),
     ],
     ids=lambda value: type(value).__name__,
@@ -83,12 +84,12 @@ def test_what_is_no_number_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize("kind", [*FLOATS, Decimal, jnp.float32], ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("text", ["nan", "snan", "inf", "-inf"])
 def test_only_what_may_be_infinite_is(kind: Any, text: str) -> None:
-    value = kind(float(text)) if kind is not Decimal else Decimal(text)
+    value = Decimal(text) if kind is Decimal else kind(float(text.replace("snan", "nan")))
     with pytest.raises(InputError, match="must be a finite number"):
         exact(value, "the reward")
-    if text == "nan":
+    if "nan" in text:
         with pytest.raises(InputError, match="must be a finite number"):
             number_or_infinite(value, "the logit")
     else:
@@ -104,7 +105,7 @@ def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
         called("P", "reward", reward, "")
 
 
-counts = itertools.count(1)
+counts, late = itertools.count(1), itertools.count(1)
 
 
 class _Rewarded:
@@ -132,6 +133,13 @@ def _of(**members: Any) -> Any:
     [
         ({"reward": lambda p, x: 1 + random.random()}, "reward"),
         ({"reward": lambda p, x: next(counts)}, "reward"),
+        (
+            {
+                "children": lambda p, s: [s + c for c in "ab"] if len(s) < 8 else [],
+                "reward": lambda p, x: 1 + (next(late) > 250),
+            },
+            "reward",
+        ),
         ({"children": lambda p, s: random.sample([s + c for c in "abcdef"], 6)}, "children"),
         ({"initial": 0, "children": lambda p, s: [_Number(s + 1)]}, "children"),
         ({"initial": 0, "children": lambda p, s: [float("nan")]}, "children"),
@@ -140,7 +148,15 @@ def _of(**members: Any) -> Any:
             "children",
         ),
     ],
-    ids=["random", "counter", "shuffled", "without equality", "nan", "of two kinds"],
+    ids=[
+        "random",
+        "counter",
+        "changes once",
+        "shuffled",
+        "without equality",
+        "nan",
+        "of two kinds",
+    ],
 )
 def test_what_is_not_a_function_is_refused(members: Any, call: str) -> None:
     random.seed(0)

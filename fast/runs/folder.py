@@ -28,7 +28,13 @@ import jax
 from fast.parts import DYNAMICS, option_names
 from fast.policies.policy import AnyPolicy, count_parameters
 from fast.runs.files import new_folder
-from fast.runs.identity import SAMPLER, check_own_parts, inputs_of, own_sources
+from fast.runs.identity import (
+    SAMPLER,
+    check_imported,
+    check_own_parts,
+    inputs_of,
+    own_sources,
+)
 from fast.runs.records import check_finished, check_seal, read_json, sha256, write_json
 from fast.tasks import Task
 from fast.tasks.options import build
@@ -50,8 +56,9 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         tables: the checksum of a problem that is enumerated into tables.
 
     Raises:
-        InputError: if it exists already, as nothing is overwritten; or if a frozen run is not
-            finished, or was changed since.
+        InputError: if it exists already: nothing is overwritten; or if a frozen run is not
+            finished, or was changed since; or if a part of the user's own was edited since it was
+            imported.
     """
     frozen, run, task = config.factors.frozen, config.run, config.task
     copies = _copies(len(frozen))
@@ -60,6 +67,7 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         check_finished(path)
         check_own_parts(path, accept_changed=False)
         contents |= {copy / name: read_file(path / name) for name in SAMPLER}
+    check_imported(config)
     inputs = inputs_of(task)
     own = {option: Path(task.inputs[option]) for option in inputs}
     contents |= {own[option]: read_file(path) for option, path in inputs.items()}

@@ -63,13 +63,34 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
         )
 
 
-def own_sources(config: TrainConfig) -> dict[str, dict[str, Any]]:
-    """Name and source files of the user's parts, problem and environment."""
+def own_sources(config: TrainConfig, *, imported: bool = False) -> dict[str, dict[str, Any]]:
+    """Name and source files of the user's parts, problem and environment.
+
+    Args:
+        config: whose parts.
+        imported: as for `sources_of`.
+    """
     names = {part: config.name_of(part) for part in config.own_parts()}
     if isinstance(config.task, CustomTask):
         names |= {"problem": config.task.problem, "environment": config.task.environment}
-    files = {part: sources_of(name) for part, name in names.items() if name}
+    files = {part: sources_of(name, imported=imported) for part, name in names.items() if name}
     return {part: {"name": names[part], "files": its} for part, its in files.items() if its}
+
+
+def check_imported(config: TrainConfig) -> None:
+    """Checks that the user's own parts in memory are those of their files, which are recorded.
+
+    Raises:
+        InputError: if a file was edited since it was imported.
+    """
+    now, loaded = own_sources(config), own_sources(config, imported=True)
+    for part, entry in now.items():
+        for path, digest in entry["files"].items():
+            if loaded[part]["files"][path] != digest:
+                raise InputError(
+                    f"{path}, of the {part} {entry['name']}, was edited since this process "
+                    "imported it: restart Python, or call importlib.reload on its module"
+                )
 
 
 def changed_parts(folder: Path) -> list[str]:
@@ -83,13 +104,22 @@ def changed_parts(folder: Path) -> list[str]:
         # An object of another process cannot be looked up; whatever uses it is refused.
         with suppress(InputError):
             if "files" in entry:
-                before, now = entry["files"], sources_of(name)
+                # What is in memory may be older than its file.
+                before = entry["files"]
+                states: tuple[dict[str, str], ...] = (
+                    sources_of(name),
+                    sources_of(name, imported=True),
+                )
             else:
                 # Older runs recorded the text of the class alone.
                 text = source_text(load_object(name, part, "my_module:Mine"))
-                before, now = {"its class": entry["sha256"]}, {"its class": sha256(text.encode())}
-            both = sorted(before.keys() | now.keys())
-            if differing := [path for path in both if before.get(path) != now.get(path)]:
+                before = {"its class": entry["sha256"]}
+                states = ({"its class": sha256(text.encode())},)
+            every = sorted(before.keys() | states[0].keys())
+            differing = [
+                path for path in every if {before.get(path)} != {now.get(path) for now in states}
+            ]
+            if differing:
                 changed.append(f"{part} {name} ({', '.join(differing)})")
     for path in sorted((folder / "frozen").glob("*/meta.json")):
         changed += changed_parts(path.parent)

@@ -1,5 +1,6 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
+import hashlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
@@ -296,6 +297,7 @@ def _walker(
             f"{options.seconds:g} s allow; the bounds use fresh trajectories"
         )
     if options.keep is not None:
-        drawn_from = {**source.fingerprint(), "tighten": options.tighten}
+        target = hashlib.sha256(repr(options.target).encode()).hexdigest()
+        drawn_from = {**source.fingerprint(), "tighten": options.tighten, "target": target}
         sampler = KeptDraws(sampler, Path(options.keep), options.seed, features, drawn_from)
     return sampler, notes

@@ -16,6 +16,7 @@ from reference.certificates.statement import Regime
 from reference.errors import InputError, check_integer, check_seed, check_sequence
 from reference.files import check_output
 from reference.loading import load_object
+from reference.user_code import exact
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:
@@ -89,6 +90,7 @@ class CertifyOptions:
             if isinstance(spec := getattr(self, name), str)
         }
         check_fields("certify", options := replace(self, **loaded))
+        options = replace(options, level=float(exact(self.level, "level")))
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)

@@ -9,7 +9,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
-from fast.runs.identity import changed_parts
+from fast.runs.identity import changed_parts, own_sources
 from fast.runs.job import load_run, unfinished
 from fast.runs.records import read_metrics, sha256
 from pdai.certifying.options import CertifyOptions
@@ -88,8 +88,10 @@ class RunSource(SamplerSource):
         return self.row_sampler(learned)
 
     def fingerprint(self) -> dict[str, str | int | None]:
-        """The digest of the checkpoint, and which seed of the run."""
-        return {"run": sha256(read_file(self.folder / "checkpoint.eqx")), "of": self.row}
+        """The digests of the checkpoint and of the user's own parts, and which seed of the run."""
+        parts = repr([own_sources(self.config), changed_parts(self.folder)])
+        run = sha256(read_file(self.folder / "checkpoint.eqx"))
+        return {"run": run, "of": self.row, "parts": sha256(parts.encode())}
 
     def row_sampler(self, policy: Policy) -> RowSampler:
         """A sampler by the rows of a policy."""

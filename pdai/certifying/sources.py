@@ -223,7 +223,39 @@ class DrawingSource(SamplerSource):
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
         walks = called(self.name, method, function, argument)
         check_type(self.name, f"the answer of {method}", walks, Walks)
-        return walks  # type: ignore[no-any-return]
+        return _checked_walks(f"{self.name}: {method}", walks)
+
+
+def _checked_walks(what: str, walks: Walks) -> Walks:
+    """A user's trajectories, whose columns are numbers of one length and logarithms of chances.
+
+    Raises:
+        InputError: if they are not.
+    """
+    columns = {}
+    for name, column in zip(Walks._fields[1:], walks[1:], strict=True):
+        values = np.asarray(column)
+        if values.dtype.kind not in "fiu" or values.ndim != 1 or len(values) != np.size(walks[1]):
+            raise InputError(
+                f"{what} gives {name} = {shown(column)}, but must give one real number for each "
+                "trajectory, in an array of one axis"
+            )
+        columns[name] = values.astype(float)
+    for name in ("log_p_f", "log_p_b"):
+        above = columns[name] - np.abs(columns["error"])
+        if above.max(initial=0.0) > 1e-6:
+            raise InputError(
+                f"{what} gives {name} = {columns[name].max():g}, but the logarithm of a "
+                "probability is at most 0: give sums of log-probabilities, in nats"
+            )
+    if (columns["error"] < 0).any():
+        raise InputError(f"{what} gives an error below 0: give what rounding may do, in nats")
+    if len(walks.terminals) not in (0, len(columns["error"])):
+        raise InputError(
+            f"{what} gives {len(walks.terminals)} terminals for {len(columns['error'])} "
+            "trajectories: give each its own"
+        )
+    return Walks(walks.terminals, **columns)
 
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:

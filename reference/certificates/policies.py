@@ -123,13 +123,15 @@ class ForwardRows:
         if self.takes in ("state", "history"):
             return [self._one(key) for key in keys]
         rows = self._batch(keys)
-        due = [i for i in range(len(keys)) if self._twice.due()]
+        pairs = zip(keys, rows, strict=True)
+        due = [one for key, row in pairs for one in self._twice.again(key, row)]
         # Among others: so that rows which depend on those beside them, as in training mode, differ.
         for again in (due[::2], due[1::2]):
-            for i, row in zip(again, self._batch([keys[i] for i in again]), strict=True):
-                if not rows[i].near(row):
-                    call = f"the sampler: the row of {shown(keys[i])} that {self._name} gives"
-                    raise asked_again(call, rows[i], row)
+            answers = self._batch([key for key, _ in again])
+            for (key, first), row in zip(again, answers, strict=True):
+                if not first.near(row):
+                    call = f"the sampler: the row of {shown(key)} that {self._name} gives"
+                    raise asked_again(call, first, row)
         return rows
 
     def _batch(self, keys: list[Hashable]) -> list[Row]:

@@ -268,6 +268,11 @@ def _drawn(sampler: Sampler, size: int, draws: Draws) -> Walks:
         raise InputError(
             "a trajectory has log p_F, log p_B or log R that is NaN: check network and reward"
         )
+    if not len(walks.log_weight) and not draws.count:
+        raise InputError(
+            f"the sampler draws no trajectory, or none after the {PILOT:,} of which regimes S and N"
+            " estimate log Z: record more"
+        )
     draws.log_weights.append(walks.log_weight)
     if draws.watch is not None:
         draws.watch(walks)

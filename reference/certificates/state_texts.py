@@ -60,18 +60,22 @@ class StateTexts:
         """Refuses states that no text stands for: in a file they could not be drawn.
 
         Raises:
-            InputError: if one is of another type than the initial state, by which texts are read.
+            InputError: if one is of another type than the initial state, by which texts are read,
+                or is not terminal.
         """
-        if self.listed or self._parse is not None or self._problem is None:
+        if self.listed or self._problem is None:
             return
         kind = type(self._problem.initial)
         for state in states:
-            if type(state) is not kind:
+            check_hashable("the target", state)
+            if self._parse is None and type(state) is not kind:
                 raise InputError(
                     f"the target has {shown(state)}, a {type(state).__name__}, but states of a "
                     f"file are read as the initial state of {self._name}, a {kind.__name__}: give "
                     f"{self._name} a parse(text)"
                 )
+        for state in dict.fromkeys(states):
+            self._terminal(str(state), state)
 
     def _state(self, text: str) -> Hashable:
         states = self._written.get(text, [])
@@ -94,7 +98,7 @@ class StateTexts:
         kind, value = type(self._problem.initial), None
         # What repr writes of a string; taken as it is, it would be another string.
         quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-        if kind is str and not quoted:
+        if kind is str and not quoted and (self.listed or text == text.strip()):
             return text
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             value = ast.literal_eval(text)
@@ -104,7 +108,8 @@ class StateTexts:
         if self._terminals is not None:
             raise InputError(self._none(text))
         rules = dict.fromkeys((int, float, tuple), "write states as repr does, or ")
-        rule = "write states without quotes, or " if kind is str else rules.get(kind, "")
+        plain_text = "write states without quotes or spaces around them, or "
+        rule = plain_text if kind is str else rules.get(kind, "")
         raise InputError(
             f"the sample {shown(text)} is no state of {self._name}, whose initial state is "
             f"{shown(self._problem.initial)}: {rule}give {self._name} a parse(text)"

@@ -254,9 +254,17 @@ FAULTS = (
         "second-answer-not-compared",
         "What a user's function answers the second time is not compared with the first time.",
         "reference/user_code.py",
-        "if not self._same(answer, again):",
+        "if not self._same(first, again):",
         "if False:",
         "tests/test_user_code.py::test_what_is_not_a_function_is_refused",
+    ),
+    Fault(
+        "first-answers-not-asked-again-later",
+        "The first answers are not asked for again beside later ones.",
+        "reference/user_code.py",
+        "[(question, answer), self._rng.choice(self._first)]",
+        "[(question, answer)]",
+        "tests/test_certify.py::test_a_policy_that_changes_while_it_is_asked_is_refused",
     ),
     Fault(
         "parents-that-are-not-reached-accepted",
