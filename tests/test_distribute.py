@@ -35,15 +35,13 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.trainer import make_trainer
-from pdai import certify, engine
-from pdai.distributed import experiment
+from pdai import certify
+from pdai.distributed import engine, experiment
 from pdai.distributed.certificates import all_trajectories
 from pdai.distributed.comparison import Comparison
-from pdai.distributed.experiment import begin, proceed
+from pdai.distributed.engine import LocalProcesses, Task, bring_to_end, dask_executor
+from pdai.distributed.experiment import RunsFailedError, begin, proceed, run_all
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
-from pdai.distributed.runs import RunsFailedError, run_all
-from pdai.engine import Task, bring_to_end
-from pdai.executors import LocalProcesses, dask_executor
 from reference import InputError, TooLargeError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 from tests.command_lines import answer, environment, parameters

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PARENT = """
 import sys, time
 from pathlib import Path
-from pdai.executors import LocalProcesses
+from pdai.distributed.engine import LocalProcesses
 from tests.test_orphans import linger
 
 if __name__ == "__main__":

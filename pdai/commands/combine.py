@@ -48,8 +48,8 @@ class Experiment:
             plan: what is asked for.
             usual: what is asked for by saying nothing.
         """
+        from pdai.distributed.engine import LocalProcesses, dask_executor
         from pdai.distributed.experiment import begin, proceed
-        from pdai.executors import LocalProcesses, dask_executor
         from pdai.show.tables import comparison_table, parts_table
 
         if self.workers < 1:
@@ -74,62 +74,43 @@ class Experiment:
 
 
 def distribute_command(arguments: Sequence[str]) -> type[Any]:
-    """The command `pdai distribute`, with the options that its arguments choose."""
-    default, tasks, make = _planned(arguments, Distributed, "sets")
+    """Train clients on factors of a reward, and aggregate their samplers.
 
-    @dataclass(frozen=True)
-    class Distribute(Experiment):
-        """Train clients on factors of a reward, and aggregate their samplers.
+    The aggregate evaluates no reward; it is reported beside a sampler trained on the whole
+    reward with as many trajectories. Options of a problem, and --clients, follow its name.
 
-        The aggregate evaluates no reward; it is reported beside a sampler trained on the whole
-        reward with as many trajectories. Options of a problem, and --clients, follow its name.
-
-        Try:
-            pdai distribute sets --clients 4
-            pdai distribute sets --clients 3 --client-dynamics srwm gru markov
-            pdai distribute --resume runs/sets-distribute-0
-        """
-
-        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
-        """The problem; `pdai distribute PROBLEM --help` lists its options."""
-
-        def run(self) -> None:
-            """Trains all, and prints the comparison to stdout."""
-            usual = Distributed(configure("sets", **USUAL["sets"]))
-            self.execute(make(self.problem), usual)
-
-    return Distribute
+    Try:
+        pdai distribute sets --clients 4
+        pdai distribute sets --clients 3 --client-dynamics srwm gru markov
+        pdai distribute --resume runs/sets-distribute-0
+    """
+    return _command(arguments, Distributed, "sets", distribute_command.__doc__)
 
 
 def stream_command(arguments: Sequence[str]) -> type[Any]:
-    """The command `pdai stream`, with the options that its arguments choose."""
-    default, tasks, make = _planned(arguments, Streamed, "preference")
+    """Update a sampler chunk by chunk, without the chunks that it has seen.
 
-    @dataclass(frozen=True)
-    class Stream(Experiment):
-        """Update a sampler chunk by chunk, without the chunks that it has seen.
+    The last one is reported beside a sampler trained on all chunks with as many trajectories.
+    Options of a problem, and --chunks, follow its name.
 
-        The last one is reported beside a sampler trained on all chunks with as many trajectories.
-        Options of a problem, and --chunks, follow its name.
-
-        Try:
-            pdai stream preference --chunks 4
-            pdai stream --resume runs/preference-stream-0
-        """
-
-        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
-        """The problem; `pdai stream PROBLEM --help` lists its options."""
-
-        def run(self) -> None:
-            """Trains all, and prints the comparison to stdout."""
-            usual = Streamed(configure("preference", **USUAL["preference"]))
-            self.execute(make(self.problem), usual)
-
-    return Stream
+    Try:
+        pdai stream preference --chunks 4
+        pdai stream --resume runs/preference-stream-0
+    """
+    return _command(arguments, Streamed, "preference", stream_command.__doc__)
 
 
-def _planned(arguments: Sequence[str], kind: type[Plan], usual: str) -> tuple[Any, Any, Any]:
-    """The usual options of a plan and its runs, all as subcommands, and what makes a plan."""
+def _command(
+    arguments: Sequence[str], kind: type[Plan], usual: str, description: str | None
+) -> type[Any]:
+    """The command of a plan, with the options that its arguments choose.
+
+    Args:
+        arguments: of the command line.
+        kind: of the plan.
+        usual: the problem of a command that names none.
+        description: its help.
+    """
     chosen = scan(arguments, usual)
     if chosen.task not in USUAL:
         raise InputError(
@@ -140,9 +121,19 @@ def _planned(arguments: Sequence[str], kind: type[Plan], usual: str) -> tuple[An
     parts = [("plan", of_plan, of_plan()), *((f.name, f.type, f.default) for f in fields(of_runs))]
     options = make_dataclass("PlanOptions", parts, frozen=True)
     options.__doc__ = of_runs.__doc__
+    default, tasks = tasks_union(chosen, options, tuple(USUAL))
 
-    def make(parsed: Any) -> Plan:
-        config = config_of(parsed, chosen.task, without=("plan",))
-        return kind(config, **vars(parsed.plan))
+    @dataclass(frozen=True)
+    class Command(Experiment):
+        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
+        """The problem; its name and --help list its options."""
 
-    return *tasks_union(chosen, options, tuple(USUAL)), make
+        def run(self) -> None:
+            """Trains all, and prints the comparison to stdout."""
+            parsed: Any = self.problem
+            config = config_of(parsed, chosen.task, without=("plan",))
+            usual_plan = kind(configure(usual, **USUAL[usual]))
+            self.execute(kind(config, **vars(parsed.plan)), usual_plan)
+
+    Command.__doc__ = description
+    return Command

@@ -1,4 +1,4 @@
-"""How far a combined sampler can be from the product, by its parts' residuals alone (N6)."""
+"""Residuals of samplers on every trajectory, which bound the TV of a combined sampler (N6)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -27,12 +27,12 @@ BLOCK = 4_096
 
 
 class BaseTrajectories(NamedTuple):
-    """Every complete trajectory of the base DAG by nodes, as no two samplers see the same features.
+    """Every complete trajectory of the base DAG, by nodes: each sampler sees features of its own.
 
     Attributes:
         nodes: those passed; after the end, the last one again.
         actions: taken there; 0 where padded.
-        length: how many actions.
+        length: the number of actions.
     """
 
     nodes: Ints
@@ -84,12 +84,12 @@ def path_ratios(
         policy: a sampler, of any dynamics and backward policy.
         environment: the state graph with the features that this sampler sees.
         enumeration: the same, enumerated, whatever its rewards.
-        trajectories: which.
+        trajectories: those to evaluate.
     """
     labels = enumeration.dag.labels
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, labels))
     count, time = trajectories.actions.shape
-    found = np.empty(count)
+    ratios = np.empty(count)
     with jax.enable_x64(True):
         precise = to_float64(policy)
         for start in range(0, count, BLOCK):
@@ -104,8 +104,8 @@ def path_ratios(
                 jnp.zeros(len(rows)),
             )
             ratio = np.asarray(_path_ratio(precise, environment, batch))
-            found[start : start + BLOCK] = ratio[: count - start]
-    return found
+            ratios[start : start + BLOCK] = ratio[: count - start]
+    return ratios
 
 
 @eqx.filter_jit
@@ -129,11 +129,11 @@ def oscillations(
     Args:
         runs: configurations by name.
         given: the names of the runs that each is given.
-        ratios: what `path_ratios` gives, of one seed.
+        ratios: those of `path_ratios`, of one seed.
         enumeration: the state graph.
         trajectories: all of them.
     """
-    dag, found = enumeration.dag, {}
+    dag, spreads = enumeration.dag, {}
     ends = np.searchsorted(np.array(dag.terminals), trajectories.nodes[:, -1])
     for name, config in runs.items():
         covered = {factor for other in given[name] for factor in runs[other].factors.covered}
@@ -144,5 +144,5 @@ def oscillations(
                 [log_float(exact_reward(problem, dag.labels[x])) for x in dag.terminals]
             )
             residual = residual - log_r[ends]
-        found[name] = float(residual.max() - residual.min())
-    return found
+        spreads[name] = float(residual.max() - residual.min())
+    return spreads

@@ -1,14 +1,14 @@
-"""What an experiment ends with: the combined sampler beside one trained on the product itself."""
+"""The combined sampler of an experiment beside one that is trained on the product itself."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
-from fast.laws.enumeration import Enumeration, enumerate_environment
+from fast.laws.enumeration import enumerate_environment
 from fast.measure.report import Report
-from fast.policies.policy import Policy
 from fast.runs.frozen import environment_of, load_policy
 from fast.training.config import TrainConfig
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
@@ -19,12 +19,12 @@ from reference.errors import TooLargeError
 
 @dataclass(frozen=True)
 class Comparison:
-    """The figures of all runs, and what their residuals predict.
+    """The figures of all runs, and the bounds that their residuals give.
 
     Attributes:
         combined: the name of the run whose law is to be the product.
         reports: of every run, in the order in which they were begun; the direct one is the last.
-        trajectories: how many each drew in training.
+        trajectories: the number that each drew in training.
         oscillations: `Delta` of each run for every seed, the largest minus the least log residual
             over all trajectories, in nats; None if there are too many to go through.
         predicted: the bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6).
@@ -50,17 +50,14 @@ def compare(plan: Plan, reports: Mapping[str, Report]) -> Comparison:
     drawn = {
         name: run.optimiser.steps * run.sampling.batch * run.run.seeds for name, run in runs.items()
     }
-    ordered = {name: reports[name] for name in runs}
-    found = _oscillations(plan.config, runs)
-    if found is None:
-        return Comparison(plan.combined, ordered, drawn)
-    return Comparison(
-        plan.combined,
-        ordered,
-        drawn,
-        found,
-        _allowed({name: values for name, values in found.items() if name != DIRECT}),
-        [tv_bound(value) for value in found[DIRECT]],
+    comparison = Comparison(plan.combined, {name: reports[name] for name in runs}, drawn)
+    spreads = _oscillations(plan.config, runs)
+    if spreads is None:
+        return comparison
+    pieces = {name: of_run for name, of_run in spreads.items() if name != DIRECT}
+    direct = [tv_bound(spread) for spread in spreads[DIRECT]]
+    return dataclasses.replace(
+        comparison, oscillations=spreads, predicted=_allowed(pieces), direct_bound=direct
     )
 
 
@@ -71,8 +68,8 @@ def allowed(config: TrainConfig, pieces: Mapping[str, TrainConfig]) -> list[floa
         config: whose problem the combined sampler is for.
         pieces: all runs that it is made of, its own included, finished.
     """
-    found = _oscillations(config, pieces)
-    return None if found is None else _allowed(found)
+    spreads = _oscillations(config, pieces)
+    return None if spreads is None else _allowed(spreads)
 
 
 def _allowed(oscillations: Mapping[str, list[float]]) -> list[float]:
@@ -89,33 +86,25 @@ def _oscillations(
     environment = config.task.make_environment(problem, config.run.max_states)
     enumeration = enumerate_environment(problem, environment, config.run.max_states)
     try:
-        return _oscillations_of(runs, enumeration)
+        trajectories = all_trajectories(enumeration)
     except TooLargeError:
         return None
-
-
-def _oscillations_of(
-    runs: Mapping[str, TrainConfig], enumeration: Enumeration
-) -> dict[str, list[float]]:
-    trajectories = all_trajectories(enumeration)
     names = {run.folder(): name for name, run in runs.items()}
-    given = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
-    ratios = []
-    for name, run in runs.items():
-        policies = load_policy(run.folder(), run)
-        environment = environment_of(run)
-        ratios += [
-            (name, path_ratios(_one(policies, seed), environment, enumeration, trajectories))
-            for seed in range(run.run.seeds)
-        ]
-    seeds = next(iter(runs.values())).run.seeds
-    each = [
-        oscillations(runs, given, dict(ratios[seed::seeds]), enumeration, trajectories)
-        for seed in range(seeds)
-    ]
-    return {name: [of_seed[name] for of_seed in each] for name in runs}
-
-
-def _one(policies: Policy, seed: int) -> Policy:
-    policy: Policy = jax.tree.map(lambda leaf: leaf[seed], policies)
-    return policy
+    frozen = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
+    policies = {name: load_policy(run.folder(), run) for name, run in runs.items()}
+    environments = {name: environment_of(run) for name, run in runs.items()}
+    spreads: dict[str, list[float]] = {name: [] for name in runs}
+    for seed in range(next(iter(runs.values())).run.seeds):
+        ratios = {
+            name: path_ratios(
+                jax.tree.map(lambda leaf, at=seed: leaf[at], policies[name]),
+                environments[name],
+                enumeration,
+                trajectories,
+            )
+            for name in runs
+        }
+        of_seed = oscillations(runs, frozen, ratios, enumeration, trajectories)
+        for name, spread in of_seed.items():
+            spreads[name].append(spread)
+    return spreads

@@ -1,24 +1,35 @@
 """Experiments: begun, continued where they were stopped, and compared at their end.
 
-plan.json        what was asked for
+plan.json        the plan that was asked for
 client-0, ...    ordinary run folders
 report.json      the comparison
 plot.png         the laws of the combined and of the direct run
 """
 
 import sys
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
+from fast.measure.report import Report
 from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
+from fast.runs.job import complete
 from fast.runs.records import read_json, write_json
+from fast.training.config import TrainConfig
 from pdai.distributed.comparison import Comparison, compare
+from pdai.distributed.engine import Task, bring_to_end
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
-from pdai.distributed.runs import RunsFailedError, run_all
 from pdai.show.plotting import plot_or_say
+from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.files import kind_of
+
+
+class RunsFailedError(InputError):
+    """Some runs could not be brought to their end; the message names each, with its reason."""
+
+    most = 100_000
 
 
 def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
@@ -54,22 +65,74 @@ def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
 
 
 def _do(plan: Plan, executor: Executor) -> Comparison:
-    folder, runs = plan.folder(), plan.runs()
-    again = f"pdai {plan.kind} --resume {folder}"
+    folder, again = plan.folder(), f"pdai {plan.kind} --resume {plan.folder()}"
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        reports = run_all(runs, executor, say)
+        reports = run_all(plan.runs(), executor, say)
     except RunsFailedError as error:
         raise RunsFailedError(f"{error}\nContinue the others with: {again}") from None
     except KeyboardInterrupt:
         say(f"stopped; continue with: {again}")
         raise
     say("comparing all runs over every trajectory ...")
-    with arithmetic(plan.config.run.precision):
+    with arithmetic(plan.config):
         comparison = compare(plan, reports)
     plot_or_say([folder / plan.combined, folder / DIRECT], folder / "plot.png")
     write_json(folder / "report.json", comparison.to_json())
     return comparison
+
+
+def run_all(
+    runs: Mapping[str, TrainConfig], executor: Executor, say: Callable[[str], None]
+) -> dict[str, Report]:
+    """Brings runs to their ends, each as soon as those that it is given are finished.
+
+    Args:
+        runs: configurations by name; the frozen runs of one may be the folders of others.
+        executor: where they run.
+        say: gets a line whenever something happens.
+
+    Raises:
+        RunsFailedError: after all others have ended, if a run failed by itself, or was lost with
+            its worker too often. Finished and unfinished runs stay in their folders.
+    """
+    names = {config.folder(): name for name, config in runs.items()}
+    tasks = {
+        name: Task(
+            run_task,
+            config,
+            {config.folder(): config.optimiser.steps},
+            tuple(names[path] for path in config.factors.frozen if path in names),
+        )
+        for name, config in runs.items()
+    }
+    reports: dict[str, Report] = {}
+    failed: dict[str, str] = {}
+    for name, report, error in bring_to_end(tasks, executor, say):
+        if error is None:
+            reports[name] = report
+            say(f"{name}: finished")
+        else:
+            reason = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            failed[name] = f"{name} in {str(runs[name].folder())!r}: {reason}{error}"
+            say(f"{name}: failed")
+    if failed:
+        waiting = ", ".join(name for name in runs if name not in reports and name not in failed)
+        also = f"; not begun, as they wait for these: {waiting}" if waiting else ""
+        raise RunsFailedError(
+            "\n".join(
+                [
+                    f"{len(failed)} of {len(runs)} runs failed, the others are kept{also}.",
+                    *failed.values(),
+                ]
+            )
+        )
+    return reports
+
+
+def run_task(config: TrainConfig) -> Report:
+    """Brings a run to its end in a worker, without a display: its metrics are in its folder."""
+    return complete(config, display=QUIET)

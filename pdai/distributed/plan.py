@@ -1,4 +1,4 @@
-"""What is run: clients and their aggregate (prop:apx:dist), or the steps of a stream (prop:apx:sm).
+"""Plans: clients and their aggregate (prop:apx:dist), or the steps of a stream (prop:apx:sm).
 
 An experiment is a dictionary of ordinary runs, each with a folder of its own, and a run that trains
 on the whole reward with as many trajectories. Imports no JAX, so that the command line answers at
@@ -45,18 +45,18 @@ class Plan(ABC):
                 )
         check_integer(self.kind, "the number of factors", self.parts, 2)
         for name in self.in_turn:
-            if len(given := getattr(self, name)) > self.parts:
+            if (count := len(getattr(self, name))) > self.parts:
                 raise InputError(
-                    f"{self.kind}: {name} names {len(given)}, but there are {self.parts} to have "
-                    "one each: leave the rest away"
+                    f"{self.kind}: {name} names {count}, but there are {self.parts} to have one "
+                    "each: leave the rest away"
                 )
-        # Whatever is wrong with one of the runs is said before any is started.
+        # An error in the options of one run is raised before any is started.
         self.runs()
 
     @property
     @abstractmethod
     def parts(self) -> int:
-        """How many factors the reward is split into."""
+        """The number of factors of the reward."""
 
     @property
     @abstractmethod
@@ -65,7 +65,7 @@ class Plan(ABC):
 
     @abstractmethod
     def pieces(self) -> dict[str, TrainConfig]:
-        """All runs but the direct one; what a run asks comes before it."""
+        """All runs but the direct one; the frozen runs of a run come before it."""
 
     def runs(self) -> dict[str, TrainConfig]:
         """All runs; the direct one draws as many trajectories as all others together."""
@@ -80,15 +80,14 @@ class Plan(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, without the folder it is stored in."""
-        own = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name != "config"
-        }
-        return {"format": FORMAT, "kind": self.kind, "config": to_json(self.config), **own}
+        return {"format": FORMAT, "kind": self.kind, **vars(self), "config": to_json(self.config)}
+
+    def _turn(self, name: str, part: str, number: int) -> str:
+        """The part of a run: the one that `name` lists in turn, or that of all runs."""
+        listed: tuple[str, ...] = getattr(self, name)
+        return listed[number % len(listed)] if listed else self.config.name_of(part)
 
     def _run(self, name: str, *covered: int, **changes: Any) -> TrainConfig:
-        # A client of other dynamics has no use for what is said of those of the others.
         return self.config.changed(
             parts=self.parts, factors=covered, out=self.folder() / name, **changes
         )
@@ -96,7 +95,7 @@ class Plan(ABC):
 
 @dataclass(frozen=True)
 class Clients:
-    """The clients, and what they differ in."""
+    """The clients, and their differences."""
 
     clients: int = 3
     """How many clients share the reward, as equal parts of items, positions or comparisons."""
@@ -130,22 +129,20 @@ class Distributed(Clients, Plan):
             f"client-{k}": self._run(
                 f"client-{k}",
                 k,
-                dynamics=_in_turn(self.client_dynamics, k, self.config.name_of("dynamics")),
-                p_b=_in_turn(self.client_p_b, k, self.config.name_of("p_b")),
+                dynamics=self._turn("client_dynamics", "dynamics", k),
+                p_b=self._turn("client_p_b", "p_b", k),
                 seed=self.config.run.seed + (k + 1) * self.config.run.seeds,
             )
             for k in range(self.clients)
         }
         frozen = tuple(client.folder() for client in clients.values())
-        return {
-            **clients,
-            self.combined: self._run(self.combined, loss="log_variance", frozen=frozen),
-        }
+        aggregate = self._run(self.combined, loss="log_variance", frozen=frozen)
+        return {**clients, self.combined: aggregate}
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """The chunks, and what the samplers after each differ in."""
+    """The chunks, and the differences of the samplers after each."""
 
     chunks: int = 3
     """How many chunks come one after the other: parts of the items, positions or comparisons."""
@@ -176,11 +173,11 @@ class Streamed(Chunks, Plan):
 
     def pieces(self) -> dict[str, TrainConfig]:
         """The sampler after each chunk: it is given the one before, and sees the new reward."""
-        first = _in_turn(self.chunk_dynamics, 0, self.config.name_of("dynamics"))
+        first = self._turn("chunk_dynamics", "dynamics", 0)
         runs = {"chunk-0": self._run("chunk-0", 0, dynamics=first)}
         for t in range(1, self.chunks):
             before = runs[f"chunk-{t - 1}"]
-            dynamics = _in_turn(self.chunk_dynamics, t, self.config.name_of("dynamics"))
+            dynamics = self._turn("chunk_dynamics", "dynamics", t)
             runs[f"chunk-{t}"] = self._run(
                 f"chunk-{t}",
                 *range(t + 1),
@@ -225,7 +222,3 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan:
         )
     options = {"config": from_json(config, source).changed(out=folder), **values}
     return build(KINDS[kind], options, source)
-
-
-def _in_turn(choices: tuple[Any, ...], number: int, default: Any) -> Any:
-    return choices[number % len(choices)] if choices else default

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pdai.distributed.engine import LocalProcesses, Task, bring_to_end
 from pdai.distributed.plan import Plan
-from pdai.engine import Task, bring_to_end
-from pdai.executors import LocalProcesses
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.chains import Chain
 from pdai.experiments.results import Run, load, save, wanted

@@ -1,0 +1,236 @@
+"""Tasks in any `concurrent.futures.Executor`: processes of this machine, or a cluster through dask.
+
+A task is brought to its end from wherever it stands, so that a worker may die at any time: the task
+is started again, and its run goes on from its last checkpoint. Imports no JAX.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import queue
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from fast.runs.interrupts import end_with_parent
+from fast.runs.records import read_metrics
+from reference.errors import InputError
+
+# How often a task is started again after its worker died.
+RETRIES = 3
+# Seconds between lines of progress.
+INTERVAL = 20.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """The work of one worker.
+
+    Attributes:
+        work: a function, importable by name; a second call goes on where the first was stopped.
+        argument: its argument.
+        steps: the number of steps in each run folder that it fills.
+        after: the tasks whose results it reads.
+    """
+
+    work: Callable[[Any], Any]
+    argument: Any
+    steps: Mapping[Path, int]
+    after: tuple[str, ...] = ()
+
+
+class Ended(NamedTuple):
+    """The outcome of a task: its result, or the error that it raised."""
+
+    name: str
+    result: Any = None
+    error: Exception | None = None
+
+
+def bring_to_end(
+    tasks: Mapping[str, Task], executor: Executor, say: Callable[[str], None]
+) -> Iterator[Ended]:
+    """Brings tasks to their ends, each as soon as those that it reads have ended well.
+
+    Args:
+        tasks: by name.
+        executor: where they are done.
+        say: gets a line whenever something happens meanwhile.
+
+    Yields:
+        each task as it ends; not those that never began because a task that they read failed.
+    """
+    waiting, running = dict(tasks), dict[Future[Any], str]()
+    lost, succeeded = Counter[str](), set[str]()
+    try:
+        while True:
+            for name in [n for n, task in waiting.items() if succeeded >= set(task.after)]:
+                running[_submitted(waiting.pop(name), executor)] = name
+            if not running:
+                return
+            done = wait(running, INTERVAL, FIRST_COMPLETED).done
+            for future in done:
+                ended = _outcome(running.pop(future), future)
+                if isinstance(ended.error, BrokenExecutor):
+                    lost[ended.name] += 1
+                    if lost[ended.name] <= RETRIES:
+                        say(f"{ended.name}: its worker died; continued from its last checkpoint")
+                        waiting[ended.name] = tasks[ended.name]
+                        continue
+                    ended = ended._replace(error=_given_up(lost[ended.name], ended.error))
+                if ended.error is None:
+                    succeeded.add(ended.name)
+                yield ended
+            if not done:
+                say(_progress({name: tasks[name] for name in running.values()}))
+    finally:
+        # After Ctrl-C, or if nobody asks for the rest.
+        for future in running:
+            future.cancel()
+
+
+def _submitted(task: Task, executor: Executor) -> Future[Any]:
+    try:
+        return executor.submit(task.work, task.argument)
+    except BrokenExecutor as error:
+        future = Future[Any]()
+        future.set_exception(error)
+        return future
+
+
+def _outcome(name: str, future: Future[Any]) -> Ended:
+    try:
+        return Ended(name, future.result())
+    except Exception as error:
+        return Ended(name, error=error)
+
+
+def _given_up(times: int, error: BrokenExecutor) -> InputError:
+    return InputError(
+        f"its worker died {times} times ({type(error).__name__}: {error}), perhaps as memory ran "
+        "out: with fewer workers at a time there is more for each"
+    )
+
+
+def _progress(tasks: Mapping[str, Task]) -> str:
+    """The steps of tasks that have begun to train, and the number of the others."""
+    begun = []
+    for name, task in tasks.items():
+        records = map(read_metrics, task.steps)
+        if steps := sum(of_run[-1]["step"] for of_run in records if of_run):
+            begun.append(f"{name} {steps:,}/{sum(task.steps.values()):,}")
+    others = len(tasks) - len(begun)
+    return "  ".join([*begun, *[f"{others} to begin"] * bool(others)])
+
+
+class LocalProcesses(ThreadPoolExecutor):
+    """An executor of processes that do one task at a time: one that dies takes no other along.
+
+    A process starts when a task needs one, does further tasks, and is replaced if it dies.
+
+    Args:
+        workers: how many tasks run at a time.
+        pinned: whether each process has one processor, where the system allows: for many runs at
+            once that is faster than all processors for each in turn.
+    """
+
+    def __init__(self, workers: int, *, pinned: bool = False):
+        super().__init__(workers)
+        self._pinned = pinned
+        # The numbers of idle processes; there are as many as threads.
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._pools: dict[int, ProcessPoolExecutor] = {}
+        for number in range(workers):
+            self._free.put(number)
+
+    def submit(self, task: Any, /, *args: Any, **options: Any) -> Future[Any]:
+        """Schedules a task, which has to be importable by name."""
+        return super().submit(self._in_a_process, task, *args, **options)
+
+    def _in_a_process(self, task: Any, /, *args: Any, **options: Any) -> Any:
+        number = self._free.get()
+        try:
+            if number not in self._pools:
+                # Not forked: JAX has threads.
+                spawn = multiprocessing.get_context("spawn")
+                place = number if self._pinned else None
+                self._pools[number] = ProcessPoolExecutor(1, spawn, _settle, (place,))
+            return self._pools[number].submit(task, *args, **options).result()
+        except BrokenExecutor:
+            self._pools.pop(number).shutdown()
+            raise
+        finally:
+            self._free.put(number)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        # After Ctrl-C nobody waits for the runs: they go on from their checkpoints when resumed.
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if stopped:
+            for process in multiprocessing.active_children():
+                process.terminate()
+        self.shutdown(wait=True, cancel_futures=stopped)
+        for pool in self._pools.values():
+            pool.shutdown()
+        return None
+
+
+def _settle(number: int | None) -> None:
+    """Ends this process with its parent, and gives it one processor if it has a number."""
+    end_with_parent()
+    if number is not None and hasattr(os, "sched_setaffinity"):
+        ours = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {ours[number % len(ours)]})
+
+
+@contextlib.contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """The workers of a dask cluster as an executor.
+
+    Run folders must be on a file system that all workers and this process share. A worker should
+    have one thread, as a run uses all cores that it is allowed to.
+
+    Args:
+        address: of the scheduler, such as tcp://host:8786, or the path of its scheduler file.
+
+    Raises:
+        InputError: if dask.distributed is not installed, or the scheduler does not answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            "--scheduler needs dask.distributed: install the extra, pip install -e '.[dask]'"
+        ) from None
+    kind = "scheduler_file" if address.endswith(".json") else "address"
+    if kind == "scheduler_file" and not Path(address).is_file():
+        raise InputError(
+            f"there is no scheduler file {address!r}: start `dask scheduler --scheduler-file "
+            f"{address}`, and wait until it has written the file"
+        )
+    try:
+        client = Client(**{kind: address}, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the dask scheduler at {address!r} does not answer ({error}): start one with `dask "
+            "scheduler`, and give its address"
+        ) from None
+    with client:
+        # Not pure: a task that is submitted again is done again.
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
