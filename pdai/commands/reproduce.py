@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
@@ -14,8 +14,8 @@ from reference.errors import InputError
 class Reproduce:
     """Make a table or figure of the paper again: train what is missing, resume what was cut off.
 
-    With --quick it shows in minutes that it runs; without, it takes minutes to hours. What is
-    already made is kept, and the same command goes on after Ctrl-C.
+    With --quick it takes minutes, without minutes to hours. Finished runs are kept, and the same
+    command goes on after Ctrl-C.
 
     Try:
         pdai reproduce tab:sequences --quick
@@ -25,13 +25,13 @@ class Reproduce:
     label: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LABEL")]
     """A label of pdai/experiments/README.md, such as tab:sets or study:dags, or `all`."""
     quick: bool = False
-    """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
+    """The first and the last row with 200 steps and one seed, which shows that they run."""
     seeds: int | None = None
     """How many seeds; by default five, of study:tuning one."""
     jobs: int | None = None
     """How many runs at once; by default one for each processor. One GPU does one at a time."""
     out: Path = Path("reproduced")
-    """Where results, tables, figures and run folders go."""
+    """The folder of results, tables, figures and run folders."""
     pho4: Path | None = None
     """The table of PHO4, which is not shipped; without it its rows are left out."""
 
@@ -39,7 +39,10 @@ class Reproduce:
         """Reproduces, and prints the tables to stdout."""
         from pdai.experiments import chosen
         from pdai.experiments.report import write
-        from pdai.experiments.running import default_jobs
+        from pdai.experiments.running import default_jobs, reproduce
+
+        def say(text: str) -> None:
+            print(text, file=sys.stderr, flush=True)
 
         out = self.out / "quick" if self.quick else self.out
         jobs = default_jobs() if self.jobs is None else self.jobs
@@ -47,22 +50,14 @@ class Reproduce:
             raise InputError(f"jobs is {jobs}, but must be at least 1")
         failures: list[str] = []
         for experiment in chosen(self.label, self.seeds, self.pho4, quick=self.quick):
-            print(f"{experiment.label}: {experiment.title}", file=sys.stderr)
-            made = self._made(experiment, out, jobs)
+            say(f"{experiment.label}: {experiment.title}")
+            try:
+                made = reproduce(experiment, out, jobs, say)
+            except KeyboardInterrupt:
+                say("\nstopped; finished runs are kept, and the same command goes on from there")
+                raise
             print(write(experiment, made.runs, out), end="\n\n", flush=True)
             failures += [f"{experiment.label}, {failure}" for failure in made.failures]
         print(f"results, tables and figures: {out}")
         if failures:
             raise InputError(f"{len(failures)} runs were not made:\n" + "\n".join(failures))
-
-    def _made(self, experiment: Any, out: Path, jobs: int) -> Any:
-        from pdai.experiments.running import reproduce
-
-        def say(text: str) -> None:
-            print(text, file=sys.stderr, flush=True)
-
-        try:
-            return reproduce(experiment, out, jobs, say)
-        except KeyboardInterrupt:
-            say("\nstopped; what is made is kept, and the same command goes on where it stopped")
-            raise

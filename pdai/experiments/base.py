@@ -1,4 +1,4 @@
-"""What an experiment is: trainings, laid out as the rows and columns of a table of the paper.
+"""Experiments: trainings, laid out as the rows and columns of a table of the paper.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -16,9 +16,7 @@ from pdai.experiments.trainings import Training, shortened
 from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "edges"]
-Drawing = Literal[
-    "curves", "rows", "points", "lines", "log lines", "laws", "probe", "best", "none"
-]  # fmt: skip
+Drawing = Literal["curves", "rows", "points", "log lines", "laws", "probe", "best", "none"]
 Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best", "projection", "edges"]
 
@@ -30,13 +28,13 @@ QUICK_STEPS = 200
 
 
 class Measure(NamedTuple):
-    """How a metric is called, and read.
+    """A metric: its name in tables and figures, and how to read it.
 
     Attributes:
-        name: in tables and figures.
-        higher_is_better: whether more of it is better.
+        name: with its unit, if it has one.
+        higher_is_better: whether higher values are better.
         digits: after the point.
-        negligible: smaller differences are none.
+        negligible: the size below which a difference does not count.
     """
 
     name: str
@@ -46,16 +44,16 @@ class Measure(NamedTuple):
 
 
 MEASURES: dict[Metric, Measure] = {
-    # Some models agree to five digits. One object in a thousand is another one than it should be.
+    # Some models agree to five digits. At 0.001 one object in a thousand is wrong.
     "fcs": Measure("FCS", negligible=0.001),
     "tv": Measure("TV", negligible=0.001),
-    # Policies are looked at every 100 steps: less cannot be seen.
+    # Policies are measured every 100 steps.
     "separation": Measure("steps until told apart", digits=0, negligible=100.0),
     # TV <= sqrt(KL / 2) (Pinsker): after two histories at most one action of a hundred differs.
     "memory": Measure("KL(s), nats", digits=6, negligible=2e-4),
     # A hundredth of the reward.
     "best": Measure("mean log R of the 20 best", higher_is_better=True, negligible=0.01),
-    # A marginal is told to two digits.
+    # A marginal is given to two digits.
     "edges": Measure("mean error of edge marginals", negligible=0.001),
 }
 # Half of the KL between the action laws at p_3 and p_2 of the optimal policy on sparse Lines.
@@ -76,10 +74,10 @@ class Cell:
     Attributes:
         row: the instance, as the paper's table names it.
         model: the column.
-        config: what is trained; its seed is replaced. None if a file that is not there is needed:
-            then what is stored is shown, and nothing is made. A plan's combined sampler is shown.
+        config: the training; its seed is replaced. None if it needs a file that is not there: then
+            stored runs are shown, and none is made. Of a plan the combined sampler is shown.
         paper: the paper's number, if it prints one.
-        probe: what else is measured while training.
+        probe: a further measurement in training.
     """
 
     row: str
@@ -90,12 +88,12 @@ class Cell:
 
     @property
     def dynamics(self) -> str | None:
-        """The name of the network; None if it is not known here, or of several."""
+        """The name of the network; None without a training, or with several networks."""
         return self.config.name_of("dynamics") if isinstance(self.config, TrainConfig) else None
 
     @property
     def kind(self) -> str:
-        """What the network is: matrix-valued memory, another recurrence, or neither."""
+        """The kind of network: matrix-valued memory, another recurrence, or neither."""
         options = self.config.dynamics if isinstance(self.config, TrainConfig) else None
         if isinstance(options, MatrixOptions):
             return "matrix"
@@ -104,34 +102,32 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of the paper, and what it takes to make it again.
+    """A table or figure of the paper, or a study of ours.
 
     Attributes:
         label: the paper's LaTeX label.
-        title: what is measured on what.
-        claim: what the paper says of it, in our words.
-        metric: what the table shows; "tv" is exact, sampled or of trajectories, as the table says;
-            the last three are what a probe finds.
+        title: the measure and the instance.
+        claim: the claim of the paper, in our words; "" of a study.
+        metric: of the table; "tv" is exact, sampled or of trajectories, as the table says; the last
+            four need a probe.
         cells: the trainings.
-        finding: what came out, and under which conditions; written from the results.
-        setting: what of the definition is ours, as the paper leaves it open.
+        finding: the result and its conditions, written from the stored results.
+        setting: the parts of the definition that the paper leaves open.
         draw: the figure: curves over steps; the metric over rows, beside its ratio to the first of
-            the compared columns ("rows") or not ("points"); as lines where rows are numbers, on a
-            scale of them or of their logarithms; learned laws; the KL that a probe found; the best
-            states met; or none.
+            the compared columns ("rows") or not ("points"); as lines over rows that are numbers, on
+            a logarithmic scale; learned laws; the KL of a probe; the best states met; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs whose differences are shown, where both are columns.
-        expects: what the paper claims of the second column: that it is better, or no different.
-        seeds: those reported.
+        expects: the paper's claim on the second column: that it is better, or no different.
+        seeds: the reported ones.
         ties: the rows in which the paper itself predicts no difference.
-        reaches: how large the metric of the better column may be for what the paper says of it,
-            such as "a nearly perfect fit"; None if it only compares.
+        reaches: the largest metric of the better column that bears out the paper's words, such as
+            "a nearly perfect fit"; None if the paper only compares.
         claimed_ratio: of the second column to the first, where the paper says it in words.
         not_testable: why the claim cannot be tested as it is stated; "" if it can.
-        optimum: per row the best value that there is, where exact sampling does not tell it.
-        bounds: by name, per row, between which two numbers something lies that is computed and not
-            trained, such as the least TV of a kind of policy.
-        axis: what rows that are numbers count, or what the names beside a figure list.
+        optimum: the best possible value of each row, where it is not that of exact sampling.
+        bounds: by name and row, a computed interval, such as of the least TV of a kind of policy.
+        axis: the unit of rows that are numbers, or of the names beside a figure.
         layout: whether rows are instances and columns models, or the other way round.
     """
 
@@ -188,7 +184,7 @@ class Experiment:
 
     @property
     def judged(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of which the paper's claim is judged: as printed, and at its best."""
+        """The pairs on which the claim is judged: the model as printed, and at its best."""
         strongest = (MARKOVIAN, STRONGEST)
         both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models
         return (self.compared, strongest) if both else (self.compared,)
@@ -204,29 +200,25 @@ class Experiment:
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
     def quick(self) -> "Experiment":
-        """The first and the last row, 200 steps, one seed: that it runs, not what comes out."""
+        """The first and the last row with 200 steps and one seed, which shows that they run."""
         rows = [cell.row for cell in self.runnable]
-        shorter = [
-            dataclasses.replace(cell, config=shortened(cell.config, QUICK_STEPS))
-            for cell in self.runnable
-            if cell.config is not None and cell.row in (rows[0], rows[-1])
-        ]
-        kept = {cell.row for cell in shorter}
+        kept = {rows[0], rows[-1]}
         return dataclasses.replace(
             self,
-            cells=tuple(shorter),
+            cells=tuple(
+                dataclasses.replace(cell, config=shortened(cell.config, QUICK_STEPS))
+                for cell in self.runnable
+                if cell.config is not None and cell.row in kept
+            ),
             seeds=self.seeds[:1],
             ties=tuple(row for row in self.ties if row in kept),
-            optimum={row: value for row, value in self.optimum.items() if row in kept},
-            bounds={
-                name: {row: pair for row, pair in of_rows.items() if row in kept}
-                for name, of_rows in self.bounds.items()
-            },
+            optimum=_of(self.optimum, kept),
+            bounds={name: _of(of_rows, kept) for name, of_rows in self.bounds.items()},
         )
 
     @property
     def runnable(self) -> tuple[Cell, ...]:
-        """The cells that need no file that is not there."""
+        """The cells whose files are all there."""
         return tuple(cell for cell in self.cells if cell.config is not None)
 
 
@@ -237,17 +229,21 @@ def cells(
     paper: Sequence[Quoted | None] = (),
     probe: ProbeName | None = None,
 ) -> tuple[Cell, ...]:
-    """One row of a table: a configuration, and what each model changes of it.
+    """One row of a table: a configuration, and the options that each model changes.
 
     Args:
         row: its name.
-        config: the instance, with what all models share.
+        config: the instance, with the options that all models share.
         models: the options of each column.
         paper: the paper's numbers, of the first columns.
-        probe: what else is measured.
+        probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     return tuple(
         Cell(row, name, config.changed(**options), number, probe)
         for (name, options), number in zip(models.items(), quoted, strict=True)
     )
+
+
+def _of(values: Mapping[str, Any], rows: set[str]) -> dict[str, Any]:
+    return {row: value for row, value in values.items() if row in rows}

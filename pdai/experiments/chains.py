@@ -1,4 +1,4 @@
-"""A Markov chain in the place of a trained sampler: what is stored of it. Imports no JAX."""
+"""Markov chains in the place of trained samplers. Imports no JAX."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from reference.mcmc.metropolis import chain
 from reference.mcmc.orders import OrderTarget, linear_extensions
 from reference.problems import StructureLearning
 
-# The part of a chain that is thrown away, and every how many steps an order gives a graph.
+# The share of a chain that is thrown away, and the steps between orders that give a graph.
 BURN_IN, APART = 0.2, 20
 
 Floats = npt.NDArray[np.float64]
@@ -27,12 +27,12 @@ Walker = Literal["edges", "orders"]
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of so many steps on the problem of a task.
+    """A Markov chain on the problem of a task.
 
     Attributes:
-        config: whose task it is, whose seed and folder; nothing is trained.
+        config: the task, seed and folder; nothing is trained.
         walker: graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`).
-        moves: how many states it visits, those at the start included that are thrown away.
+        moves: the number of states that it visits, with those at the start that are thrown away.
     """
 
     config: TrainConfig
@@ -41,7 +41,7 @@ class Chain:
 
     @property
     def kind(self) -> str:
-        """What it is called in the name of a folder."""
+        """Its name in that of a folder."""
         return f"chain-of-{self.walker}"
 
     def to_json(self) -> dict[str, Any]:
@@ -54,9 +54,9 @@ def walked(plan: Chain) -> dict[str, Any]:
     problem: StructureLearning = plan.config.problem()
     exact = marginals_of(problem)
     started = time.process_time()
-    found = _RUNS[plan.walker](problem, plan.moves, Random(plan.config.run.seed))
+    marginals = _RUNS[plan.walker](problem, plan.moves, Random(plan.config.run.seed))
     seconds = time.process_time() - started
-    errors = {name: distance(value, exact) for name, value in found.items()}
+    errors = {name: distance(value, exact) for name, value in marginals.items()}
     nothing = {"tv": None, "fcs": None, "kl": None, "log_z": None, "best": None, "top_found": None}
     return {
         "parameters": 0,
@@ -91,7 +91,7 @@ def _by_edges(problem: StructureLearning, moves: int, rng: Random) -> dict[str, 
 
 
 def _by_orders(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:
-    """Graphs drawn given orders, weighed by `1 / L(G)`; and as they come, which is another law."""
+    """Graphs drawn given orders, weighed by `1 / L(G)`; unweighed, they have another law."""
     target = OrderTarget(problem)
     weighed, plain = (np.zeros((problem.nodes, problem.nodes)) for _ in range(2))
     weights, count = 0.0, 0

@@ -1,4 +1,4 @@
-"""Bringing a training to its end, and what is stored of it."""
+"""Trainings brought to their ends, and the fields that are stored of them."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ SMALL_LAW = 64
 
 
 def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
-    """Trains, or goes on where a training was cut off, and returns the fields of a `Run`.
+    """Trains, or goes on where a training was cut off; the fields of a `Run`.
 
     Raises:
         InputError: if its folder holds another training.
@@ -30,9 +30,9 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
     if isinstance(training, Plan):
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
-    found = _of_run(training.folder())
-    # What a probe measured in the place of the policy.
-    return {**found, **(found["probes"][-1].get("instead", {}) if found["probes"] else {})}
+    fields = _of_run(training.folder())
+    # A probe may have measured something in the place of the policy.
+    return fields | (fields["probes"][-1].get("instead", {}) if fields["probes"] else {})
 
 
 def _of_run(folder: Path) -> dict[str, Any]:

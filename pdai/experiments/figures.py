@@ -45,7 +45,7 @@ def figure_of(results: Results) -> Figure:
     experiment = results.experiment
     if experiment.draw in ("rows", "points"):
         return by_model(results) if experiment.layout == "models" else points(results)
-    return lines(results) if experiment.draw in ("lines", "log lines") else panels(results)
+    return lines(results) if experiment.draw == "log lines" else panels(results)
 
 
 def looks(experiment: Experiment) -> dict[str, Look]:
@@ -285,7 +285,7 @@ def _other_marks(results: Results) -> dict[str, Line2D]:
     for colour, name in zip(BOUNDS, experiment.bounds, strict=False):
         handles[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
     if any(results.untrained(row) is not None for row in results.rows):
-        is_band = experiment.draw in ("lines", "log lines")
+        is_band = experiment.draw == "log lines"
         handles["uniform policy"] = Line2D([], [], **BAND if is_band else {"ls": ":", **GREY})
     if any(results.best(row) for row in results.rows):
         name = "best possible" if experiment.optimum else "exact sampling"
@@ -308,7 +308,7 @@ def _draw_lines(axis: Any, results: Results, rows: list[str]) -> None:
             axis.plot([place] * len(values), values, ls="", **marks(style, 4))
         means = [values.mean() if len(values) else np.nan for values in columns]
         axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
-    if results.experiment.draw == "log lines" and None not in numbers:
+    if None not in numbers:
         axis.set(xscale="log")
         axis.minorticks_off()
     axis.set_xticks(places, names)

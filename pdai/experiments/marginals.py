@@ -1,4 +1,4 @@
-"""How far edge marginals are from the exact ones of a posterior over graphs. Imports no JAX."""
+"""Errors of the edge marginals of a posterior over graphs. Imports no JAX."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from reference.problems import StructureLearning
 
-# Of which trained samplers are measured; of exact draws the error is known.
+# The draws by which trained samplers are measured; for exact draws the error is known.
 DRAWS = 16_384
 
 Floats = npt.NDArray[np.float64]

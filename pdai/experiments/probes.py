@@ -1,4 +1,4 @@
-"""What experiments measure while training, beyond the distance to the target."""
+"""Measurements of experiments in training, beyond the distance to the target."""
 
 import time
 from typing import Any
@@ -29,7 +29,7 @@ from reference.expressivity.memory import memory_kl
 from reference.metrics import kl_divergence
 
 MAX_LIFTED = 200_000
-# Of a certificate: with which probability it may be wrong, and of how many trajectories it is.
+# The probability that a certificate is wrong, and the number of its trajectories.
 LEVEL, CERTIFIED = 1e-6, 8_192
 
 
@@ -41,7 +41,7 @@ def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     """
     environment = setup.environment
     walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
-    # Padding repeats the last place; unroll is causal, so it does not matter.
+    # Padding repeats the last place, which unroll, being causal, does not mind.
     padded = [walk + walk[-1:] * (4 - len(walk)) for walk in walks]
     states = [[environment.encode(f"p{i}") for i in walk] for walk in padded]
     features = jnp.stack([jnp.stack([environment.observe(s) for s in row]) for row in states])

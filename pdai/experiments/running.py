@@ -1,4 +1,4 @@
-"""Running an experiment: what is missing is trained, what was cut off goes on."""
+"""Running an experiment: missing runs are trained, and those that were cut off go on."""
 
 import contextlib
 import dataclasses
@@ -27,7 +27,7 @@ def default_jobs() -> int:
 
 
 class Job(NamedTuple):
-    """A run to make: a cell of a table, and what is trained for one seed of it."""
+    """A run to make: a cell of a table, and its training for one seed."""
 
     cell: Cell
     seed: int
@@ -36,7 +36,7 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"{self.cell.row}, {self.cell.model}, seed {self.seed}"
 
     @property
@@ -48,14 +48,14 @@ class Job(NamedTuple):
         pieces = training.pieces().values() if isinstance(training, Plan) else [training]
         return {config.folder(): config.optimiser.steps for config in pieces}
 
-    def made(self, facts: dict[str, Any]) -> Run:
-        """The run, of what `run_one` returned."""
+    def run(self, facts: dict[str, Any]) -> Run:
+        """The run with the facts that `run_one` returned."""
         stored = description(self.training, self.seed)
         return Run(self.cell.row, self.cell.model, self.seed, stored, **facts)
 
 
 class Made(NamedTuple):
-    """What there is of an experiment: its runs, and why others could not be brought to an end."""
+    """The runs of an experiment, and the reasons why others could not be brought to an end."""
 
     runs: list[Run]
     failures: list[str]
@@ -64,14 +64,14 @@ class Made(NamedTuple):
 def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]) -> Made:
     """Makes every run of an experiment that its file of results lacks.
 
-    A training that diverges, or whose process dies again and again, keeps no other from being made.
+    A training that diverges, or whose process dies again and again, does not stop the others.
 
     Args:
-        experiment: what to make.
+        experiment: whose runs to make.
         out: the folder of results; run folders are in `runs/` below it.
         jobs: how many processes train at once, each on a processor of its own where the system
             allows.
-        say: is told of each run that is done, and how far others are.
+        say: gets a line for each run that is done, and lines of progress.
 
     Raises:
         InputError: if the folder cannot be made.
@@ -85,7 +85,7 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
     path = out / f"{experiment.slug}.json"
     stored = load(path)
     runs = wanted(experiment, stored)
-    # Seeds that are not asked for now are kept.
+    # Stored seeds that are not asked for now stay in the file.
     every = dataclasses.replace(experiment, seeds=tuple({run.seed for run in stored}))
     others = [run for run in wanted(every, stored) if run.seed not in experiment.seeds]
     missing = {job.name: job for job in _missing(experiment, runs, out)}
@@ -101,7 +101,7 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
                 failures.append(f"{ended.name}: {ended.error}")
                 say(f"not made: {failures[-1]}")
                 continue
-            run = missing[ended.name].made(ended.result)
+            run = missing[ended.name].run(ended.result)
             runs.append(run)
             save(path, experiment, [*runs, *others])
             value = run.value(experiment.metric)
@@ -112,11 +112,11 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
 
 
 def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> Iterator[Job]:
-    """What is to be trained, seed by seed."""
-    there = {(run.row, run.model, run.seed) for run in runs}
+    """The runs to train, seed by seed."""
+    done = {(run.row, run.model, run.seed) for run in runs}
     for seed in experiment.seeds:
         for cell in experiment.runnable:
-            if cell.config is not None and (cell.row, cell.model, seed) not in there:
+            if cell.config is not None and (cell.row, cell.model, seed) not in done:
                 yield Job(cell, seed, cell.config, _folder(out, cell, seed))
 
 
@@ -130,7 +130,7 @@ def _folder(out: Path, cell: Cell, seed: int) -> Path:
 
 
 def run_one(job: Job) -> dict[str, Any]:
-    """Trains what a job asks for, or goes on with it, and returns what is stored of it.
+    """Trains the sampler of a job, or goes on with it; the facts that are stored of it.
 
     Raises:
         InputError: if its folder holds another training.

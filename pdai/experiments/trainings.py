@@ -1,4 +1,4 @@
-"""What a cell trains: one sampler, or several that are combined; or the chain that it runs.
+"""Trainings of cells: one sampler, several that are combined, or a Markov chain.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -20,36 +20,40 @@ Training: TypeAlias = TrainConfig | Plan | Chain
 SPACING = 10
 
 
+def config_of(training: Training) -> TrainConfig:
+    """The configuration of a training, or the one that its runs share."""
+    return training if isinstance(training, TrainConfig) else training.config
+
+
 def placed(training: Training, seed: int, out: Path | None = None) -> Training:
-    """The same with a seed, and a folder for what it makes."""
+    """The same with a seed and a folder."""
     spacing = SPACING if isinstance(training, Plan) else 1
     return _changed(training, seed=spacing * seed, out=out)
 
 
 def shortened(training: Training, steps: int) -> Training:
-    """The same with fewer steps, and with less measured."""
+    """The same with fewer steps and measurements."""
     if isinstance(training, Chain):
         training = dataclasses.replace(training, moves=min(steps, training.moves))
-    config = training if isinstance(training, TrainConfig) else training.config
-    fewer = min(steps, config.optimiser.steps)
+    fewer = min(steps, config_of(training).optimiser.steps)
     return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
 
 
 def _changed(training: Training, **options: Any) -> Training:
-    if not isinstance(training, TrainConfig):
-        return dataclasses.replace(training, config=training.config.changed(**options))
-    return training.changed(**options)
+    config = config_of(training).changed(**options)
+    if isinstance(training, TrainConfig):
+        return config
+    return dataclasses.replace(training, config=config)
 
 
 def description(training: Training, seed: int) -> dict[str, Any]:
-    """What is trained, as stored: flat, and without paths, which differ between machines."""
+    """The options of a training, as stored: flat, and without paths, which differ by machine."""
     training = placed(training, seed)
+    data = to_json(config_of(training))
     if not isinstance(training, TrainConfig):
-        data = training.to_json()
-        data |= data.pop("config")
-    else:
-        data = to_json(training)
-    # As it is read back: tuples are lists there.
+        data = {**training.to_json(), **data}
+        del data["config"]
+    # As it is read back, with lists for tuples.
     plain = json.loads(json.dumps(data))
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
 
@@ -57,21 +61,21 @@ def description(training: Training, seed: int) -> dict[str, Any]:
 def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
     """A stored description without the options of parts that it does not choose.
 
-    Results of before parts owned their options have those of all, and the task under "problem".
+    Results from before parts owned their options have those of all, and the task under "problem".
     """
-    found = {name: value for name, value in stored.items() if name not in ("format", "problem")}
-    found["task"] = stored.get("task", stored.get("problem"))
-    kinds = [part_class(part, found[part]) for part in CHOICES]
+    kept = {name: value for name, value in stored.items() if name not in ("format", "problem")}
+    kept["task"] = stored.get("task", stored.get("problem"))
+    kinds = [part_class(part, kept[part]) for part in CHOICES]
     chosen = set().union(*map(option_names, kinds))
     every = {
         name for known in CHOICES.values() for kind in known.values() for name in option_names(kind)
     }
-    return {name: value for name, value in found.items() if name in chosen or name not in every}
+    return {name: value for name, value in kept.items() if name in chosen or name not in every}
 
 
 def defaults(training: Training) -> dict[str, Any]:
     """The default of each option, as stored."""
-    config = training if isinstance(training, TrainConfig) else training.config
+    config = config_of(training)
     owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
     owners += [training] * (config is not training)
     values = {
@@ -80,19 +84,19 @@ def defaults(training: Training) -> dict[str, Any]:
         for field in dataclasses.fields(owner)
         if field.default is not dataclasses.MISSING and field.name != "out"
     }
-    found: dict[str, Any] = json.loads(json.dumps(values, default=str))
-    return found
+    stored: dict[str, Any] = json.loads(json.dumps(values, default=str))
+    return stored
 
 
 def short_name(training: Training) -> str:
     """A short name, for folders."""
-    if not isinstance(training, TrainConfig):
-        return f"{training.config.task.name}-{training.kind}"
-    return f"{training.task.name}-{training.name_of('dynamics')}"
+    config = config_of(training)
+    kind = config.name_of("dynamics") if training is config else training.kind
+    return f"{config.task.name}-{kind}"
 
 
 def total_steps(stored: dict[str, Any]) -> str:
-    """The gradient steps of a stored training, of all of its runs; the states of a chain."""
+    """The gradient steps of all runs of a stored training; the states of a chain."""
     if "moves" in stored:
         return f"{stored['moves']:,} states"
     runs = {"distribute": stored.get("clients", 0) + 1, "stream": stored.get("chunks", 0)}
