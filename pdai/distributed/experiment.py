@@ -78,7 +78,7 @@ def _do(plan: Plan, executor: Executor) -> Comparison:
         say(f"stopped; continue with: {again}")
         raise
     say("comparing all runs over every trajectory ...")
-    with arithmetic(plan.config):
+    with arithmetic(plan.config.run.precision):
         comparison = compare(plan, reports)
     plot_or_say([folder / plan.combined, folder / DIRECT], folder / "plot.png")
     write_json(folder / "report.json", comparison.to_json())

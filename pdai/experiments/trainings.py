@@ -90,9 +90,9 @@ def defaults(training: Training) -> dict[str, Any]:
 
 def short_name(training: Training) -> str:
     """A short name, for folders."""
-    config = config_of(training)
-    kind = config.name_of("dynamics") if training is config else training.kind
-    return f"{config.task.name}-{kind}"
+    if isinstance(training, TrainConfig):
+        return f"{training.task.name}-{training.name_of('dynamics')}"
+    return f"{training.config.task.name}-{training.kind}"
 
 
 def total_steps(stored: dict[str, Any]) -> str:
