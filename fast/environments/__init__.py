@@ -1,5 +1,6 @@
 """The problems of `reference.problems` as array code; each module registers its own problem."""
 
+from dataclasses import fields
 from typing import Any
 
 from fast.encoding import Encoding as Encoding
@@ -44,7 +45,13 @@ def make_environment(
             f"there is no environment for the problem {name}, only for {names}: enumerate it with "
             "`TabularEnvironment.from_problem`, or write an environment"
         )
-    environment: AbstractEnvironment[Any] = ENVIRONMENTS[type(problem)].from_problem(
-        problem, encoding, **seen
-    )
+    kind = ENVIRONMENTS[type(problem)]
+    if "encoding" in {field.name for field in fields(kind)}:
+        seen["encoding"] = encoding
+    elif encoding != "one-hot":
+        raise InputError(
+            f"{name}: the encoding is {encoding!r}, but networks see its states only as indicators "
+            "(of items; of edges, as an adjacency matrix): use 'one-hot'"
+        )
+    environment: AbstractEnvironment[Any] = kind.from_problem(problem, **seen)
     return environment

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
-from fast.environments.base import AbstractEnvironment
+from fast.environments.base import AbstractSizedEnvironment
 from fast.environments.encodings import encode_numbers
 from reference.problems import Order
 
@@ -20,7 +20,7 @@ class Assignment(NamedTuple):
     values: Int[Array, " places"]
 
 
-class AbstractAssignmentEnvironment(AbstractEnvironment[Assignment]):
+class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
     """The state graph of assignments; rewards and labels are left to the problems.
 
     In any order, action V i + k gives place i its value k + 1, and backward action i opens place i.

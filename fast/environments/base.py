@@ -95,5 +95,23 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
         """The reference's label of a state (host only, NumPy): the inverse of `encode`."""
 
 
+class AbstractSizedEnvironment(AbstractEnvironment[State]):
+    """An environment whose sizes are static fields, set from those of a problem."""
+
+    horizon: int = eqx.field(static=True)
+    actions: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+
+class AbstractPairedEnvironment(AbstractSizedEnvironment[State]):
+    """A sized environment whose backward action `a` leads back from action `a`."""
+
+    def undo(self, state: State, action: Int[Array, ""]) -> Int[Array, ""]:
+        return action
+
+    def redo(self, state: State, parent: Int[Array, ""]) -> Int[Array, ""]:
+        return parent
+
+
 # The environment class of each problem class, with the class method `from_problem`.
 ENVIRONMENTS: dict[type, Any] = {}

@@ -32,9 +32,6 @@ class BitEnvironment(AbstractSequenceEnvironment):
     build: Build = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     last: int | None = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(

@@ -5,7 +5,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fast.encoding import Encoding
-from reference.errors import InputError
 
 # Wavelengths from 2 pi to 20,000 pi, in equal ratios.
 FREQUENCIES = 10_000.0 ** (-np.arange(16) / 16)
@@ -23,20 +22,3 @@ def encode_numbers(numbers: Float[Array, " n"], encoding: Encoding) -> Float[Arr
         return jnp.append(numbers, 1.0)
     angles = numbers[:, None] * jnp.asarray(FREQUENCIES, numbers.dtype)
     return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], -1).reshape(-1)
-
-
-def check_one_hot(owner: str, encoding: Encoding, seen: str) -> None:
-    """Checks the encoding of states that are no numbers.
-
-    Args:
-        owner: the environment.
-        encoding: what is asked for.
-        seen: how such states are seen, such as "a set by its indicator vector".
-
-    Raises:
-        InputError: if it is not "one-hot".
-    """
-    if encoding != "one-hot":
-        raise InputError(
-            f"{owner}: the encoding is {encoding!r}, but networks see {seen} only: use 'one-hot'"
-        )

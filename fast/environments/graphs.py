@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from fast.environments.encodings import check_one_hot
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from reference.problems import EdgeAddition, Graph
 
 Edge = tuple[int, int]
@@ -24,7 +22,7 @@ class GraphState(NamedTuple):
     added: Bool[Array, " actions"]
 
 
-class GraphEnvironment(AbstractEnvironment[GraphState]):
+class GraphEnvironment(AbstractPairedEnvironment[GraphState]):
     """Edge addition (ex. Graphs). Action i adds the edge `edges[i]`, backward action i removes it.
 
     An action is legal if the graph with its edge is listed, and a backward action if the graph
@@ -49,20 +47,10 @@ class GraphEnvironment(AbstractEnvironment[GraphState]):
     features: tuple[int, ...] = eqx.field(static=True)
     start: tuple[Edge, ...] = eqx.field(static=True)
     edges: tuple[Edge, ...] = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(
-        cls, problem: EdgeAddition, encoding: Encoding = "one-hot"
-    ) -> "GraphEnvironment":
-        """The environment with the parameters of `problem`.
-
-        Raises:
-            InputError: if the encoding is not "one-hot".
-        """
-        check_one_hot("GraphEnvironment", encoding, "a graph by its adjacency matrix")
+    def from_problem(cls, problem: EdgeAddition) -> "GraphEnvironment":
+        """The environment with the parameters of `problem`."""
         nodes, start = len(problem.features), problem.inner[0].edges
         graphs = [set(state.edges) for state in (*problem.inner, *problem.terminals)]
         edges = tuple(sorted(set().union(*graphs) - set(start)))
@@ -91,12 +79,6 @@ class GraphEnvironment(AbstractEnvironment[GraphState]):
 
     def backward_step(self, state: GraphState, parent: Int[Array, ""]) -> GraphState:
         return GraphState(state.added & (jnp.arange(self.parents) != parent))
-
-    def undo(self, state: GraphState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: GraphState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: GraphState) -> Bool[Array, " actions"]:
         return self._addable(state) | self.is_terminal(state)

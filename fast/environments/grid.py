@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
 from reference.problems import Cell, Grid, Landscape
@@ -22,7 +22,7 @@ class GridState(NamedTuple):
     stopped: Bool[Array, ""]
 
 
-class GridEnvironment(AbstractEnvironment[GridState]):
+class GridEnvironment(AbstractPairedEnvironment[GridState]):
     """The hypergrid. Action i increases coordinate i, the last action stops; parents likewise.
 
     Attributes:
@@ -34,9 +34,6 @@ class GridEnvironment(AbstractEnvironment[GridState]):
     landscape: Landscape = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     coarse: int = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
@@ -68,12 +65,6 @@ class GridEnvironment(AbstractEnvironment[GridState]):
         return GridState(
             state.coordinates - (jnp.arange(self.dimension) == parent), jnp.bool_(False)
         )
-
-    def undo(self, state: GridState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: GridState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: GridState) -> Bool[Array, " actions"]:
         inside = state.coordinates + 1 < self.side

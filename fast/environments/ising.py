@@ -28,9 +28,6 @@ class IsingEnvironment(AbstractAssignmentEnvironment):
     choices: int = eqx.field(static=True)
     order: Order = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(cls, problem: Ising, encoding: Encoding = "one-hot") -> "IsingEnvironment":

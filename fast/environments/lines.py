@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.encodings import encode_numbers
 from reference.problems import Lines
 
@@ -21,16 +21,13 @@ class LinesState(NamedTuple):
     stopped: Bool[Array, ""]
 
 
-class LinesEnvironment(AbstractEnvironment[LinesState]):
+class LinesEnvironment(AbstractPairedEnvironment[LinesState]):
     """Lines (fig:lines). Action 0 stops, action j moves j forward; parent 0 un-stops."""
 
     log_rewards: Float[Array, " positions"]
     length: int = eqx.field(static=True)
     step_size: int = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(cls, problem: Lines, encoding: Encoding = "one-hot") -> "LinesEnvironment":
@@ -58,12 +55,6 @@ class LinesEnvironment(AbstractEnvironment[LinesState]):
 
     def backward_step(self, state: LinesState, parent: Int[Array, ""]) -> LinesState:
         return LinesState((state.position - parent).astype(jnp.int32), jnp.bool_(False))
-
-    def undo(self, state: LinesState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: LinesState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: LinesState) -> Bool[Array, " actions"]:
         return state.stopped | (state.position + jnp.arange(self.actions) <= self.length)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding, TimeCode
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
 from reference.errors import check_choice
@@ -26,7 +26,7 @@ class WalkState(NamedTuple):
     time: Int[Array, ""]
 
 
-class WalkEnvironment(AbstractEnvironment[WalkState]):
+class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
     """A walk of fixed length on a box. Action 0 stays; 2i + 1 and 2i + 2 move along axis i, by ±1.
 
     Backward action a undoes action a. It is legal if it leads to a cell of the box that the walk
@@ -49,9 +49,6 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
     encoding: Encoding = eqx.field(static=True)
     time_code: TimeCode = eqx.field(static=True)
     coarse: int = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
@@ -90,12 +87,6 @@ class WalkEnvironment(AbstractEnvironment[WalkState]):
     def backward_step(self, state: WalkState, parent: Int[Array, ""]) -> WalkState:
         move = jnp.sum(self._moves() * (jnp.arange(self.parents) == parent)[:, None], axis=0)
         return WalkState((state.position - move).astype(jnp.int32), state.time - 1)
-
-    def undo(self, state: WalkState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: WalkState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: WalkState) -> Bool[Array, " actions"]:
         inside = jnp.all(jnp.abs(state.position + self._moves()) <= self.radius, axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
+from fast.environments.base import ENVIRONMENTS, AbstractSizedEnvironment
 from fast.environments.coarse import last_letters
 from fast.environments.encodings import encode_numbers
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
@@ -22,7 +22,7 @@ class SequenceState(NamedTuple):
     size: Int[Array, ""]
 
 
-class AbstractSequenceEnvironment(AbstractEnvironment[SequenceState]):
+class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
     """The state graph of strings; rewards and labels are left to the problems.
 
     Strings grow by appending (actions 0 to A-1) or prepending (actions A to 2A-1) a letter.
@@ -126,9 +126,6 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
     form: RewardForm = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     last: int | None = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(

@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from reference.errors import InputError
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from reference.problems import RewardForm, Sets
 from reference.problems.sets import Items
 
@@ -22,7 +20,7 @@ class SetState(NamedTuple):
     chosen: Bool[Array, " items"]
 
 
-class SetEnvironment(AbstractEnvironment[SetState]):
+class SetEnvironment(AbstractPairedEnvironment[SetState]):
     """Subsets of a fixed size. Action i adds item i, backward action i takes it out again.
 
     Attributes:
@@ -36,22 +34,10 @@ class SetEnvironment(AbstractEnvironment[SetState]):
     log_weights: Float[Array, " items"]
     size: int = eqx.field(static=True)
     form: RewardForm = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(cls, problem: Sets, encoding: Encoding = "one-hot") -> "SetEnvironment":
-        """The environment with the parameters of `problem`.
-
-        Raises:
-            InputError: if the encoding is not "one-hot".
-        """
-        if encoding != "one-hot":
-            raise InputError(
-                f"Sets: the encoding is {encoding!r}, but a set has no features except for its "
-                "indicator vector: use 'one-hot'"
-            )
+    def from_problem(cls, problem: Sets) -> "SetEnvironment":
+        """The environment with the parameters of `problem`."""
         items = len(problem.weights)
         log_weights = [math.log(w.numerator) - math.log(w.denominator) for w in problem.weights]
         return cls(
@@ -72,12 +58,6 @@ class SetEnvironment(AbstractEnvironment[SetState]):
 
     def backward_step(self, state: SetState, parent: Int[Array, ""]) -> SetState:
         return SetState(state.chosen & (jnp.arange(self.parents) != parent))
-
-    def undo(self, state: SetState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: SetState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: SetState) -> Bool[Array, " actions"]:
         return ~state.chosen | self.is_terminal(state)

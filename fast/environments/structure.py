@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from fast.environments.encodings import check_one_hot
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.uniform_dags import UniformDags
 from reference.problems import Network, StructureLearning
 
@@ -29,7 +27,7 @@ class NetworkState(NamedTuple):
     stopped: Bool[Array, ""]
 
 
-class StructureEnvironment(AbstractEnvironment[NetworkState]):
+class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     """Directed acyclic graphs, edge by edge (`StructureLearning`).
 
     Action `u (n - 1) + w` adds the edge from u to the w-th of the other nodes, the last one stops;
@@ -54,20 +52,10 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
     uniform: UniformDags
     max_parents: int = eqx.field(static=True)
     nodes: int = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(
-        cls, problem: StructureLearning, encoding: Encoding = "one-hot"
-    ) -> "StructureEnvironment":
-        """The environment with the parameters of `problem`.
-
-        Raises:
-            InputError: if the encoding is not "one-hot".
-        """
-        check_one_hot("StructureEnvironment", encoding, "a graph by its adjacency matrix")
+    def from_problem(cls, problem: StructureLearning) -> "StructureEnvironment":
+        """The environment with the parameters of `problem`."""
         n, most = len(problem.names), problem.max_parents
         edges = np.array([(u, v) for u in range(n) for v in range(n) if u != v]).reshape(-1, 2)
         table = [
@@ -99,12 +87,6 @@ class StructureEnvironment(AbstractEnvironment[NetworkState]):
     def backward_step(self, state: NetworkState, parent: Int[Array, ""]) -> NetworkState:
         adjacency = state.adjacency & ~self._edge(parent)
         return NetworkState(adjacency, self._closure(adjacency), jnp.bool_(False))
-
-    def undo(self, state: NetworkState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: NetworkState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: NetworkState) -> Bool[Array, " actions"]:
         # Reach holds each node itself, so that an edge once there is not legal either way.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import AbstractEnvironment
+from fast.environments.base import AbstractSizedEnvironment
 from reference.balance import log_float
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
@@ -34,7 +34,7 @@ class NodeState(NamedTuple):
     node: Int[Array, ""]
 
 
-class TabularEnvironment(AbstractEnvironment[NodeState]):
+class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
     """A problem of your own, without array code: its enumerated DAG as tables.
 
     Action i leads to the i-th child that the problem lists, backward action j to the j-th parent in
@@ -63,9 +63,6 @@ class TabularEnvironment(AbstractEnvironment[NodeState]):
     log_rewards: Float[Array, " nodes"]
     features: Float[Array, "nodes features"] | None
     dag: PointedDAG[Any] = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(

@@ -3,15 +3,12 @@
 import math
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.encoding import Encoding
-from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from fast.environments.encodings import check_one_hot
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from reference.problems import Selection, VariableSelection
 
 
@@ -22,7 +19,7 @@ class SelectionState(NamedTuple):
     stopped: Bool[Array, ""]
 
 
-class SelectionEnvironment(AbstractEnvironment[SelectionState]):
+class SelectionEnvironment(AbstractPairedEnvironment[SelectionState]):
     """Sets of variables. Action i adds variable i, the last one stops; backward actions undo them.
 
     Attributes:
@@ -30,20 +27,10 @@ class SelectionEnvironment(AbstractEnvironment[SelectionState]):
     """
 
     table: Float[Array, " masks"]
-    horizon: int = eqx.field(static=True)
-    actions: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(
-        cls, problem: VariableSelection, encoding: Encoding = "one-hot"
-    ) -> "SelectionEnvironment":
-        """The environment with the parameters of `problem`.
-
-        Raises:
-            InputError: if the encoding is not "one-hot".
-        """
-        check_one_hot("SelectionEnvironment", encoding, "a set by its indicator vector")
+    def from_problem(cls, problem: VariableSelection) -> "SelectionEnvironment":
+        """The environment with the parameters of `problem`."""
         size = len(problem.names) + 1
         logs = np.log(np.array(problem.mantissas)) + math.log(2) * np.array(problem.exponents)
         table = jnp.asarray(logs, jnp.float32)
@@ -59,12 +46,6 @@ class SelectionEnvironment(AbstractEnvironment[SelectionState]):
     def backward_step(self, state: SelectionState, parent: Int[Array, ""]) -> SelectionState:
         kept = jnp.arange(self.parents - 1) != parent
         return SelectionState(state.chosen & kept, jnp.bool_(False))
-
-    def undo(self, state: SelectionState, action: Int[Array, ""]) -> Int[Array, ""]:
-        return action
-
-    def redo(self, state: SelectionState, parent: Int[Array, ""]) -> Int[Array, ""]:
-        return parent
 
     def mask(self, state: SelectionState) -> Bool[Array, " actions"]:
         return jnp.append(~state.chosen, True) | state.stopped

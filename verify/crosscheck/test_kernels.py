@@ -49,7 +49,6 @@ ELSEWHERE = {
     "fast.balance.loss": "compiled once there: test_losses",
     "fast.dynamics.graph_networks.graphs_of": "computes nothing",
     "fast.dynamics.graph_networks.scorer_of": "likewise",
-    "fast.environments.encodings.check_one_hot": "computes nothing",
     "fast.measure.expectations": "called from Python, on samples: test_unknown_z",
     "fast.measure.weights": "NumPy",
     "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",

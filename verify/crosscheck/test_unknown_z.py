@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from fast.environments import make_environment
-from fast.environments.encodings import check_one_hot
 from fast.laws.terminal_law import target_law
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
@@ -158,10 +157,8 @@ def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform:
     assert len(jax.tree.leaves(few)[0]) == size * FCS_BATCHES
 
 
-@pytest.mark.crosscheck("fast.environments.encodings.check_one_hot")
 @pytest.mark.parametrize("name", ["structure", "variables", "graphs"])
 def test_states_that_are_no_numbers_have_one_encoding(name: str) -> None:
-    check_one_hot("here", "one-hot", "it")
     problem = make_instance(name).problem
     with pytest.raises(InputError, match="the encoding is 'natural', but networks see") as refused:
         make_environment(problem, "natural")
