@@ -10,7 +10,7 @@ from typing import Self
 from reference.errors import InputError, check_choice, check_integer, kept_list, shown
 from reference.problems.base import dyadic
 from reference.problems.bit_distances import distance_counts
-from reference.problems.closed_form import Enclosure, seeded
+from reference.problems.closed_form import Summed, seeded
 from reference.problems.sequences import Build
 
 # The words of which modes are made (Malkin et al., 2022).
@@ -18,7 +18,7 @@ WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
 
 
 @dataclass(frozen=True)
-class BitSequences:
+class BitSequences(Summed):
     """Strings of n bits, built k bits at a time: `log R(x) = -c min over modes y of d(x, y) / n`.
 
     `d` is the Hamming distance; rewards are rounded to 24 bits. `Z` is a sum over the distances;
@@ -141,10 +141,6 @@ class BitSequences:
         """
         terms = (count * self._reward_at(d) for d, count in enumerate(self._distance_counts))
         return sum(terms, Fraction(0))
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats; raises as `z` does."""
-        return Enclosure.log_of(self.z())
 
     @cached_property
     def _distance_counts(self) -> list[int]:

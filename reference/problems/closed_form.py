@@ -1,6 +1,7 @@
 """What some problems know without enumeration: their partition function, and exact samples."""
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -45,6 +46,34 @@ class ClosedForm(Protocol[S_co]):
     def sample(self, count: int, seed: int) -> Sequence[S_co]:
         """Independent samples of `pi = R / Z`."""
         ...
+
+
+class Summed(ABC):
+    """A problem whose partition function is an exact sum."""
+
+    @abstractmethod
+    def z(self) -> Fraction:
+        """`Z`, the sum of all rewards."""
+
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats; raises as `z` does."""
+        return Enclosure.log_of(self.z())
+
+
+class Listed(Summed, Generic[S]):
+    """A problem whose terminal states are few enough to list with their rewards."""
+
+    @abstractmethod
+    def law(self) -> "FiniteLaw[S]":
+        """The target."""
+
+    def z(self) -> Fraction:
+        """`Z`, the sum of all rewards."""
+        return self.law().z()
+
+    def sample(self, count: int, seed: int) -> list[S]:
+        """Independent samples of the target, drawn in integers: their law is exact."""
+        return self.law().sample(count, seed)
 
 
 def closed_form(problem: object) -> ClosedForm[Hashable]:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
 from reference.problems.base import positive_reward
-from reference.problems.closed_form import Enclosure, FiniteLaw
+from reference.problems.closed_form import FiniteLaw, Listed
 
 Edge = tuple[int, int]
 
@@ -45,7 +45,7 @@ def added_edge(parent: Graph, child: Graph) -> Edge:
 
 
 @dataclass(frozen=True)
-class EdgeAddition:
+class EdgeAddition(Listed[Graph]):
     """A state graph of the edge-additive process (ex. Graphs), given by its states.
 
     States are labelled graphs on the same nodes with the same node features. Their list determines
@@ -228,18 +228,9 @@ class EdgeAddition:
         """`R(x)`."""
         return Fraction(self.rewards[self.terminals.index(terminal)])
 
-    def z(self) -> Fraction:
-        """`Z`, the sum of the rewards."""
-        return sum(self.rewards, Fraction(0))
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
-
-    def sample(self, count: int, seed: int) -> list[Graph]:
-        """Independent samples of the target."""
-        law = FiniteLaw.of({x: self.reward(x) for x in self.terminals})
-        return law.sample(count, seed)
+    def law(self) -> FiniteLaw[Graph]:
+        """The target."""
+        return FiniteLaw.of({x: self.reward(x) for x in self.terminals})
 
 
 def _graphs(*texts: str) -> tuple[Graph, ...]:

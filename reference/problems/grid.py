@@ -7,7 +7,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.errors import InputError, check_choice, check_integer
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
 
@@ -26,7 +26,7 @@ FLOOR = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Summed):
     """The hypergrid `{0, ..., H-1}^d`; every cell can be stopped at (Bengio et al., 2021).
 
     Landscapes, with `n_i = |2 x_i / (H-1) - 1|`, compared in integers: in float64, `n(12)` at
@@ -128,10 +128,6 @@ class Grid:
             size: int = len(inside) ** self.dimension
             z += height * size
         return z
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
 
     def sample(self, count: int, seed: int) -> list[Cell]:
         """Independent samples of the target: a term of the reward, then a cell of its box."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from reference.errors import InputError, check_integer, check_list, check_seed, check_sequence
 from reference.problems.base import dyadic, positive_reward
-from reference.problems.closed_form import Enclosure, FiniteLaw
+from reference.problems.closed_form import FiniteLaw, Listed
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Listed[str]):
     """The Lines environment of length `N` and step size `M` with rewards `R(q_i)`.
 
     States are the strings "p0" ... "pN" and, terminal, "q0" ... "qN". With `M = 1` the state
@@ -108,15 +108,3 @@ class Lines:
     def law(self) -> FiniteLaw[str]:
         """The target."""
         return FiniteLaw.of({f"q{i}": Fraction(r) for i, r in enumerate(self.rewards)})
-
-    def z(self) -> Fraction:
-        """`Z`, the sum of the rewards."""
-        return self.law().z()
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
-
-    def sample(self, count: int, seed: int) -> list[str]:
-        """Independent samples of the target."""
-        return self.law().sample(count, seed)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 
 from reference.errors import InputError, TooLargeError, check_choice, check_integer
 from reference.problems.base import MAX_NODES, dyadic, positive_reward
-from reference.problems.closed_form import Enclosure, FiniteLaw
+from reference.problems.closed_form import FiniteLaw, Listed
 
 Landscape = Literal["rings", "sharp-rings", "sinusoidal"]
 
@@ -26,7 +26,7 @@ class Walker(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LazyRandomWalk:
+class LazyRandomWalk(Listed[Walker]):
     """A walk on `{-M, ..., M}^d` that stays or moves by one in one coordinate, for `T` steps.
 
     The position at time `T` is sampled. (The paper prints moves `+e_i` only, which reach no
@@ -144,15 +144,3 @@ class LazyRandomWalk:
                     following[child] = following.get(child, 0) + count
             counts = following
         return counts
-
-    def z(self) -> Fraction:
-        """`Z`, the sum over the box."""
-        return sum(self.rewards, Fraction(0))
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
-
-    def sample(self, count: int, seed: int) -> list[Walker]:
-        """Independent samples of the target, drawn in integers: the law is exact."""
-        return self.law().sample(count, seed)

@@ -21,7 +21,7 @@ from reference.errors import (
     shown,
 )
 from reference.problems.base import RewardForm, dyadic
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 # The numbers of states and trajectories have as many digits.
 MAX_LENGTH = 10_000
@@ -79,7 +79,7 @@ def _is_finite(value: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class SyntheticSequences(Sequences):
+class SyntheticSequences(Sequences, Summed):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
 
     `R` is the exact product of the letter weights `exp(u(i) v(a))`, each rounded to 24 bits. The
@@ -214,10 +214,6 @@ class SyntheticSequences(Sequences):
     def z(self) -> Fraction:
         """`Z`: the product of the rows' sums, or `A^(L-1)` times the sum of all terms."""
         return self.flow("")
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
 
     def sample(self, count: int, seed: int) -> list[str]:
         """Independent samples of the target: of its factors, or of a term and the rest."""

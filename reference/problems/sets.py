@@ -19,7 +19,7 @@ from reference.errors import (
     shown,
 )
 from reference.problems.base import RewardForm, dyadic
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 
 class Items(NamedTuple):
@@ -32,7 +32,7 @@ class Items(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sets:
+class Sets(Summed):
     """Subsets of `size` out of S items with weights `w`, one item added per step.
 
     `R(g)` is the product of the weights of its items, `log R(g) = sum of u(i)` with `w = exp(u)`.
@@ -137,10 +137,6 @@ class Sets:
         if self.form == "sum":
             return math.comb(len(self.weights) - 1, self.size - 1) * sum(self.weights, Fraction(0))
         return elementary_symmetric(self.weights, self.size)[self.size]
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
 
     def inclusion_probabilities(self) -> tuple[Fraction, ...]:
         """For each item, the probability under `pi` that a set contains it."""

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from reference.errors import check_choice, check_type
-from reference.problems.closed_form import Enclosure, check_count, seeded
+from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.columns import data_names, levels, read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, check_max_parents, check_size
 from reference.problems.dag_mode import heaviest_dag
@@ -23,7 +23,7 @@ from reference.problems.random_networks import GraphLaw, random_network
 
 
 @dataclass(frozen=True)
-class StructureLearning:
+class StructureLearning(Summed):
     """Directed acyclic graphs with a modular reward: `R(G) = prod over v of w_v(Pa_v)`.
 
     `w_v(P) = exp(score_v(P) - score_v(Pa*_v))`, rounded to 24 bits once: these integers over powers
@@ -232,10 +232,6 @@ class StructureLearning:
             TooLargeError: if it takes more memory than there is.
         """
         return Fraction(self._sums.total, 2 ** sum(self.shifts))
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
 
     def edge_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
         """The probability of each edge; the row is where it starts."""

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from reference.errors import InputError, check_integer, check_type, shown
 from reference.files import load_arrays
-from reference.problems.closed_form import Enclosure, FiniteLaw
+from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.sequences import Build, Sequences
 
 DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, eq=False)
-class TableSequences(Sequences):
+class TableSequences(Sequences, Listed[str]):
     """Design against a table of measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
 
     `y` is the score, scaled to [0, 1] by its least and its largest value.
@@ -123,18 +123,6 @@ class TableSequences(Sequences):
         floor = (largest - least) ** self.exponent
         numerators = (max(10_000 * (n - least) ** self.exponent, floor) for n in integers)
         return FiniteLaw(_Strings(self.alphabet, self.length), numerators, 1000 * floor)
-
-    def z(self) -> Fraction:
-        """`Z`, the sum over the table."""
-        return self.law().z()
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
-
-    def sample(self, count: int, seed: int) -> list[str]:
-        """Independent samples of the target."""
-        return self.law().sample(count, seed)
 
 
 class _Strings(Sequence[str]):

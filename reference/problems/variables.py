@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, TooLargeError, check_integer, check_seed, check_type
-from reference.problems.closed_form import Enclosure, FiniteLaw, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 from reference.problems.columns import (
     LEAST_RESIDUE,
     column_names,
@@ -35,7 +35,7 @@ UNIT_INFORMATION = ZellnerPrior()
 
 
 @dataclass(frozen=True)
-class VariableSelection:
+class VariableSelection(Summed):
     """Sets of variables, one added per step in any order until it stops.
 
     `R(S)` is the marginal likelihood of the linear regression on the variables in S under a prior
@@ -198,10 +198,6 @@ class VariableSelection:
     def z(self) -> Fraction:
         """`Z`, the sum over all `2^p` sets."""
         return self._sum(np.ones(len(self.mantissas), bool))
-
-    def log_z(self) -> Enclosure:
-        """`log Z`, in nats."""
-        return Enclosure.log_of(self.z())
 
     def inclusion_probabilities(self) -> tuple[Fraction, ...]:
         """For each variable, the probability that it is chosen."""
