@@ -13,9 +13,7 @@ import numpy.typing as npt
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig
 from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
-from reference.mcmc.edges import GraphTarget
-from reference.mcmc.metropolis import chain
-from reference.mcmc.orders import OrderTarget, linear_extensions
+from reference.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
 from reference.problems import StructureLearning
 
 # The share of a chain that is thrown away, and the steps between orders that give a graph.

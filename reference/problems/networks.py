@@ -1,4 +1,4 @@
-"""Directed acyclic graphs as states: which edges one has, and what lies before a node."""
+"""Directed acyclic graphs as states: their edges, and the ancestors of nodes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,17 +27,22 @@ class Network(NamedTuple):
 
 
 def edge_indicators(state: Network) -> dict[str, float]:
-    """Which edges a graph has, by name, for `pdai certify --features`: 1 where it has one."""
+    """Indicators of the edges of a graph, by name, for `pdai certify --features`."""
     nodes = range(len(state.parents))
     return {f"{u} -> {v}": float(state.parents[v] >> u & 1) for u in nodes for v in nodes if u != v}
 
 
-def ancestors(parents: Sequence[int], node: int) -> int:
-    """The nodes from which a path leads to a node, itself included, as a bit mask."""
-    found, before = 1 << node, 0
-    while found != before:
-        before = found
-        for v, mask in enumerate(parents):
-            if before >> v & 1:
-                found |= mask
-    return found
+def all_ancestors(parents: Sequence[int]) -> list[int]:
+    """For each node of an acyclic graph, a mask of it and all nodes with a path to it."""
+    masks = [0] * len(parents)
+
+    def visit(v: int) -> int:
+        if not masks[v]:
+            mask, reached = parents[v], 1 << v
+            while mask:
+                reached |= visit((mask & -mask).bit_length() - 1)
+                mask &= mask - 1
+            masks[v] = reached
+        return masks[v]
+
+    return [visit(v) for v in range(len(parents))]

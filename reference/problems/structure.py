@@ -18,7 +18,7 @@ from reference.problems.dag_mode import heaviest_dag
 from reference.problems.dag_sums import DagSums
 from reference.problems.family_weights import check_weights, rounded_scores
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
-from reference.problems.networks import Network, ancestors, edge_indicators
+from reference.problems.networks import Network, all_ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
 
 
@@ -195,7 +195,7 @@ class StructureLearning(Summed):
         parents = state.parents
         if state.stopped:
             return ()
-        behind = [ancestors(parents, u) for u in range(self.nodes)]
+        behind = all_ancestors(parents)
         return (
             Network(parents, True),
             *(

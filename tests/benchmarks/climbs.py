@@ -10,7 +10,7 @@ remove and turn edges. A climb arrives if its log R is at least that of one exac
 import sys
 from random import Random
 
-from reference.mcmc.edges import GraphTarget, Parents
+from reference.mcmc import GraphTarget, Parents
 from reference.problems import StructureLearning
 
 CLIMBS, DRAWS = 200, 400
