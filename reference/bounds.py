@@ -1,9 +1,9 @@
-"""Certificates: from balance residuals to the distance between sampler and target.
+"""Bounds on the distance between sampler and target from balance residuals.
 
 `delta(tau) = log(Z p_F(tau) / (R(x) p_B(tau|x)))` are the log residuals of trajectory balance, and
-`mu(tau) = R(x) p_B(tau|x) / sum of R` is the law that `p_F` should have on trajectories. `p_B` must
-have mass 1 at every terminal (`reference.marginals.mass`). All floats returned are upper bounds:
-they are rounded up.
+`mu(tau) = R(x) p_B(tau|x) / sum of R` is the target distribution of trajectories. `p_B` must have
+mass 1 at every terminal (`reference.marginals.mass`). All floats returned are upper bounds: they
+are rounded up.
 """
 
 import math
@@ -150,10 +150,10 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
 
 @checked
 def roundings(dag: PointedDAG[Any]) -> int:
-    """How many float64 roundings a path sum undergoes: a marginal is exact within `gamma` of it.
+    """The number of float64 roundings in a path sum: a marginal is exact within `gamma` of it.
 
     Twice the depth, for products and first terms, and at each depth the largest number of in-edges.
-    All terms are non-negative, so nothing cancels. The rounding of the policy itself is not in it.
+    All terms are non-negative, so nothing cancels. The rounding of the policy is not included.
     """
     depth = dag.depths
     widest = [0] * (max(depth) + 1)
@@ -169,5 +169,5 @@ def _nonnegative(value: float) -> float:
 
 
 def _up(value: float) -> float:
-    """Above the exact value: the functions used here are good to two units in the last place."""
+    """A bound above the exact value: `math` errs by at most two units in the last place."""
     return value * (1 + 2.0**-50)

@@ -1,4 +1,4 @@
-"""Errors that a user's input can cause, and the checks of types that raise them."""
+"""Errors caused by a user's input, and the checks that raise them."""
 
 import difflib
 import inspect
@@ -12,7 +12,7 @@ import numpy as np
 class InputError(ValueError):
     """Input that breaks a rule; the message names the object, the value, the rule and the fix.
 
-    A message is cut in its middle where it shows something very long, such as a state.
+    Very long messages, such as those with a huge state, are shortened in the middle.
     """
 
     # Characters.
@@ -59,7 +59,7 @@ def check_integer(owner: str, name: str, value: object, least: int, most: int = 
 
 
 def check_seed(owner: str, seed: object) -> None:
-    """Checks a random seed, which must be given: an unseeded draw could not be repeated.
+    """Checks a random seed; it is mandatory, as an unseeded draw could not be repeated.
 
     Raises:
         InputError: if it is not an integer from 0 to 2^64 - 1.
@@ -90,7 +90,7 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
         if isinstance(value, str | bytes) or not isinstance(value, Iterable):
             raise TypeError
         return list(value)
-    except TypeError:  # also of an array without axes
+    except TypeError:  # such as from an array without axes
         raise InputError(
             f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence"
         ) from None
@@ -111,7 +111,7 @@ def check_sequence(owner: str, name: str, value: object) -> None:
 
 
 def kept_list(owner: str, name: str, value: object) -> list[Any]:
-    """The entries of an attribute that must be a sequence, as it is read more than once.
+    """The entries of an attribute that must be a sequence.
 
     Raises:
         InputError: as `check_sequence`.
@@ -122,7 +122,7 @@ def kept_list(owner: str, name: str, value: object) -> list[Any]:
 
 
 def check_takes(what: str, function: object, count: int) -> None:
-    """Checks that something can be called with so many arguments.
+    """Checks that something can be called with `count` arguments.
 
     Raises:
         InputError: if it cannot.
@@ -137,7 +137,7 @@ def check_takes(what: str, function: object, count: int) -> None:
             f"argument{'' if count == 1 else 's'} ({error})"
         ) from None
     except ValueError:
-        pass  # of what is written in C, nobody knows
+        pass  # functions written in C may have no signature
 
 
 def check_hashable(what: str, value: object) -> None:
@@ -156,25 +156,25 @@ def check_hashable(what: str, value: object) -> None:
 
 
 def no_such(kind: str, word: str, known: Iterable[str]) -> str:
-    """That there is nothing of a name, what is nearest to it, and what there is."""
-    there = list(known)
-    meant = nearest(word, there) or "."
-    return f"there is no {kind} {shown(word)}{meant} There are {', '.join(there)}"
+    """A "there is no X" message with the nearest name and all names."""
+    names = list(known)
+    meant = nearest(word, names) or "."
+    return f"there is no {kind} {shown(word)}{meant} There are {', '.join(names)}"
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """What of the names there are is meant by a wrong one, as the end of a message; or nothing."""
+    """The end of a message, ": did you mean X?", or "" if no name is close."""
     near = difflib.get_close_matches(plain(word), list(known), 1)
     return f": did you mean {near[0]}?" if near else ""
 
 
 def shown(value: object) -> str:
-    """A value in a message: its `repr`, cut where it is long."""
+    """The `repr` of a value for a message, shortened if long."""
     return _written(repr, value)
 
 
 def plain(value: object, most: int = 60) -> str:
-    """A number in a message as it is printed, cut where it is long."""
+    """The `str` of a value for a message, shortened if long."""
     return _written(str, value, most)
 
 
@@ -182,9 +182,9 @@ def _written(write: Callable[[object], str], value: object, most: int = 60) -> s
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     try:
-        # A state that grows may have a billion letters.
+        # A string may have a billion letters.
         text = write(value[: most + 1] if isinstance(value, str) else value)
-    except Exception as error:  # of a class of the user's own
+    except Exception as error:  # from a user's class
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
     # An array has a line for each row.
     text = re.sub(r"\s*\n\s*", " ", text)
@@ -192,11 +192,11 @@ def _written(write: Callable[[object], str], value: object, most: int = 60) -> s
 
 
 def printable(text: str, besides: str = "\n") -> str:
-    """A text without what a terminal obeys or cannot print: escape codes, surrogates.
+    """A text whose unprintable characters, such as terminal escape codes, are escaped.
 
     Args:
         text: the text.
-        besides: characters that stay, though they are not printable.
+        besides: unprintable characters to keep.
     """
     return "".join(
         c if c.isprintable() or c in besides else c.encode("unicode_escape").decode() for c in text

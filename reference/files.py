@@ -208,7 +208,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def appending(path: Path) -> Iterator[TextIO]:
-    """A file, made if there is none, to the end of which the body writes text.
+    """A file open for appending text, created if missing.
 
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.
@@ -219,12 +219,12 @@ def appending(path: Path) -> Iterator[TextIO]:
 
 
 def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
-    """Adds text at the end of a file, which is made if there is none.
+    """Appends text to a file, created if missing.
 
     Args:
         path: of the file.
-        text: what is added.
-        last: whether to wait until all of the file is on disk.
+        text: the text.
+        last: whether to wait until the file is on disk.
 
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.

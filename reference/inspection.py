@@ -40,7 +40,7 @@ class Inspection(NamedTuple, Generic[S]):
         history_states: the number of states of the lift by the full history.
         z: `Z`, the sum of the rewards.
         entropy: that of the target `R / Z`, in nats.
-        overlooked: states with children to which the problem gives a reward all the same.
+        overlooked: the number of states with children to which the problem still gives a reward.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Inspection(NamedTuple, Generic[S]):
 
     @property
     def hint(self) -> str:
-        """What is likely a mistake of the problem, in a sentence; "" if nothing is."""
+        """A sentence on a likely mistake in the problem; "" if none is seen."""
         if len(self.rewards) == 1:
             return ONE_TERMINAL
         if not self.overlooked:
@@ -119,10 +119,10 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
 
 
 def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Fraction]) -> int:
-    """How many inner states have a reward that is not the one of a terminal child.
+    """The number of inner states whose reward differs from that of every terminal child.
 
-    A stop action has the reward of the state that it leaves; and the prefixes of objects that are
-    all of one size are no objects.
+    A stop action has the reward of the state it leaves, so equal rewards are no sign of a mistake.
+    Nor are rewards of inner states if all terminals have one depth: prefixes are then no objects.
     """
     if len({dag.depths[x] for x in rewards}) == 1:
         return 0
@@ -136,7 +136,7 @@ def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Frac
 
 
 def _text(value: Fraction) -> str:
-    """The fraction itself if it is short, else its logarithm: it may be beyond float range."""
+    """The fraction if it is short, else its logarithm: it may be beyond float range."""
     if value.numerator.bit_length() + value.denominator.bit_length() <= 64:
         return f"{value}" if value.denominator == 1 else f"{value} = {float(value):.6g}"
     return f"exp({log_float(value):.12g})"

@@ -1,4 +1,4 @@
-"""What a user names as `module:Name`: problems, losses, networks, environments of one's own."""
+"""User-defined parts named as `module:Name`: problems, losses, networks, environments."""
 
 import importlib
 import inspect
@@ -11,17 +11,17 @@ from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_members
 from reference.user_code import called
 
-# What stands before the colon in the name of an object that has no name to import it by.
+# The "module" of objects that cannot be imported by a name.
 OBJECT = "object"
 _OBJECTS: dict[str, Any] = {}
 
 
 def load_object(spec: str, kind: str, example: str) -> Any:
-    """The object that `module:Name` names. `Name` may have dots; modules here are found.
+    """The object that `module:Name` names. `Name` may have dots; the working directory is searched.
 
     Args:
         spec: `module:Name`.
-        kind: what it should be, as messages call it, such as "problem".
+        kind: the expected kind, for messages, such as "problem".
         example: a name of that kind.
 
     Raises:
@@ -44,7 +44,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
         return _OBJECTS[spec]
     find_modules_here()
     try:
-        found: Any = importlib.import_module(module_name)
+        loaded: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
@@ -53,11 +53,11 @@ def load_object(spec: str, kind: str, example: str) -> Any:
             "that holds it, and check its imports"
         ) from error
     for name in path.split("."):
-        if not hasattr(found, name):
-            meant = nearest(name, dir(found)) or ": check the spelling"
-            raise InputError(f"{spec!r}: {found!r} has no attribute {name!r}{meant}")
-        found = getattr(found, name)
-    return found
+        if not hasattr(loaded, name):
+            meant = nearest(name, dir(loaded)) or ": check the spelling"
+            raise InputError(f"{spec!r}: {loaded!r} has no attribute {name!r}{meant}")
+        loaded = getattr(loaded, name)
+    return loaded
 
 
 def load_problem(spec: str) -> Any:
@@ -67,14 +67,16 @@ def load_problem(spec: str) -> Any:
         InputError: if there is no such module or name, it cannot be called without arguments, or
             the result lacks a member of `Problem` or has one too many.
     """
-    found = load_object(spec, "problem", "reference.problems:Grid.minimal, or my_module:MyProblem")
-    if isinstance(found, type) or (callable(found) and not hasattr(found, "children")):
-        found = call_without_arguments(spec, found)
+    problem = load_object(
+        spec, "problem", "reference.problems:Grid.minimal, or my_module:MyProblem"
+    )
+    if isinstance(problem, type) or (callable(problem) and not hasattr(problem, "children")):
+        problem = call_without_arguments(spec, problem)
     try:
-        check_members(found)
+        check_members(problem)
     except InputError as error:
         raise InputError(f"{spec!r}: {error}") from None
-    return found
+    return problem
 
 
 def as_problem(problem: Any) -> Any:
@@ -92,7 +94,7 @@ def as_problem(problem: Any) -> Any:
 
 
 def call_without_arguments(spec: str, factory: Any) -> Any:
-    """What a class or function gives.
+    """The result of calling a class or function without arguments.
 
     Raises:
         InputError: if it needs arguments, or raises.
@@ -108,28 +110,28 @@ def call_without_arguments(spec: str, factory: Any) -> Any:
 
 
 def find_modules_here() -> None:
-    """Lets modules of the working directory be found, also by those that import them later."""
+    """Adds the working directory to the module search path."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
 
 
-def name_of(found: Any) -> str:
-    """A name by which `load_object` finds an object: `module:Name`, or one of this process."""
-    if not callable(found) and not getattr(found, "__dict__", {"some": 0}):
-        # An instance that is as its class makes it without arguments.
-        return name_of(type(found))
-    module, name = getattr(found, "__module__", None), getattr(found, "__qualname__", "")
+def name_of(part: Any) -> str:
+    """A name by which `load_object` returns a part: `module:Name`, or one valid in this process."""
+    if not callable(part) and not getattr(part, "__dict__", {"some": 0}):
+        # An instance without attributes is the one that its class makes without arguments.
+        return name_of(type(part))
+    module, name = getattr(part, "__module__", None), getattr(part, "__qualname__", "")
     if module and name:
         try:
-            if load_object(f"{module}:{name}", "object", "my_module:Name") is found:
+            if load_object(f"{module}:{name}", "object", "my_module:Name") is part:
                 return f"{module}:{name}"
         except InputError:
             pass
-    for known, kept in _OBJECTS.items():
-        if kept is found:
-            return known
-    label = name.replace("<", "").replace(">", "").replace(".", "-") or type(found).__name__
-    unnamed = f"{OBJECT}:{label}-{len(_OBJECTS)}"
-    _OBJECTS[unnamed] = found
-    return unnamed
+    for spec, kept in _OBJECTS.items():
+        if kept is part:
+            return spec
+    label = name.replace("<", "").replace(">", "").replace(".", "-") or type(part).__name__
+    spec = f"{OBJECT}:{label}-{len(_OBJECTS)}"
+    _OBJECTS[spec] = part
+    return spec

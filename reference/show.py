@@ -93,7 +93,7 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
     Terminals are squares. See `picture_of` for what is written and painted.
 
     Args:
-        drawable: what is drawn.
+        drawable: a problem, a DAG, a lift or a policy.
         path: the file; its ending is the format.
         colour: of a problem, as in `picture_of`.
 

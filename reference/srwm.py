@@ -22,7 +22,7 @@ Array = npt.NDArray[np.object_]
 
 
 class Input(NamedTuple):
-    """What the slow weights make of one state.
+    """The outputs of the slow weights at one state.
 
     Attributes:
         q: `zeta(q_t)`, `(d,)`, where the change is written.
@@ -39,8 +39,8 @@ class Input(NamedTuple):
 
 def exact(values: Any) -> Array:
     """An array of fractions, from numbers or strings such as "3/5"."""
-    found = np.array(values, dtype=object)
-    return np.array([Fraction(x) for x in found.ravel()], dtype=object).reshape(found.shape)
+    array = np.array(values, dtype=object)
+    return np.array([Fraction(x) for x in array.ravel()], dtype=object).reshape(array.shape)
 
 
 def advance(
@@ -55,10 +55,9 @@ def advance(
     Args:
         W: `W_{t-1}`, `(d, d)`.
         R: the rotation, `(d, d)`.
-        x: what the slow weights make of `s_t`.
-        write: where the change is written: at `zeta(q)`, as printed, or at `zeta(k)`, which makes
-            it a delta rule.
-        read: whether what is erased is read before the rotation, as printed, or after.
+        x: the outputs of the slow weights at `s_t`.
+        write: the place of the change: `zeta(q)`, as printed, or `zeta(k)`, a delta rule.
+        read: whether the erased value is read before the rotation, as printed, or after.
     """
     old = W @ x.k if read == "before" else W @ R @ x.k
     new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write == "q" else x.k)
@@ -67,7 +66,7 @@ def advance(
 
 def follow(W: Array, R: Array, inputs: Sequence[Input]) -> list[Array]:
     """`W_0, W_1, ..., W_T` as printed."""
-    found = [W]
+    matrices = [W]
     for x in inputs:
-        found.append(advance(found[-1], R, x))
-    return found
+        matrices.append(advance(matrices[-1], R, x))
+    return matrices

@@ -1,7 +1,7 @@
-"""The one way in for what a user's code answers: called, converted, asked twice, and ended.
+"""Calls of a user's code: numbers are converted, some calls repeated, endless searches ended.
 
-A number may come from NumPy or JAX, whose integers wrap; a function may raise, or answer something
-else the next time; a graph may have no end. Each is settled here once, so that what is computed
+A number may come from NumPy or JAX, whose integers wrap; a function may raise, or return something
+else the next time; a graph may have no end. Each is handled here once, so that everything computed
 from it is exact.
 """
 
@@ -21,21 +21,21 @@ from reference.files import memory_in_use, memory_of_machine
 
 T = TypeVar("T")
 
-# Answers that are asked for again: all of the first ones, then as many in expectation whenever
-# their number has grown by a factor of e.
+# Calls that are repeated: the first ones, then as many in expectation for each growth of the number
+# of calls by a factor of e.
 ASKED_AGAIN = 100
 
-# A longer trajectory is taken to have no end; so is one of a tenth of that whose states have grown
-# to so many bytes, as states that hold their own past do.
+# A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
+# grown to GROWN bytes, as states that hold their own past do.
 LONGEST, GROWN = 100_000, 2**28
 
 
 class Of(NamedTuple):
-    """The name of a number in messages, which is only written where there is one.
+    """The name of a number in messages; the text is only made when it is needed.
 
     Attributes:
         name: such as "the reward".
-        state: of which state.
+        state: the state it belongs to.
     """
 
     name: str
@@ -102,7 +102,7 @@ def feature(value: object, what: str | Of) -> float:
 
 
 def _python_scalar(value: Any) -> Any:
-    """A scalar of NumPy or JAX as Python's own number; None for what is no single real number."""
+    """A scalar of NumPy or JAX as a number of Python; None if it is no single real number."""
     # NumPy counts durations among the integers.
     if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
         return None
@@ -123,13 +123,13 @@ def _python_scalar(value: Any) -> Any:
 
 
 def called(owner: str, name: str, function: Callable[..., T], *arguments: object) -> T:
-    """What a user's function answers; what it raises, as one error.
+    """The result of a user's function; anything it raises becomes an `InputError`.
 
     Args:
-        owner: whose function it is, such as the name of a class.
-        name: its name.
+        owner: the owner of the function, such as the name of a class.
+        name: the function's name.
         function: the function.
-        arguments: what it is called with.
+        arguments: its arguments.
 
     Raises:
         InputError: if it raises; the message names the call, the error, the file and the line.
@@ -143,9 +143,9 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
 
 
 def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[object]) -> InputError:
-    """What a user's function raised, as one error."""
+    """An exception of a user's function as an `InputError`."""
     frames = traceback.extract_tb(error.__traceback__)
-    # Where the user's code called a library, that line says more than one of the library.
+    # The user's own line says more than one of a library that it called.
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     last = (own or frames)[-1]
     call = f"{name}({', '.join(map(shown, arguments))})"
@@ -156,11 +156,11 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
 
 
 class AskTwice:
-    """Which answers of a user's function are asked for again, to see that it is a function.
+    """The choice of calls to repeat, to see that a user's function is deterministic.
 
-    The first 100 are, and later ones at random, with probability `100 / n` for the n-th, each with
-    one of the first 100, which a slow change shows. Random answers, dropout, mutable state and
-    objects without equality differ; nothing else does.
+    The first 100 are repeated, and the n-th later one with probability `100 / n`, together with one
+    of the first 100, which reveals a slow change. Results differ for random answers, dropout,
+    mutable state and objects without equality; for nothing else.
     """
 
     def __init__(self) -> None:
@@ -178,13 +178,13 @@ class AskTwice:
         return [(question, answer), self._rng.choice(self._first)]
 
     def due(self) -> bool:
-        """Whether the next answer is one of these."""
+        """True if the next call is to be repeated."""
         self._asked += 1
         return self._random() * self._asked < ASKED_AGAIN
 
 
 def asked_again(call: str, first: object, again: object) -> InputError:
-    """What is said of two answers to one question that differ.
+    """The error for two calls with equal arguments and different results.
 
     Args:
         call: the call in messages, such as "P: reward('aab')".
@@ -199,14 +199,14 @@ def asked_again(call: str, first: object, again: object) -> InputError:
 
 
 class Asked(Generic[T]):
-    """A user's function of one argument, some of whose answers are asked for twice.
+    """A user's function of one argument, some of whose calls are repeated.
 
     Args:
-        owner: whose function it is.
-        name: its name.
+        owner: the owner of the function.
+        name: the function's name.
         function: the function.
-        read: what is made of an answer, given the argument too; raises `InputError`.
-        same: whether two of these are the same.
+        read: converts an answer, given the argument too; raises `InputError`.
+        same: says if two converted answers are equal.
     """
 
     def __init__(
@@ -237,11 +237,11 @@ class Asked(Generic[T]):
 
 
 class Growth:
-    """How far a search through a user's graph has come: an endless one must end in words.
+    """Limits on a search through a user's graph, so that an endless one ends with a message.
 
     Args:
-        name: whose graph it is.
-        seconds: of wall time.
+        name: the owner of the graph.
+        seconds: the wall time allowed.
     """
 
     def __init__(self, name: str, seconds: float):
@@ -252,8 +252,8 @@ class Growth:
         """Checks that the search may go on.
 
         Args:
-            depth: how long the longest path is.
-            path: some states of it, for messages; or a function that gives them.
+            depth: the length of the longest path.
+            path: some states of it, for messages; or a function that returns them.
 
         Raises:
             InputError: if the path must be endless.
@@ -266,7 +266,7 @@ class Growth:
                 "state graph has no end, or a cycle: give every state an end, such as a largest "
                 "length or a stop action"
             )
-        # What is computed of the states takes as much again, several times.
+        # Later computations on the states take as much again, several times.
         spent = time.monotonic() - self._start
         if spent > self.seconds or size > memory_of_machine() // 4:
             used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
@@ -283,7 +283,7 @@ def _arrows(path: Sequence[Any] | Callable[[], Sequence[Any]]) -> str:
 
 
 def same_states(first: Any, again: Any) -> bool:
-    """Whether two rows of states are the same, in order, and of the same kinds."""
+    """True if two rows hold equal states of equal types, in the same order."""
     return len(first) == len(again) and all(
         type(a) is type(b) and bool(a == b) for a, b in zip(first, again, strict=True)
     )

@@ -5,22 +5,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from reference.arguments import check_fields
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import (
-    InputError,
-    TooLargeError,
-    check_integer,
-    check_type,
-    kept_list,
-    shown,
-)
+from reference.errors import InputError, TooLargeError, shown
 from reference.fields.field import RATIONAL
 from reference.policies import ForwardPolicy
 
-# Where the sampler may be, given what it has seen: nodes in increasing order, with probabilities.
+# The distribution of the node given the observations: nodes in increasing order.
 Belief = tuple[tuple[int, Fraction], ...]
 
-# For each belief and each class chosen there, the beliefs that may follow, with probabilities.
+# For each belief and each class chosen at it, the next beliefs with their probabilities.
 Moves = dict[Belief, dict[int, list[tuple[Fraction, Belief]]]]
 
 
@@ -32,11 +26,11 @@ class Interval(NamedTuple):
 
     @property
     def forced(self) -> bool:
-        """Whether it is a single number."""
+        """True if it is a single number."""
         return self.low == self.high
 
     def distance(self, probability: Fraction) -> Fraction:
-        """How far `probability` is from the closed interval.
+        """The distance of `probability` from the closed interval.
 
         With two terminals and `pi(x) = probability` this is the infimum of TV over the laws. It is
         attained unless the interval is open and `probability` is not in it.
@@ -61,9 +55,7 @@ class TiedPolicies:
     classes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_type("TiedPolicies", "dag", self.dag, PointedDAG)
-        for number in kept_list("TiedPolicies", "classes", self.classes):
-            check_integer("TiedPolicies", "a class", number, 0)
+        check_fields("TiedPolicies", self)
         if len(self.classes) != len(self.dag.edges):
             raise InputError(
                 f"TiedPolicies: {len(self.classes)} classes for a DAG of {len(self.dag.edges)} "
@@ -98,7 +90,7 @@ class TiedPolicies:
         return tuple(sorted(self.classes[edge] for edge in self.dag.out_edges[node]))
 
     def separates(self, node: int) -> bool:
-        """Whether no two actions at a node are of one class."""
+        """True if no two actions at a node are of one class."""
         row = self.row(node)
         return len(set(row)) == len(row)
 
@@ -149,7 +141,7 @@ class TiedPolicies:
             for edge in self.dag.out_edges[node]:
                 if self.classes[edge] == chosen:
                     child = self.dag.edges[edge][1]
-                    # A terminal is known when it is reached; of other states, the row is seen.
+                    # A terminal is recognised on arrival; other states show only their row.
                     group = seen.setdefault(self.row(child) or child, {})
                     group[child] = group.get(child, Fraction(0)) + mass / among
         return [
@@ -192,7 +184,7 @@ class TiedPolicies:
 
 
 def _rankable(rivals: Iterable[tuple[set[int], set[int]]]) -> bool:
-    """Whether some ranking puts, for each (best, others), one of the best before all others.
+    """True if some ranking puts, for each (best, others), one of the best before all others.
 
     Greedy: a class that is nowhere still among the others can come next, and never does harm.
     """

@@ -1,4 +1,4 @@
-"""Policies that see the state of a problem coarsely, alone or with all that was seen before.
+"""Policies with coarse observations of the state, with or without memory of earlier ones.
 
 With the states of one observation alike, the Markovian policies are `TiedPolicies`: actions of one
 name, at states that look alike, have the same weight, and those that are not legal at a state are
@@ -76,11 +76,11 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True)
 class WithMemory:
-    """The problem whose states remember what was observed; terminal states are those of the old.
+    """A problem whose states remember the observations so far; terminal states do not.
 
     Attributes:
         problem: the old problem.
-        observe: what is seen of its states.
+        observe: the observation of a state.
     """
 
     problem: Problem[Any]
@@ -110,13 +110,13 @@ class WithMemory:
 def tied_policies(
     problem: Problem[Any], observe: Observation, memory: bool = False, max_states: int = 100_000
 ) -> TiedPolicies:
-    """The policies that see of a state what `observe` gives, or of a path the list of it.
+    """The policies that see `observe(state)`, or its list along the path.
 
     Args:
         problem: of a grid, a lazy random walk or strings.
-        observe: what is seen of a state.
+        observe: the observation of a state.
         memory: whether a policy sees the observations of all states so far.
-        max_states: more states, or pairs of a state and what is remembered there, are refused.
+        max_states: the largest number of states, or of pairs of a state and its observations.
 
     Raises:
         TooLargeError: if there are more.

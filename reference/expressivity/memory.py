@@ -1,4 +1,4 @@
-"""How much a policy uses its memory, and how well it tells states apart: KL between action laws."""
+"""KL between action distributions: the use of memory, and the distinction of states."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence

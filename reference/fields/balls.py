@@ -81,7 +81,7 @@ class _Ball(Field[arb]):
         raise _undecided("whether a number is at least zero", value)
 
     def agree(self, left: arb, right: arb, roundings: int) -> bool:
-        """Whether the balls have a point in common: all that enclosures can say of equality."""
+        """True if the balls overlap: enclosures cannot decide equality further."""
         return left.overlaps(right)
 
     def log(self, value: arb) -> arb:

@@ -1,4 +1,4 @@
-"""Arithmetic as a value: one algorithm runs over rationals, floats, enclosures and symbols."""
+"""Fields as values: one algorithm runs over rationals, floats, enclosures and symbols."""
 
 import math
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from reference.errors import InputError, plain, shown
 
 
 class Scalar(Protocol):
-    """A number: what the algorithms of this package ask of the elements of a field."""
+    """A number of a field: the operations that the algorithms use."""
 
     def __add__(self, other: Self, /) -> Self: ...
     def __sub__(self, other: Self, /) -> Self: ...
@@ -39,7 +39,7 @@ def gamma(roundings: int) -> float:
 
 
 class Field(ABC, Generic[T]):
-    """A field to compute in: how numbers enter it, and what can be decided about them.
+    """An arithmetic: conversion of numbers into it, and decisions about them.
 
     Those of this package are `RATIONAL` (`Fraction`: everything is decided), the same as numbers
     of FLINT (`reference.fields.rationals.FLINT`), `FLOAT64` (`float`: equality up to a stated
@@ -62,19 +62,19 @@ class Field(ABC, Generic[T]):
 
     @abstractmethod
     def contains(self, value: object) -> bool:
-        """Whether the value is a number of this field, in the form its algorithms compute with."""
+        """True if the value is a number of this field, in the form the algorithms compute with."""
 
     @abstractmethod
     def positive(self, value: T) -> bool:
-        """Whether `value > 0`."""
+        """`value > 0`."""
 
     @abstractmethod
     def nonnegative(self, value: T) -> bool:
-        """Whether `value >= 0`; false for NaN."""
+        """`value >= 0`; false for NaN."""
 
     @abstractmethod
     def agree(self, left: T, right: T, roundings: int) -> bool:
-        """Whether two numbers are equal, up to `roundings` roundings of non-negative terms."""
+        """Equality of two numbers, up to `roundings` roundings of non-negative terms."""
 
     @abstractmethod
     def log(self, value: T) -> T:
@@ -127,14 +127,14 @@ class ExactField(Field[T]):
     """A field in which `==` decides equality, and which holds no logarithms.
 
     Attributes:
-        element: what its numbers are called in messages.
+        element: the name of its numbers in messages.
     """
 
     exact = True
     element: str
 
     def agree(self, left: T, right: T, roundings: int) -> bool:
-        """Whether they are equal."""
+        """Exact equality."""
         return bool(left == right)
 
     def log(self, value: T) -> T:
@@ -160,11 +160,11 @@ class FunctionField(ExactField[T]):
     """
 
     def positive(self, value: T) -> bool:
-        """Whether it is not the zero function."""
+        """True unless it is the zero function."""
         return bool(value != self.zero)
 
     def nonnegative(self, value: T) -> bool:
-        """Always: signs of functions are not decided here."""
+        """Always true: signs of functions are not decided here."""
         return True
 
 

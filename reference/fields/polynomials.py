@@ -1,4 +1,4 @@
-"""Polynomials as numbers: about 30 times as fast as rational functions, where nothing is divided.
+"""Polynomials as numbers, 30 times as fast as rational functions if nothing is divided.
 
 >>> from reference import ForwardPolicy, marginal, pointed_dag
 >>> field = Polynomials("p q")
@@ -44,5 +44,5 @@ class Polynomials(FunctionField[Any]):
         return self._ring.constant(int(value))
 
     def contains(self, value: object) -> bool:
-        """Whether it is a polynomial in exactly these parameters."""
+        """True for a polynomial in exactly these parameters."""
         return isinstance(value, fmpz_mpoly) and value.context() is self._ring

@@ -81,7 +81,7 @@ class Symbolic(FunctionField[Any]):
         return self._field(fraction.numerator) / self._field(fraction.denominator)
 
     def contains(self, value: object) -> bool:
-        """Whether it is a rational function of exactly these parameters."""
+        """True for a rational function of exactly these parameters."""
         return isinstance(value, FracElement) and value.field is self._field
 
 
