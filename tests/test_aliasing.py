@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 from reference import InputError, TooLargeError, marginal, pointed_dag
-from reference.expressivity.aliasing import Interval, TiedPolicies
+from reference.expressivity.aliasing import TiedPolicies
+from verify.lib.attainable import Interval, attainable
 
 HALF = Fraction(1, 2)
 
@@ -43,6 +44,6 @@ def test_malformed_classes_weights_and_names_are_refused() -> None:
     with pytest.raises(InputError, match="one positive weight per class"):
         TURNING.policy([Fraction(1), Fraction(0)])
     with pytest.raises(InputError, match="'s' is not a terminal"):
-        TURNING.attainable("s")
+        attainable(TURNING, "s")
     with pytest.raises(TooLargeError, match="more than 2 beliefs"):
-        TURNING.attainable("x", max_beliefs=2)
+        attainable(TURNING, "x", max_beliefs=2)

@@ -22,6 +22,7 @@ from reference import (
     pointed_dag,
 )
 from reference.expressivity.aliasing import TiedPolicies
+from verify.lib.attainable import attainable
 from verify.lib.forks import EVERYTHING, HALF
 from verify.lib.scopes import all_small_dags
 
@@ -249,7 +250,7 @@ def test_a_state_that_looks_like_its_own_parent_costs_three_quarters() -> None:
         assert law == (1 - p, p * (1 - p), p * p)
         assert law[1] <= Fraction(1, 4)
     assert marginal(TURNING.policy([Fraction(1)] * 2))[1] == Fraction(1, 4)
-    assert TiedPolicies(TURN, (0, 1, 2, 3)).attainable("y") == EVERYTHING
+    assert attainable(TiedPolicies(TURN, (0, 1, 2, 3)), "y") == EVERYTHING
 
 
 # What policies with ties attain
@@ -264,9 +265,9 @@ def tied(dag: PointedDAG[str], class_of: dict[str, int]) -> TiedPolicies:
 @pytest.mark.claim("N13")
 def test_a_class_that_would_have_to_win_and_to_lose_is_reported() -> None:
     # p_T(y) = w (1 - w) is at most 1/4, where remembering policies reach 1.
-    assert TURNING.attainable("x") == TURNING.attainable("z") == EVERYTHING
+    assert attainable(TURNING, "x") == attainable(TURNING, "z") == EVERYTHING
     with pytest.raises(InputError, match=r"the range of p_T\('y'\) is not determined"):
-        TURNING.attainable("y")
+        attainable(TURNING, "y")
 
 
 @pytest.mark.claim("N13")
@@ -274,9 +275,9 @@ def test_a_conflict_where_no_optimum_leads_does_not_matter() -> None:
     # The way to o, where class 0 would have to win and then class 1, loses half to y.
     dag = pointed_dag({"r": ["x", "o", "y"], "o": ["s", "y"], "s": ["x", "y"], "x": [], "y": []})
     class_of = {"rx": 2, "ro": 3, "ry": 3, "os": 0, "oy": 1, "sx": 1, "sy": 0}
-    assert tied(dag, class_of).attainable("x") == EVERYTHING
+    assert attainable(tied(dag, class_of), "x") == EVERYTHING
     with pytest.raises(InputError, match="not determined"):
-        tied(dag, class_of | {"ro": 2, "ry": 2}).attainable("x")
+        attainable(tied(dag, class_of | {"ro": 2, "ry": 2}), "x")
 
 
 @pytest.mark.claim("N13")
@@ -310,17 +311,20 @@ def test_one_of_several_optimal_classes_is_enough() -> None:
         "hx": 6,
         "hy": 6,
     }
-    assert tied(dag, class_of).attainable("x") == EVERYTHING
+    assert attainable(tied(dag, class_of), "x") == EVERYTHING
 
 
 @pytest.mark.claim("N13")
 def test_states_with_equal_rows_are_told_apart_by_nothing() -> None:
     dag = pointed_dag({"o": ["a", "b"], "a": ["x", "y"], "b": ["x", "y"], "x": [], "y": []})
-    assert TiedPolicies(dag, (0, 0, 1, 2, 2, 1)).attainable("x") == (HALF, HALF)
+    assert attainable(TiedPolicies(dag, (0, 0, 1, 2, 2, 1)), "x") == (HALF, HALF)
     # The way to a and b, if it is seen, does not help: which of the two rows it is, is the same.
-    assert TiedPolicies(dag, (0, 1, 2, 2, 2, 2)).attainable("x") == (HALF, HALF)
-    assert TiedPolicies(dag, (0, 0, 1, 1, 2, 3)).attainable("x") == (Fraction(1, 4), Fraction(3, 4))
-    assert TiedPolicies(dag, (0, 0, 1, 2, 1, 2)).attainable("x") == EVERYTHING
+    assert attainable(TiedPolicies(dag, (0, 1, 2, 2, 2, 2)), "x") == (HALF, HALF)
+    assert attainable(TiedPolicies(dag, (0, 0, 1, 1, 2, 3)), "x") == (
+        Fraction(1, 4),
+        Fraction(3, 4),
+    )
+    assert attainable(TiedPolicies(dag, (0, 0, 1, 2, 1, 2)), "x") == EVERYTHING
 
 
 def random_policies(rng: random.Random) -> TiedPolicies:
@@ -369,7 +373,7 @@ def test_the_interval_is_what_policies_attain_on_random_dags(scope: Any) -> None
             for ranks in permutations(range(n))
         ]
         try:
-            low, high = policies.attainable("x")
+            low, high = attainable(policies, "x")
         except InputError:
             undecided += 1
             continue

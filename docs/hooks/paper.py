@@ -19,6 +19,7 @@ BY_ID = {claim.id: claim for claim in CLAIMS}
 # Modules that may be the code of a claim; most tests import the usual ones, whatever the claim.
 CODE = (
     "reference",
+    "verify.lib.attainable",
     "verify.lib.gnn",
     "verify.lib.linear",
     "verify.lib.partitions",

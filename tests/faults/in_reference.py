@@ -413,7 +413,7 @@ FAULTS = (
     Fault(
         "alike-actions-not-shared",
         "The mass of a class of actions goes to each of them whole instead of in equal parts.",
-        "reference/expressivity/aliasing.py",
+        "verify/lib/attainable.py",
         "+ mass / among",
         "+ mass",
         "verify/test_prop_temporal_gnns.py::test_the_matching_by_hand",

@@ -7,8 +7,9 @@ from itertools import combinations
 
 from reference import enumerate_dag, marginal
 from reference.errors import InputError
-from reference.expressivity.aliasing import Interval, TiedPolicies
+from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
+from verify.lib.attainable import Interval, attainable
 from verify.lib.gnn import Memory
 
 HALF = Fraction(1, 2)
@@ -32,7 +33,7 @@ def constant(state: Graph) -> Fraction:
 
 def first(policies: TiedPolicies, problem: EdgeAddition) -> Interval:
     """The attainable probabilities of `q_1`."""
-    return policies.attainable(problem.terminals[0])
+    return attainable(policies, problem.terminals[0])
 
 
 def fork_nodes(policies: TiedPolicies, problem: EdgeAddition) -> list[int]:
