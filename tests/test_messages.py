@@ -41,7 +41,6 @@ from reference.problems import (
     SyntheticSequences,
     TableSequences,
 )
-from verify.lib.linear import LinearLines
 from verify.lib.named_dags import DIAMOND, FORK
 
 HALF, ONE, NONE = Fraction(1, 2), Fraction(1), Fraction(0)
@@ -157,7 +156,6 @@ REFUSED: list[Row] = [
     ("once", lambda: Sets(iter([ONE] * 4), 1), "must be a sequence, such as"),  # type: ignore[arg-type]
     ("once", lambda: BitSequences(iter(["01"])), "must be a sequence, such as"),  # type: ignore[arg-type]
     ("once", lambda: TiedPolicies(DIAMOND, iter(range(6))), "must be a sequence, such as"),  # type: ignore[arg-type]
-    ("once", lambda: LinearLines(iter([(ONE,)])), "must be a sequence, such as"),  # type: ignore[arg-type]
 ]  # fmt: skip
 
 

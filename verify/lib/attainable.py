@@ -68,8 +68,8 @@ def _moves(tied: TiedPolicies, max_beliefs: int) -> Moves:
             continue
         if len(moves) == max_beliefs:
             raise TooLargeError(
-                f"TiedPolicies: more than {max_beliefs:,} beliefs about the state: use a "
-                "smaller instance, or raise `max_beliefs`"
+                f"TiedPolicies: more than {max_beliefs:,} beliefs about the state: use a smaller "
+                "instance, or raise `max_beliefs`"
             )
         row = tied.row(belief[0][0])
         moves[belief] = {c: _split(tied, belief, c, row.count(c)) for c in row}
@@ -121,10 +121,9 @@ def _supremum(tied: TiedPolicies, moves: Moves, target: int, payoff: int) -> Fra
     rivals = [(best[b], set(moves[b]) - best[b]) for b in order if b in reached]
     if not _rankable(rivals):
         raise InputError(
-            f"TiedPolicies: the range of p_T({shown(tied.dag.labels[target])}) is not "
-            "determined, because no ranking of the classes makes optimal choices everywhere, "
-            "as when one would have to win at a state and lose at another: compute p_T of "
-            "single policies"
+            f"TiedPolicies: the range of p_T({shown(tied.dag.labels[target])}) is not determined, "
+            "because no ranking of the classes makes optimal choices everywhere, as when one would "
+            "have to win at a state and lose at another: compute p_T of single policies"
         )
     return value[order[0]]
 

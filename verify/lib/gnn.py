@@ -101,8 +101,7 @@ def _value(gate: Gate, state: Graph) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | Fraction) or not 0 < value <= 1:
         raise InputError(
             f"the gate at [{state}] is {shown(value)}, but must be a Fraction in (0, 1], so that "
-            "equal "
-            "path features are equal exactly"
+            "equal path features are equal exactly"
         )
     return Fraction(value)
 

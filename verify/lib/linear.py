@@ -1,4 +1,4 @@
-"""What linear policies on Lines can express, with and without memory (prop:lines), exactly.
+"""The exact expressivity of linear policies on Lines, with and without memory (prop:lines).
 
 With `M = 1` the law over `q_0, ..., q_N` is `r_i = (1 - alpha_i) prod_{j<i} alpha_j`, where
 `alpha_i` is the probability of going on at `p_i`, of log-odds `o_i = log(alpha_i / (1 - alpha_i))`:
@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from flint import fmpq, fmpq_mat, nmod_mat
 
-from reference.errors import InputError, check_integer, kept_list, shown
+from reference.errors import InputError, check_integer
 
 # Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
 PRIME = 10**18 + 9
@@ -68,22 +68,12 @@ class LinearLines:
     delta: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        rows = kept_list("LinearLines", "embedding", self.embedding)
-        if not rows:
-            raise InputError("LinearLines: no embedding is given: give psi(p_0) at least")
-        for i, row in enumerate(rows):
-            entries = kept_list("LinearLines", f"psi(p_{i})", row)
-            if len(entries) != len(rows[0]) or not entries:
-                raise InputError(
-                    f"LinearLines: psi(p_{i}) has {len(entries)} entries and psi(p_0) "
-                    f"{len(rows[0])}: give vectors of one length, at least 1"
-                )
-            if not all(isinstance(entry, Fraction) for entry in entries):
-                raise InputError(
-                    f"LinearLines: psi(p_{i}) is {shown(row)}, but must hold Fractions"
-                )
-        if not isinstance(self.delta, Fraction):
-            raise InputError(f"LinearLines: delta is {shown(self.delta)}, but must be a Fraction")
+        sizes = {len(row) for row in self.embedding}
+        if len(sizes) != 1 or sizes == {0}:
+            raise InputError(
+                f"LinearLines: the vectors psi(p_i) have {sorted(sizes)} entries: give vectors of "
+                "one length, at least 1"
+            )
 
     @classmethod
     def natural(cls, length: int, offset: int = 0) -> "LinearLines":
@@ -130,7 +120,7 @@ class LinearLines:
         None exceeds the true dimension, and each falls short of it only by bad luck of the draw.
         """
         if family == "markovian" and self.delta != 1:
-            # Its W is free, so that b plays no part in it.
+            # Its W is free, so b plays no part.
             return replace(self, delta=Fraction(1)).computed_dimensions(family, seed)
         rng = Random(seed)
         points = [self._draw(family, rng) for _ in range(2 * len(self.embedding) + 4)]
@@ -187,15 +177,15 @@ class LinearLines:
         return tuple(solution[d + k * d : d + (k + 1) * d] for k in range(d))
 
     def forced_stop(self) -> bool:
-        """Whether both models stop at `p_0` with probability 1/2, whatever their parameters.
+        """True if both models stop at `p_0` with probability 1/2, whatever their parameters.
 
-        So it is if `psi(p_0) = 0`, as in the natural embedding; then `TV >= |pi(q_0) - 1/2|`.
+        This holds if `psi(p_0) = 0`, as in the natural embedding; then `TV >= |pi(q_0) - 1/2|`.
         """
         return not any(self.embedding[0])
 
     def _draw(self, family: Family, rng: Random) -> Parameters:
         """Random integer parameters, scaled so that the log-odds are integers."""
-        # Enough values that even with d = 1 the samples are distinct.
+        # Enough values for distinct samples even with d = 1.
         most = 4 * len(self.embedding) + 4
 
         def vector(scale: int) -> Vector:
@@ -257,8 +247,8 @@ def solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> Vect
     """The solution of a linear system whose columns are independent, or None."""
     augmented = [(*row, value) for row, value in zip(rows, right, strict=True)]
     unknowns = len(rows[0])
-    reduced, found = _matrix(augmented).rref()
-    if found > unknowns:
+    reduced, augmented_rank = _matrix(augmented).rref()
+    if augmented_rank > unknowns:
         return None
     entries = reduced.tolist()
     return tuple(

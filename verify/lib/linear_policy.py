@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from reference.errors import InputError, check_type
+from reference.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy
@@ -71,14 +71,13 @@ def linear_policy(
     Raises:
         InputError: if the sizes do not fit, or the field has no exponential.
     """
-    check_type("linear_policy", "problem", problem, Lines)
-    for name, found, expected in (
+    for name, count, expected in (
         ("entries of b", len(b), problem.step + 1),
         ("embeddings", len(dynamics.embedding), problem.length + 1),
     ):
-        if found != expected:
+        if count != expected:
             raise InputError(
-                f"linear_policy: {found} {name} are given for Lines with N = {problem.length} and "
+                f"linear_policy: {count} {name} are given for Lines with N = {problem.length} and "
                 f"M = {problem.step}: give {expected}"
             )
     lifted = lift(enumerate_dag(problem), dynamics)
@@ -92,7 +91,7 @@ def linear_policy(
         chosen = []
         for edge in row:
             child = lifted.base.labels[lifted.base.edges[lifted.base_edge[edge]][1]]
-            # To stop is the last action; a step by k is action k - 1.
+            # Stopping is the last action; a step by k is action k - 1.
             chosen.append(logits[-1 if child[0] == "q" else int(child[1:]) - here - 1])
         largest = max(chosen)
         for edge, logit in zip(row, chosen, strict=True):

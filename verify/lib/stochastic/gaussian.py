@@ -1,4 +1,4 @@
-"""A Gaussian latent in R on every state of a pointed DAG: its law by quadrature, and its balance.
+"""A Gaussian latent in R on every state of a pointed DAG: terminal law by quadrature, balance.
 
 The example of the stochastic section, `Omega = R`: the next state is drawn from a law that depends
 on the latent, then the latent from a normal law, `w' ~ N(mean(v, w), scale(v, w)^2)` on arrival at
@@ -27,21 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import (
-    InputError,
-    check_integer,
-    check_type,
-    kept_list,
-    plain,
-    shown,
-)
+from reference.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Moments = tuple[Floats, Floats]
 """Mean and scale (standard deviation) of a normal law, one per latent it is conditioned on."""
 
 CHOICE_ERROR = 1e-9
-"""What a row of a policy may sum to beside one: rounding, and nothing else."""
+"""The tolerance of the sum of a policy's row, for rounding alone."""
 
 
 class Component(NamedTuple):
@@ -64,8 +57,8 @@ class GaussianForward:
             before.
 
     Raises:
-        InputError: if a weight is negative or the weights do not sum to one, a scale is not
-            positive, or a part is of another type.
+        InputError: if a weight is negative, the weights do not sum to one, or a scale is not
+            positive.
     """
 
     dag: PointedDAG[Any]
@@ -74,23 +67,9 @@ class GaussianForward:
     step: Callable[[int, Floats], Moments]
 
     def __post_init__(self) -> None:
-        check_type("GaussianForward", "dag", self.dag, PointedDAG)
-        for name in ("choice", "step"):
-            if not callable(getattr(self, name)):
-                raise InputError(
-                    f"GaussianForward: {name} must be a function of a node and latents"
-                )
-        for component in kept_list("GaussianForward", "the start", self.start):
-            for value in kept_list("GaussianForward", "a component", component):
-                _check_number("GaussianForward: a component's entry", value)
-            if len(component) != 3:
-                raise InputError(
-                    f"GaussianForward: a component has {len(component)} entries: give a weight, a "
-                    "mean and a scale"
-                )
-            _check_scale("the start", np.array(component[2], np.float64))
-        weights = [float(weight) for weight, _, _ in self.start]
-        if not (all(w >= 0 for w in weights) and abs(math.fsum(weights) - 1) <= CHOICE_ERROR):
+        _check_scale("the start", np.array([component.scale for component in self.start]))
+        weights = [component.weight for component in self.start]
+        if not (min(weights) >= 0 and abs(math.fsum(weights) - 1) <= CHOICE_ERROR):
             raise InputError(
                 f"GaussianForward: the weights of the start are {weights}, but must be a law: make "
                 "them non-negative with sum 1"
@@ -129,7 +108,7 @@ class GaussianForward:
 
 @dataclass(frozen=True, eq=False)
 class GaussianTarget:
-    """`R(x) N(w | mean, variance)`: what a balanced kernel samples, up to `Z = sum of R`.
+    """The target `R(x) N(w | mean, variance)` of a balanced kernel, up to `Z = sum of R`.
 
     Attributes:
         rewards: `R(x)`, one per terminal.
@@ -137,7 +116,7 @@ class GaussianTarget:
         variance: of it; Lambda in the paper, a number as `d = 1`.
 
     Raises:
-        InputError: if a reward or the variance is not positive, or a number is not finite.
+        InputError: if a reward or the variance is not positive.
     """
 
     rewards: tuple[float, ...]
@@ -145,14 +124,10 @@ class GaussianTarget:
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for value in kept_list("GaussianTarget", "rewards", self.rewards):
-            _check_number("GaussianTarget: a reward", value)
-            if value <= 0:
-                raise InputError(
-                    f"GaussianTarget: a reward is {plain(value)}, but must be positive"
-                )
-        _check_number("GaussianTarget: the mean", self.mean)
-        _check_number("GaussianTarget: Lambda", self.variance)
+        if min(self.rewards) <= 0:
+            raise InputError(
+                f"GaussianTarget: a reward is {min(self.rewards)}, but must be positive"
+            )
         if self.variance <= 0:
             raise InputError(
                 f"GaussianTarget: Lambda is {self.variance}, which is not positive definite: give "
@@ -184,24 +159,22 @@ def terminal_law(forward: GaussianForward, half_width: float, points: int = 401)
         f_v(w') = sum over parents u of int f_u(w) p_{F,s}(v | u, w) p_{F,w}(w' | v, w) dw,
 
     on equidistant points of `[-half_width, half_width]`. On smooth integrands that vanish at both
-    ends the rule converges faster than any power of the step, so that what every other point gives
-    differs from the result by about its own error. The error reported is that difference, summed
-    over the terminals, and the mass that the interval loses.
+    ends the rule converges faster than any power of the step. The result from every other point
+    therefore differs by about its own error. The reported error is that difference, summed over the
+    terminals, and the mass outside the interval.
 
     Args:
         forward: the kernel.
-        half_width: of the interval; what the latent does beyond is lost, and shows as an error.
-        points: how many, an odd number.
+        half_width: of the interval; mass outside is lost, and adds to the error.
+        points: their number, odd.
 
     Raises:
         InputError: if the numbers make no grid, or its step exceeds the smallest scale.
     """
-    check_integer("terminal_law", "points", points, 5)
-    _check_number("terminal_law: the half-width", half_width)
     if points % 2 == 0 or half_width <= 0:
         raise InputError(
-            f"terminal_law: {points} points on a half-width of {half_width}: give an odd number "
-            "of points and a positive width"
+            f"terminal_law: {points} points on a half-width of {half_width}: give an odd number of "
+            "points and a positive width"
         )
     grid = np.linspace(-half_width, half_width, points)
     coarse, fine = _terminal_masses(forward, grid[::2]), _terminal_masses(forward, grid)
@@ -231,7 +204,7 @@ def log_tb_residual(
         target: the target.
         log_z: the logarithm of `Z`.
         tau: nodes from `s_o` to a terminal.
-        latents: one array per node of it, all of one shape: as many trajectories at once.
+        latents: one array per node of it, all of one shape, one entry per trajectory.
     """
     dag = forward.dag
     terminal = dag.terminals.index(tau[-1])
@@ -260,24 +233,12 @@ def _terminal_masses(forward: GaussianForward, grid: Floats) -> Floats:
             _check_step(step, v, scale.min())
             density[v] = np.exp(log_normal(grid[:, None], mean, scale)) @ entering[v] * step
         if row:
-            # The first and the last point weigh half; the density there is zero, or is lost mass.
+            # End points weigh half; the density there is zero, or lost mass.
             flows = forward.probabilities(v, grid) * density[v]
             for child, flow in zip(row, flows, strict=True):
                 entering[child] += flow
                 mass[child] += flow.sum() * step
     return mass[list(dag.terminals)]
-
-
-def _check_number(what: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-        raise InputError(f"{what} is {shown(value)}, but must be a finite number")
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _check_step(step: float, v: int, scale: float) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
-from reference.errors import InputError, check_type, plain, shown
+from reference.errors import InputError, plain, shown
 
 LiftedState = tuple[int, Any]
 """A node of the DAG and a latent."""
@@ -135,7 +135,6 @@ def closure(kernel: Kernel, start: Set[LiftedState]) -> frozenset[LiftedState]:
 
 def check_kernel(name: str, kernel: Kernel, states: Set[LiftedState]) -> None:
     """Raises InputError unless `kernel` has exactly one row per state, each a law on `states`."""
-    check_type("StochasticLift", name, kernel, Mapping)
     for s in states:
         if s not in kernel:
             raise InputError(f"{name} has no row for the lifted state {shown(s)}: add one")
@@ -149,7 +148,6 @@ def check_kernel(name: str, kernel: Kernel, states: Set[LiftedState]) -> None:
 
 def check_law(name: str, law: Measure, states: Set[LiftedState]) -> None:
     """Raises InputError unless `law` gives some of `states` a `Fraction >= 0`, in total one."""
-    check_type("StochasticLift", name, law, Mapping)
     for t, p in law.items():
         if t not in states:
             raise InputError(

@@ -24,7 +24,7 @@ from itertools import product
 from typing import Any, Self
 
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_hashable, check_type, shown
+from reference.errors import InputError, shown
 from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
@@ -68,7 +68,6 @@ class StochasticLift:
     nu: Measure
 
     def __post_init__(self) -> None:
-        check_type("StochasticLift", "dag", self.dag, PointedDAG)
         _check_latents(self.latents)
         check_kernel("kappa_f", self.kappa_f, self.states)
         check_kernel("kappa_b", self.kappa_b, self.states)
@@ -134,8 +133,6 @@ class StochasticLift:
         Raises:
             InputError: as for the class, or an entry of `kappa_f` that is not along an edge.
         """
-        check_type("StochasticLift", "dag", dag, PointedDAG)
-        check_type("StochasticLift", "initial", initial, Mapping)
         _check_latents(latents)
         states = frozenset(product(range(len(dag.labels)), latents))
         check_kernel("kappa_f", kappa_f, states)
@@ -155,9 +152,6 @@ class StochasticLift:
 
 
 def _check_latents(latents: tuple[Hashable, ...]) -> None:
-    check_type("StochasticLift", "latents", latents, tuple)
-    for latent in latents:
-        check_hashable("a latent", latent)
     if not latents or len(set(latents)) != len(latents):
         raise InputError(f"the latents are {shown(latents)}: give at least one, each of them once")
 
@@ -169,7 +163,6 @@ def _check_edges(dag: PointedDAG[Any], kappa_f: Kernel) -> None:
             if t[0] not in allowed:
                 raise InputError(
                     f"kappa_f moves from {shown(s)} to {shown(t)}, but from node {s[0]} only the "
-                    "nodes "
-                    f"{list(allowed)} may be entered: move along the edges of the DAG, and let a "
-                    "terminal change only its latent"
+                    f"nodes {list(allowed)} may be entered: move along the edges of the DAG, and "
+                    "let a terminal change only its latent"
                 )
