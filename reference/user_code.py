@@ -206,7 +206,7 @@ class Asked(Generic[T]):
         name: the function's name.
         function: the function.
         read: converts an answer, given the argument too; raises `InputError`.
-        same: says if two converted answers are equal.
+        same: the equality of two converted answers.
     """
 
     def __init__(
