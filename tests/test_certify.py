@@ -180,7 +180,7 @@ def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
     path.write_text("\n".join(["state,log_p_f,log_p_b,log_reward", *lines[1:]]))
     assert pdai.certify(path, PROBLEM).interval == found.interval
     path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",-9.5"]))
-    with pytest.raises(InputError, match=r"was recorded as -9\.5"):
+    with pytest.raises(InputError, match=r"is -9\.5 in the record"):
         pdai.certify(path, PROBLEM)
     path.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",nan"]))
     with pytest.raises(InputError, match="sample 4096 is 'nan', but must be a number"):

@@ -80,7 +80,7 @@ def test_a_bound_of_mass_takes_a_sampler_from_regime_n_to_z() -> None:
 def test_control_a_bound_that_is_none_is_refused() -> None:
     problem: Any = Unknown()
     problem.log_mass_bound = lambda state: problem.known.log_mass_bound(state) - 9
-    with pytest.raises(InputError, match="must bound from above"):
+    with pytest.raises(InputError, match="must bound the mass below"):
         bound_partition(problem)
     problem.log_mass_bound = lambda state: math.nan
     with pytest.raises(InputError, match="is nan, but must be a finite number"):

@@ -121,10 +121,7 @@ class RowSampler:
         terminals = decode_all(environment, final)
         with self._own():
             given = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
-        rewards = self._checked(terminals, given)
-        log_reward = np.array([reward.value for reward in rewards])
-        error = sums.error(log_reward) + np.array([reward.error for reward in rewards])
-        return Walks(terminals, sums.log_p_f, sums.log_p_b, log_reward, error)
+        return sums.walks(terminals, self._checked(terminals, given))
 
     def _backward_actions(self, final: Any) -> Ints:
         """The actions of `tau ~ p_B(. | x)`, from the first on; shape (horizon, BATCH)."""

@@ -19,7 +19,7 @@ from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
 from reference.user_code import LONGEST, called
 
-# What float32 may do to a log reward, relative to its size and one: a thousand roundings.
+# The error of a float32 log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14
 # A state's key, and whether the trajectory ends in it.
 Node = tuple[Hashable, bool]
@@ -27,24 +27,25 @@ UNIFORM = "p_B is uniform over parents, as none was given; a learned one may bou
 
 
 class Logits(NamedTuple):
-    """Rows of logits.
-
-    Attributes:
-        values: shape (batch, n).
-        mask: which entries are legal.
-    """
+    """Rows of logits, shape (batch, n), and which entries are legal."""
 
     values: Any
     mask: Any
 
+    def rows(self, used: Any) -> Floats:
+        """The closed rows of the soft-max where they are used; uniform ones elsewhere."""
+        unused = ~np.asarray(used)[:, None]
+        values = np.where(unused, 0.0, np.asarray(self.values))
+        return soft_rows(values, unused | np.asarray(self.mask))
+
 
 class WayBack(NamedTuple):
-    """How the last step is undone.
+    """The way back of a step.
 
     Attributes:
         logits: of `p_B` over the parents.
-        taken: which parent a trajectory came from.
-        counts: False where a step has one parent for certain, as stopping does.
+        taken: the parent that the trajectory came from.
+        counts: False where a step has a single parent, as stopping does.
     """
 
     logits: Logits
@@ -53,7 +54,7 @@ class WayBack(NamedTuple):
 
 
 class Steps(Protocol):
-    """What a library must be asked."""
+    """The questions to a library, on batches of its states."""
 
     def start(self, count: int) -> Any:
         """A batch of initial states."""
@@ -64,10 +65,7 @@ class Steps(Protocol):
         ...
 
     def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
-        """The next states, which of them are terminal, and how they are undone.
-
-        Those that are not active have ended, and stay as they are.
-        """
+        """The next states, which are terminal, and the way back; inactive ones stay as they are."""
         ...
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
@@ -75,11 +73,11 @@ class Steps(Protocol):
         ...
 
     def take(self, states: Any, which: Ints) -> Any:
-        """A batch of some of these states, in this order, which may repeat."""
+        """The states at some places, which may repeat."""
         ...
 
     def keys(self, states: Any) -> list[Hashable]:
-        """What tells states apart."""
+        """A key of each state, equal for equal states alone."""
         ...
 
 
@@ -105,37 +103,28 @@ class SteppedSampler:
     ):
         self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
-        self._rewards = None if problem is None else LogRewards(problem)
+        self._own_rewards = None if problem is None else LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
         states, sums = self.steps.start(count), PathSums(count)
         active = np.ones(count, bool)
         for _ in range(LONGEST):
-            logits = self._forward(states)
-            open_mask = np.where(active[:, None], np.asarray(logits.mask), True)
-            values = np.where(active[:, None], np.asarray(logits.values), 0.0)
-            rows = soft_rows(values, open_mask)
+            rows = self._forward(states).rows(active)
             action = choose_all(rows, self.rng)
             sums.forward(rows, action, active)
             states, ended, back = self.steps.move(states, action, active)
             counted = active & np.asarray(back.counts)
-            mask = np.where(counted[:, None], np.asarray(back.logits.mask), True)
-            values = np.where(counted[:, None], np.asarray(back.logits.values), 0.0)
-            sums.backward(soft_rows(values, mask), back.taken, counted)
+            sums.backward(back.logits.rows(counted), back.taken, counted)
             active = active & ~np.asarray(ended)
             if not active.any():
                 break
         else:
             raise InputError(f"a trajectory has more than {LONGEST:,} steps: is there a cycle?")
-        terminals, given = self._labelled(states)
-        rewards = [self._reward(x, r) for x, r in zip(terminals, given.tolist(), strict=True)]
-        log_reward = np.array([reward.value for reward in rewards])
-        error = sums.error(log_reward) + np.array([reward.error for reward in rewards])
-        return Walks(terminals, sums.log_p_f, sums.log_p_b, log_reward, error)
+        return sums.walks(*self._ends(states))
 
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
-        """The exact law of the library's rows, over all states that it can reach.
+        """The exact distribution of the library's rows, over all states that it can reach.
 
         Args:
             dag: the problem's graph, whose terminal states the library's ends must be among.
@@ -144,35 +133,34 @@ class SteppedSampler:
 
         Raises:
             TooLargeError: if it has more states.
-            InputError: if an end is no terminal state of the problem, or its reward differs.
+            InputError: if an end is not a terminal state of the problem, or its reward differs.
         """
         (root,) = self.steps.keys(states := self.steps.start(1))
         mass: dict[Hashable, dict[Node, Fraction]] = {}
         ends: dict[Node, Hashable] = {}
-        number = {root}
+        met = {root}
         while len(keys := self.steps.keys(states)):
             logits = self._forward(states)
-            rows = soft_rows(logits.values, logits.mask)
+            exact = [exact_row(row) for row in soft_rows(logits.values, logits.mask).tolist()]
             at, actions = np.nonzero(np.asarray(logits.mask))
             following, ended, _ = self.steps.move(
                 self.steps.take(states, at), actions, np.ones(len(at), bool)
             )
-            after: list[Node] = list(
-                zip(self.steps.keys(following), np.asarray(ended).tolist(), strict=True)
-            )
-            exact = [exact_row(row) for row in rows.tolist()]
-            for i, a, child in zip(at.tolist(), actions.tolist(), after, strict=True):
+            stops = np.asarray(ended).tolist()
+            after: list[Node] = list(zip(self.steps.keys(following), stops, strict=True))
+            for i, action, child in zip(at.tolist(), actions.tolist(), after, strict=True):
                 row = mass.setdefault(keys[i], {})
-                row[child] = row.get(child, Fraction(0)) + exact[i][a]
-            last = np.flatnonzero(ended)
-            ends |= self._ends(following, last, [after[i] for i in last.tolist()])
+                row[child] = row.get(child, Fraction(0)) + exact[i][action]
+            if len(last := np.flatnonzero(ended)):
+                labels, _ = self._ends(self.steps.take(following, last))
+                ends |= dict(zip((after[i] for i in last), labels, strict=True))
             new = {key: i for i, (key, stopped) in enumerate(after) if not stopped}
-            fresh = [i for key, i in new.items() if key not in number]
-            number |= new.keys()
-            if len(number) + len(ends) > most:
+            fresh = [i for key, i in new.items() if key not in met]
+            met |= new.keys()
+            if len(met) + len(ends) > most:
                 raise TooLargeError(f"the library has more than {most:,} states")
             states = self.steps.take(following, np.array(fresh, int))
-        p_t = _law((root, False), mass, ends)
+        p_t = _terminal_law((root, False), mass, ends)
         labels = [dag.labels[x] for x in dag.terminals]
         if strange := p_t.keys() - set(labels):
             raise InputError(
@@ -183,55 +171,38 @@ class SteppedSampler:
         agree = "rewards are the problem's, with which the library's agree at every end"
         return law._replace(notes=[*law.notes, agree])
 
-    def _ends(self, states: Any, which: Ints, keys: Sequence[Node]) -> dict[Node, Hashable]:
-        """The problem's label of each end, whose rewards are compared."""
-        if not len(which):
-            return {}
-        labels, given = self._labelled(self.steps.take(states, which))
-        for x, log_reward in zip(labels, given.tolist(), strict=True):
-            self._reward(x, log_reward)
-        return dict(zip(keys, labels, strict=True))
-
-    def _labelled(self, states: Any) -> tuple[list[Hashable], Floats]:
+    def _ends(self, states: Any) -> tuple[list[Hashable], list[Enclosure]]:
+        """The labels of terminal states, and `log R`: the problem's, if there is one."""
         labels, given = self.steps.ends(states)
         if self.label is not None:
             labels = [called("the sampler", "label", self.label, x) for x in labels]
             for x in labels:
                 check_hashable("a state that label gives", x)
-        return labels, given
+        tolerance = FLOAT32_ERROR * (1 + np.abs(given))
+        numbers = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
+        if self._own_rewards is None:
+            return labels, [Enclosure(value, error) for _, value, error in numbers]
+        return labels, [self._own_rewards.confirm(*row, "library") for row in numbers]
 
     def _forward(self, states: Any) -> Logits:
         return called("the library", "forward", self.steps.forward, states)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        """Refused: not written for other libraries."""
+        """Refuses: other libraries are not drawn backwards."""
         raise InputError(
             "samplers of other libraries are not drawn backwards: give log Z, for regime Z"
         )
 
     def findings(self) -> Sequence[str]:
-        """Whose rewards these are, and what `p_B` is."""
-        if self.problem is not None:
-            whose = (
-                "rewards are the problem's, with which the library's agree on all that was drawn"
-            )
-        else:
-            whose = (
-                "rewards are the library's own, and what float32 may do to them widens the interval"
-            )
+        """Whose rewards are used, and the kind of `p_B`."""
+        whose = "rewards are the problem's, with which the library's agree on all that was drawn"
+        if self.problem is None:
+            whose = "rewards are the library's own; their float32 rounding widens the interval"
         return [whose, *self.notes]
 
-    def _reward(self, x: Hashable, given: float) -> Enclosure:
-        tolerance = FLOAT32_ERROR * (1 + abs(given))
-        if self._rewards is None:
-            return Enclosure(given, tolerance)
-        return self._rewards.confirm(x, given, tolerance, "library")
 
-
-def _law(
-    root: Node,
-    mass: Mapping[Hashable, Mapping[Node, Fraction]],
-    ends: Mapping[Node, Hashable],
+def _terminal_law(
+    root: Node, mass: Mapping[Hashable, Mapping[Node, Fraction]], ends: Mapping[Node, Hashable]
 ) -> dict[Hashable, Fraction]:
     """`p_T(x)` from the rows of all states that go on."""
     graph: dict[Node, list[Node]] = {end: [] for end in ends}
@@ -239,8 +210,7 @@ def _law(
     dag = pointed_dag(graph, root)
     values = [mass[dag.labels[u][0]][dag.labels[v]] for u, v in dag.edges]
     law: dict[Hashable, Fraction] = {}
-    marginals = marginal(ForwardPolicy(dag, RATIONAL, values))
-    for x, p in zip(dag.terminals, marginals, strict=True):
+    for x, p in zip(dag.terminals, marginal(ForwardPolicy(dag, RATIONAL, values)), strict=True):
         label = ends[dag.labels[x]]
         law[label] = law.get(label, Fraction(0)) + p
     return law

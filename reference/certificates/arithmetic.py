@@ -1,43 +1,12 @@
 """Probabilities as exact fractions, or as intervals that are rounded outward."""
 
 import math
-from typing import NamedTuple, Protocol
 
 # A fraction, or the two ends of an interval.
 Number = tuple[int, int]
 
 
-class Arithmetic(Protocol):
-    """How masses are computed; each operation encloses the true result."""
-
-    @property
-    def zero(self) -> Number:
-        """0."""
-        ...
-
-    @property
-    def one(self) -> Number:
-        """1."""
-        ...
-
-    def plus(self, x: Number, y: Number) -> Number:
-        """`x + y`."""
-        ...
-
-    def times(self, x: Number, w: int, d: int) -> Number:
-        """`x w / d`, for `w >= 0` and `d > 0`."""
-        ...
-
-    def gap(self, x: Number, total: int, r: int) -> Number:
-        """`|x total - r|`."""
-        ...
-
-    def bounds(self, x: Number) -> tuple[int, int, int]:
-        """`(low, high, d)`: x lies between `low / d` and `high / d`."""
-        ...
-
-
-class Exact(NamedTuple):
+class Exact:
     """Fractions `(p, q)`, not reduced: of denominators 2^k, sums need no more than the largest."""
 
     zero: Number = (0, 1)
@@ -52,7 +21,7 @@ class Exact(NamedTuple):
         return p * (common // q) + r * (common // s), common
 
     def times(self, x: Number, w: int, d: int) -> Number:
-        """`x w / d`."""
+        """`x w / d`, for `w >= 0` and `d > 0`."""
         return x[0] * w, x[1] * d
 
     def gap(self, x: Number, total: int, r: int) -> Number:
@@ -60,22 +29,18 @@ class Exact(NamedTuple):
         return abs(x[0] * total - r * x[1]), x[1]
 
     def bounds(self, x: Number) -> tuple[int, int, int]:
-        """The fraction, twice."""
+        """`(low, high, d)`: x lies between `low / d` and `high / d`."""
         return x[0], x[0], x[1]
 
 
 class Rounded:
-    """Intervals `(low, high)`, which stand for those from `low / scale` to `high / scale`."""
+    """Intervals `(low, high)` of multiples of `1 / scale`; each result encloses the true one."""
 
     zero: Number = (0, 0)
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
-
-    @property
-    def one(self) -> Number:
-        """1."""
-        return self._scale, self._scale
+        self.one: Number = (scale, scale)
 
     def plus(self, x: Number, y: Number) -> Number:
         """`x + y`."""
@@ -91,5 +56,5 @@ class Rounded:
         return max(low, -high, 0), max(abs(low), abs(high))
 
     def bounds(self, x: Number) -> tuple[int, int, int]:
-        """The two ends."""
+        """`(low, high, d)`: x lies between `low / d` and `high / d`."""
         return x[0], x[1], self._scale

@@ -1,10 +1,10 @@
-"""What bare samples can say: terminal states whose probabilities nobody told.
+"""Bounds of TV from bare samples: terminal states without probabilities.
 
-An event that was chosen without looking at a sample bounds TV from below:
-`TV >= |p_T(A) - pi(A)|`. Where all terminal states are enumerated, the empirical law bounds it from
-above too: `TV(p_T, pi) <= TV(p^, pi) + TV(p^, p_T)`, whose last term has an expectation of at most
-`sqrt(|X| - 1) / (2 sqrt(n))` and, changing by at most `1 / n` with a sample, exceeds it by
-`sqrt(log(1 / level) / (2 n))` with probability `level` (McDiarmid, 1989).
+An event `A` that does not depend on the samples bounds TV from below: `TV >= |p_T(A) - pi(A)|`.
+Where all terminal states are enumerated, the empirical distribution bounds it from above:
+`TV(p_T, pi) <= TV(p^, pi) + TV(p^, p_T)`. The expectation of the last term is at most
+`sqrt(|X| - 1) / (2 sqrt(n))`. It changes by at most `1 / n` with a sample, so it exceeds its
+expectation by `sqrt(log(1 / level) / (2 n))` with probability at most `level` (McDiarmid, 1989).
 """
 
 import math
@@ -22,11 +22,11 @@ from reference.errors import InputError
 def against_law(
     samples: Sequence[Hashable], target: Mapping[Hashable, Fraction], level: float
 ) -> tuple[Interval, list[Line]]:
-    """Bounds of `TV(p_T, pi)` from samples of `p_T`, beside a target that is known exactly.
+    """Bounds of `TV(p_T, pi)` from samples of `p_T` and the exact target.
 
     Args:
         samples: independent samples.
-        target: `pi(x)` of whatever is among the samples, zero of what it excludes.
+        target: `pi(x)` of every sample; zero where the target excludes it.
         level: of the interval, half of it for each side.
 
     Raises:
@@ -50,7 +50,7 @@ def against_law(
     high = min(1.0, (float(distance) + spread + deviation) * (1 + 2.0**-40))
     lines = [
         Line("TV(empirical law, target)", float(distance), "float64"),
-        Line("what the noise of the samples allows on top", spread + deviation, "float64"),
+        Line("allowance for the noise of the samples", spread + deviation, "float64"),
     ]
     return Interval(low, high), lines
 
@@ -58,7 +58,7 @@ def against_law(
 def against_samples(
     samples: Sequence[Hashable], target: Sequence[Hashable], level: float
 ) -> tuple[Interval, list[Line]]:
-    """Bounds of TV from samples of both: from below alone, by an event that halves of them choose.
+    """A lower bound of TV from samples of both, by an event that the first halves choose.
 
     Args:
         samples: independent samples of the sampler.
@@ -75,13 +75,13 @@ def against_samples(
     event = {
         x for x in {*first, *of_target} if first[x] / max(half, 1) < of_target[x] / max(other, 1)
     }
-    found = _frequency(samples[half:], event, level / 2)
+    seen = _frequency(samples[half:], event, level / 2)
     expected = _frequency(target[other:], event, level / 2)
     lines = [
-        Line("an event, in the samples", found, "bound"),
-        Line("the same, in the target", expected, "bound"),
+        Line("probability of an event, sampler", seen, "bound"),
+        Line("probability of the same event, target", expected, "bound"),
     ]
-    return Interval(_excess(found, expected), 1.0), lines
+    return Interval(_excess(seen, expected), 1.0), lines
 
 
 def _check(samples: Sequence[Hashable]) -> None:
@@ -95,7 +95,7 @@ def _frequency(samples: Sequence[Hashable], event: set[Hashable], level: float) 
     return mean.interval(level)
 
 
-def _excess(found: Interval, expected: Interval) -> float:
-    """By how much the two differ for certain."""
-    gap = max(expected.low - found.high, found.low - expected.high)
+def _excess(seen: Interval, expected: Interval) -> float:
+    """The least difference of the two."""
+    gap = max(expected.low - seen.high, seen.low - expected.high)
     return max(0.0, gap * (1 - 2.0**-40))

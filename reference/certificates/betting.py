@@ -1,13 +1,12 @@
-"""Confidence bounds of means that hold at all times at once, by betting.
+"""Confidence bounds of means, valid at all times at once, by betting.
 
-Whoever bets at fair odds that a mean is larger than `m` multiplies his capital by
-`(1 + kappa x) / (1 + kappa m)` with each value `x >= 0`. If the mean is at most `m`, that is a
-non-negative supermartingale, and so is a mixture over `kappa`; by Ville's inequality it ever
-reaches `1 / level` with probability at most `level`. All `m` at which it did are thus below the
-mean, whenever one looks and however one decides to stop. With `lambda = kappa / (1 + kappa m)` the
-factor is `1 + lambda (x - m)`, the bet of Waudby-Smith and Ramdas (Estimating means of bounded
-random variables by betting, 2024); for a `kappa` that does not depend on `m`, one sum per `kappa`
-is all that has to be kept.
+A bet at fair odds that a mean is larger than `m` multiplies the capital by
+`(1 + kappa x) / (1 + kappa m)` with each value `x >= 0`. If the mean is at most `m`, the capital is
+a non-negative supermartingale, and so is a mixture over `kappa`. By Ville's inequality it ever
+reaches `1 / level` with probability at most `level`. So each `m` at which it does is below the
+mean, whenever one stops. With `lambda = kappa / (1 + kappa m)` the factor is `1 + lambda (x - m)`,
+the bet of Waudby-Smith and Ramdas (Estimating means of bounded random variables by betting, 2024).
+As `kappa` does not depend on `m`, one sum per `kappa` is kept.
 """
 
 import math
@@ -22,16 +21,15 @@ from reference.fields.field import gamma
 
 Floats = npt.NDArray[np.float64]
 
-# The bets: by factors of 1.6 where few to very many values of ordinary size decide, then by factors
-# of 16 for means far below 1.
+# Factors of 1.6 for few to very many values of ordinary size, then of 16 for means far below 1.
 BETS: Floats = np.concatenate([1.6 ** np.arange(-18.0, 13), 1.6**12 * 16.0 ** np.arange(1, 7)])
-# The largest value that may be bet on: with it, and with twice it as a mean, no bet overflows.
+# With this value, and with twice it as a mean, no bet overflows.
 LARGEST = float(np.finfo(float).max / (4 * BETS[-1]))
 
 # NumPy's log1p and exp are good to four units in the last place, and each is followed by at most
 # four more roundings.
 ROUNDINGS = 12
-# How many values are summed before they are added to the others.
+# Values that are summed before they are added to the others.
 BLOCK = 1024
 
 
@@ -52,7 +50,7 @@ def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Flo
 
     Args:
         gains: `sum of log(1 + kappa x)` per bet, shape (..., bets).
-        count: how many values they are of.
+        count: the number of values.
         mean: the mean that is bet against, at least 0.
     """
     logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))
@@ -65,12 +63,12 @@ def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Flo
 class LowerMean:
     """Lower confidence bounds of the mean of independent variables `>= 0`, of any size.
 
-    One pass; what is kept does not grow with what was seen.
+    Takes one pass, in constant memory.
 
     Attributes:
-        count: how many values were seen.
+        count: the number of values.
         gains: `sum of log(1 + kappa x)` per bet.
-        roundings: how many sums went into each of them.
+        roundings: the number of sums in each gain.
     """
 
     count: int = 0
@@ -78,7 +76,7 @@ class LowerMean:
     roundings: int = ROUNDINGS + BLOCK
 
     def add(self, values: Floats) -> None:
-        """Sees more values; to be valid, no larger than the variables are.
+        """Adds values; the bound is valid if they are at most the variables.
 
         Raises:
             InputError: if one is NaN, negative or above `LARGEST`.
@@ -94,7 +92,7 @@ class LowerMean:
         self.count += len(values)
 
     def bound(self, level: float) -> float:
-        """A number that the mean exceeds: wrong, ever, with probability at most `level`."""
+        """A lower bound of the mean, which ever fails with probability at most `level`."""
         if not self._refutes(0.0, level):
             return 0.0
         low, high = 0.0, 1.0
@@ -106,11 +104,7 @@ class LowerMean:
         return low
 
     def _refutes(self, mean: float, level: float) -> bool:
-        """Whether the capital won against a mean reaches `1 / level`, however sums are rounded.
-
-        Raises:
-            InputError: if the capital is NaN, of which no comparison is true.
-        """
+        """True if the capital against a mean reaches `1 / level`, however sums are rounded."""
         lost = gamma(self.roundings) * self.gains
         lost = lost + gamma(ROUNDINGS) * (self.gains + self.count * np.log1p(BETS * mean))
         logs = self.gains - lost - self.count * np.log1p(BETS * mean)
@@ -134,15 +128,11 @@ class MeanInterval:
 
     @property
     def count(self) -> int:
-        """How many values were seen."""
+        """The number of values."""
         return self.below.count
 
     def add(self, low: Floats, high: Floats | None = None) -> None:
-        """Sees more values, each known to lie between two numbers.
-
-        Args:
-            low: at most the values.
-            high: at least the values; by default they are `low` themselves.
+        """Adds values, each between two numbers; `high` is `low` by default.
 
         Raises:
             InputError: if a lower one is NaN or negative, or an upper one NaN or above 1.
@@ -152,10 +142,6 @@ class MeanInterval:
         self.above.add(np.nextafter(1 - high, 0.0))
 
     def interval(self, level: float) -> Interval:
-        """An interval that contains the mean: wrong, ever, with probability at most `level`.
-
-        Args:
-            level: of both sides together.
-        """
+        """An interval that contains the mean: each end fails with probability `level / 2`."""
         high = math.nextafter(1 - self.above.bound(level / 2), 2.0)
         return Interval(self.below.bound(level / 2), min(1.0, high))

@@ -1,12 +1,12 @@
 """The check of a certificate in plain Python: the same pass as the verified program, not proved."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from reference.certificates.arithmetic import Arithmetic, Exact, Number, Rounded
+from reference.certificates.arithmetic import Exact, Number, Rounded
 from reference.certificates.format import Header, Inner, Row
 from reference.certificates.reading import MalformedError, open_certificate
 
@@ -15,13 +15,12 @@ Status = Literal["accepted", "refused", "malformed"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of checking a file.
+    """The result of checking a file.
 
     Attributes:
-        status: `refused` if the file is a certificate of something false, `malformed` if it is no
-            certificate.
+        status: `refused` if the file claims something false, `malformed` if it is no certificate.
         reason: why it was not accepted.
-        verified: whether the program that is proved right (`pdai-check`) said so.
+        verified: whether the verified program (`pdai-check`) decided.
     """
 
     status: Status
@@ -39,21 +38,30 @@ class Verdict:
 
 
 class RefusedError(Exception):
-    """What a certificate says is not so."""
+    """A certificate that claims something false."""
 
 
 def check_certificate(path: Path | str) -> Verdict:
-    """Checks a certificate in exact arithmetic, in Python: what it finds is not verified.
+    """Checks a certificate in exact arithmetic, in Python, which is not verified.
 
-    Its verdict is that of `pdai-check` (`reference.certificates.run_checker`), which is proved to
-    accept nothing false. Memory follows the width of the graph.
+    The verdict is that of `pdai-check` (`reference.certificates.run_checker`), which is proved to
+    accept nothing false. Memory grows with the width of the graph.
 
     Raises:
         InputError: if there is no such file.
     """
-    try:
+
+    def check() -> None:
         with open_certificate(path) as (header, rows):
             check_rows(header, rows)
+
+    return verdict_of(check)
+
+
+def verdict_of(check: Callable[[], None]) -> Verdict:
+    """The verdict of a check that raises `MalformedError` or `RefusedError`."""
+    try:
+        check()
     except MalformedError as error:
         return Verdict("malformed", str(error))
     except RefusedError as error:
@@ -62,7 +70,7 @@ def check_certificate(path: Path | str) -> Verdict:
 
 
 def check_rows(header: Header, rows: Iterable[Row]) -> None:
-    """Takes all rows, and compares the claims of the header with what they give.
+    """Checks all rows, and the claims of the header against them.
 
     Raises:
         RefusedError: if a row or a claim is wrong.
@@ -80,16 +88,16 @@ def check_rows(header: Header, rows: Iterable[Row]) -> None:
         walk.step(row)
     low, high = walk.total_variation()
     if not header.claim.holds(low, high):
-        found = float(low) if low == high else f"between {float(low)} and {float(high)}"
-        raise RefusedError(f"{header.claim} is claimed, and TV is {found}")
+        tv = float(low) if low == high else f"between {float(low)} and {float(high)}"
+        raise RefusedError(f"{header.claim} is claimed, and TV is {tv}")
 
 
 class Walk:
-    """One pass over the rows, in the order of the nodes, that forgets the nodes behind it.
+    """One pass over the rows in the order of the nodes, which keeps only the masses ahead.
 
-    The probability to visit a node is complete when its row comes; it is then passed on to the
-    children. Accepted are rows of non-negative numbers that sum to one, children in increasing
-    order and later than the node, and nodes that an earlier one leads to.
+    The mass of a node is complete when its row comes, and is then passed on to its children. A row
+    must have non-negative numbers that sum to one, and children in increasing order, later than the
+    node. Each node but the first must be the child of an earlier one.
 
     Args:
         nodes: the number of rows.
@@ -98,18 +106,14 @@ class Walk:
     """
 
     def __init__(self, nodes: int, reward_sum: int, scale: int | None) -> None:
-        self._arithmetic: Arithmetic = Exact() if scale is None else Rounded(scale)
+        self._arithmetic = Exact() if scale is None else Rounded(scale)
         self._nodes, self._reward_sum = nodes, reward_sum
         self._next = self._collected = 0
         self._masses = {0: self._arithmetic.one}
         self._gaps = self._arithmetic.zero
 
     def step(self, row: Row) -> None:
-        """Takes the row of the next node.
-
-        Raises:
-            RefusedError: if it is wrong.
-        """
+        """Takes the row of the next node, or raises RefusedError if it is wrong."""
         mass = self._masses.pop(self._next, None)
         if mass is None:
             raise self._refused("no earlier node leads to it")
@@ -142,11 +146,10 @@ class Walk:
             raise self._refused("its row does not sum to one")
 
     def total_variation(self) -> tuple[Fraction, Fraction]:
-        """Between what numbers `TV(p_T, R / Z)` lies, once all rows were taken.
+        """The bounds of `TV(p_T, R / Z)`, once all rows are taken.
 
         Raises:
-            RefusedError: if there are not as many as there should be, or the sum of the rewards
-                is another.
+            RefusedError: if the number of rows or the sum of the rewards is wrong.
         """
         if self._next != self._nodes:
             raise RefusedError(f"there are {self._next} rows, not {self._nodes}")
@@ -160,20 +163,3 @@ class Walk:
 
     def _refused(self, reason: str) -> RefusedError:
         return RefusedError(f"the row of node {self._next}: {reason}")
-
-
-def rows_checked(header: Header, rows: Iterator[Row]) -> list[Row]:
-    """The rows of a certificate, once all of it has been checked.
-
-    Raises:
-        RefusedError: if a row or a claim is wrong.
-    """
-    kept: list[Row] = []
-
-    def keep() -> Iterator[Row]:
-        for row in rows:
-            kept.append(row)
-            yield row
-
-    check_rows(header, keep())
-    return kept

@@ -1,4 +1,4 @@
-"""Regime E: the sampler as exact rationals on the enumerated graph."""
+"""Regime E: a sampler in exact rationals on the enumerated graph."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -16,10 +16,8 @@ from reference.marginals import marginal
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
 
-# States, or histories asked for in one call.
-BATCH = 4_096
-# Terminals named one by one.
-NAMED = 3
+# States or histories per call, and terminal states that a note names.
+BATCH, NAMED = 4_096, 3
 
 
 class ExactSampler(NamedTuple):
@@ -35,13 +33,13 @@ class ExactSampler(NamedTuple):
 
 
 class ExactLaw(NamedTuple):
-    """The law of a sampler beside its target.
+    """The distribution of a sampler beside its target.
 
     Attributes:
         tv: `TV(p_T, pi)`.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state.
-        lines: what is stated besides.
-        notes: terminals that are never reached.
+        lines: further statements.
+        notes: terminal states that are never reached.
     """
 
     tv: Fraction
@@ -51,7 +49,7 @@ class ExactLaw(NamedTuple):
 
     @property
     def interval(self) -> Interval:
-        """The TV as floats: one, or the two around it."""
+        """The floats next to TV on both sides, or TV itself."""
         nearest = float(self.tv)
         low = nearest if nearest <= self.tv else math.nextafter(nearest, 0.0)
         return Interval(low, nearest if nearest >= self.tv else math.nextafter(nearest, 1.0))
@@ -90,7 +88,7 @@ def _history(
 def exact_law(
     forward: ForwardPolicy[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
-    """The exact law of a sampler beside its target.
+    """The exact distribution of a sampler beside its target.
 
     Args:
         forward: the exact rows, on the graph or its lift.
@@ -103,7 +101,7 @@ def exact_law(
 def law_beside_target(
     p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
-    """A law of terminal states, as `exact_law`, from `p_T(x)` of each."""
+    """As `exact_law`, from `p_T(x)` of each terminal state."""
     target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [
@@ -118,7 +116,7 @@ def law_beside_target(
         mass = sum((target[i] for i in missed), start=Fraction(0))
         more = f" and {len(missed) - NAMED:,} more" if len(missed) > NAMED else ""
         notes.append(
-            f"the sampler never reaches {named}{more}, whose mass {small(mass)} TV cannot be below"
+            f"the sampler never reaches {named}{more}: TV is at least their mass, {small(mass)}"
         )
         lines.append(Line("mass of terminals that are never reached", mass, "exact"))
     tv = total_variation(p_t, target)

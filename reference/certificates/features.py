@@ -1,9 +1,10 @@
-"""What users want of a sampler: expectations, such as inclusion probabilities and masses of modes.
+"""Expectations of features, such as inclusion probabilities and masses of modes.
 
-`|E_{p_T} f - E_pi f| <= TV(p_T, pi) (max f - min f)`: an interval of the first, from samples, is
-widened by TV into one of the second.
+`|E_{p_T} f - E_pi f| <= TV(p_T, pi) (max f - min f)`: widened by TV, an interval of the first
+expectation contains the second.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -22,7 +23,7 @@ Features = Callable[[Any], Mapping[str, float]]
 
 @runtime_checkable
 class KnowsMeans(Protocol):
-    """A problem that has names for some features, and their expectations without enumeration.
+    """A problem with named features, whose target means it knows without enumeration.
 
     Attributes:
         indicators: the same features by number.
@@ -40,7 +41,7 @@ class KnowsMeans(Protocol):
 
 
 def modes(states: Sequence[Hashable]) -> Features:
-    """The masses of given terminal states, as features."""
+    """Indicators of terminal states, whose means are their probabilities."""
     return lambda x: {f"mass of {state!r}": float(x == state) for state in states}
 
 
@@ -65,11 +66,7 @@ class FeatureMeans:
         self._weights: list[Any] = []
 
     def add(self, walks: Walks) -> None:
-        """Sees more trajectories.
-
-        Raises:
-            InputError: if a value lies outside [0, 1], or names differ between states.
-        """
+        """Adds trajectories; raises InputError as `table`."""
         names, values = table(self.features, walks.terminals, tuple(self.means))
         for name, column in zip(names, values.T, strict=True):
             self.means.setdefault(name, MeanInterval()).add(column)
@@ -79,21 +76,21 @@ class FeatureMeans:
     def lines(
         self, level: float, tv: Interval, known: Mapping[str, Fraction] | None = None
     ) -> list[Line]:
-        """Of each feature: its mean under the sampler, under the target, and by weights.
+        """For each feature, its mean under the sampler, under the target, and by weights.
 
-        The features whose sampler is farthest from the target, or else from the weights, are first.
+        Features are sorted by the distance of the sampler from the target, or from the weights.
 
         Args:
             level: of each interval.
-            tv: of the sampler; its upper end is wrong with probability at most `level / 2`.
-            known: the means under the target by name, exactly, if the problem tells them.
+            tv: of the sampler; its upper end fails with probability at most `level / 2`.
+            known: the exact means under the target by name, as far as they are known.
         """
         if not self.means:
             return []
         logs = np.concatenate(self._weights)
         weights = np.exp(logs - logs.max())
         weighted = weights @ np.concatenate(self._values) / weights.sum()
-        known, found = known or {}, []
+        known, groups = known or {}, []
         for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
             model = mean.interval(level)
             # The other half of the level is that of the upper end of TV.
@@ -108,9 +105,9 @@ class FeatureMeans:
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]
             gap = (model.low + model.high) / 2 - float(known.get(name, estimate))
-            found.append((-abs(gap), lines))
-        found.sort(key=lambda entry: entry[0])
-        return [line for _, lines in found for line in lines]
+            groups.append((-abs(gap), lines))
+        groups.sort(key=lambda group: group[0])
+        return [line for _, lines in groups for line in lines]
 
 
 def table(
@@ -120,8 +117,8 @@ def table(
 
     Args:
         features: from a terminal state to numbers in [0, 1] by name.
-        terminals: where.
-        names: those that they had elsewhere; () if nowhere yet.
+        terminals: the terminal states.
+        names: the names at earlier states; () if there are none.
 
     Raises:
         InputError: if a value lies outside [0, 1], or names differ between states.
@@ -139,26 +136,26 @@ def table(
 
 
 def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
-    """The expectations of features, exactly, under a sampler and its target; farthest off first."""
-    sums: dict[str, list[Fraction]] = {}
+    """The exact expectations of features under a sampler and its target, farthest apart first."""
+    model: defaultdict[str, Fraction] = defaultdict(Fraction)
+    target: defaultdict[str, Fraction] = defaultdict(Fraction)
     values = _values(features)
-    for x, p, target in table:
+    for x, p, pi in table:
         for name, value in values(x).items():
-            both = sums.setdefault(name, [Fraction(0), Fraction(0)])
-            both[0] += p * Fraction(value)
-            both[1] += target * Fraction(value)
+            model[name] += p * Fraction(value)
+            target[name] += pi * Fraction(value)
     return [
-        Line(f"{name}: {whose}", value, "exact")
-        for name, both in sorted(sums.items(), key=lambda entry: -abs(entry[1][0] - entry[1][1]))
-        for whose, value in zip(("sampler", "target"), both, strict=True)
+        Line(f"{name}: {whose}", means[name], "exact")
+        for name in sorted(model, key=lambda name: -abs(model[name] - target[name]))
+        for whose, means in (("sampler", model), ("target", target))
     ]
 
 
 def _values(features: Features) -> Asked[dict[str, float]]:
-    """The features as they are asked: numbers in [0, 1], some of them twice."""
+    """The features, checked to be numbers in [0, 1]; some are asked for twice."""
 
     def read(given: Any, x: Any) -> dict[str, float]:
-        check_type("the features", f"what {shown(x)} has", given, Mapping)
+        check_type("the features", f"the value at {shown(x)}", given, Mapping)
         row = {}
         for name, value in given.items():
             row[str(name)] = feature(value, Of(f"the feature {name!r}", x))

@@ -1,4 +1,4 @@
-"""The text of a certificate: what stands in it, and how it is written.
+"""The text format of a certificate, and its writer.
 
 ```
 pdai-certificate 1
@@ -14,8 +14,8 @@ end
 
 Rows come in the order of the nodes, `s_o` first. Numbers are decimal integers without leading
 zeros, with one space between; labels and the name of the problem are printable ASCII. The verified
-program reads the same language (`proofs_notes/checker/main.ml`); what the numbers must satisfy is
-the business of `reference.certificates.check`.
+program reads the same format (`proofs_notes/checker/main.ml`). `reference.certificates.check`
+checks the numbers.
 """
 
 import re
@@ -34,19 +34,19 @@ MAX_DIGITS = 4_000
 MAX_LABEL = 10_000
 MAX_LINE = 100_000_000
 
-# The bits that a number of so many digits has at least.
+# The least number of bits of a number of `MAX_DIGITS` digits.
 _MAX_BITS = (10 ** (MAX_DIGITS - 1)).bit_length()
 LABEL = re.compile(rf"[ -~]{{1,{MAX_LABEL}}}", re.ASCII)
 
 
 class Claim(NamedTuple):
-    """What a certificate says of the total variation: that it is `=`, `<=` or `>=` a number."""
+    """The claim of a certificate: total variation is `=`, `<=` or `>=` a number."""
 
     relation: Relation
     value: Fraction
 
     def holds(self, low: Fraction, high: Fraction) -> bool:
-        """Whether it holds of every number from `low` to `high`."""
+        """True if it holds for every number from `low` to `high`."""
         return (self.relation == "<=" or self.value <= low) and (
             self.relation == ">=" or high <= self.value
         )
@@ -56,10 +56,10 @@ class Claim(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What stands above the rows.
+    """The lines above the rows.
 
     Attributes:
-        problem: what the rows are of, for a reader: nothing is concluded from it.
+        problem: the name of the problem, for readers alone.
         nodes: the number of rows.
         scale: None if masses are computed exactly; else they are rounded outward to multiples of
             `1 / scale`.
@@ -131,11 +131,11 @@ Row = Inner | Terminal
 
 
 def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
-    """Writes a certificate so that a kill leaves either the old file or the new one.
+    """Writes a certificate; a kill leaves either the old file or the new one.
 
     Raises:
-        InputError: if a number has more digits, or a label is longer, than can be read again; or if
-            the file cannot be written.
+        InputError: if a number or a label is too long to be read again, or the file cannot be
+            written.
     """
     with replacing(Path(path)) as file:
         _check_writable(header.problem, (*header[1:5], *header[6:]))

@@ -1,8 +1,8 @@
-"""Importance weights of trajectories, and what they say of a sampler.
+"""Importance weights of trajectories.
 
-`w(tau) = R(x) p_B(tau|x) / (Z p_F(tau))` is the ratio of the law `mu` that trajectories should have
-to the one that they have, `E_{p_F}[w] <= 1`, and `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`: a variable in
-[0, 1], so that its mean can be bounded from samples of the model alone (N5.any_z).
+`w(tau) = R(x) p_B(tau|x) / (Z p_F(tau))` is the ratio of the target `mu` on trajectories to the
+sampler. `E_{p_F}[w] <= 1` and `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`: the mean of a variable in [0, 1],
+which samples of the model alone can bound (N5.any_z).
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 
 from reference.certificates.betting import LARGEST, Floats
 
-# NumPy's expm1 and exp are good to four units in the last place; twice that.
+# Twice the error of NumPy's expm1 and exp, four units in the last place.
 SLACK = 2.0**-49
 
 
@@ -25,7 +25,7 @@ class Walks(NamedTuple):
         log_p_f: `log p_F(tau)`, in nats.
         log_p_b: `log p_B(tau | x)`, in nats.
         log_reward: `log R(x)`, in nats.
-        error: what rounding may have done to `log_reward + log_p_b - log_p_f`, in nats.
+        error: a bound of the rounding in `log_reward + log_p_b - log_p_f`, in nats.
     """
 
     terminals: Sequence[Hashable]
@@ -40,7 +40,7 @@ class Walks(NamedTuple):
         return self.log_reward + self.log_p_b - self.log_p_f
 
     def part(self, chosen: slice) -> Self:
-        """Some of them."""
+        """A slice of the trajectories."""
         numbers = (column[chosen] for column in self[1:])
         return type(self)(self.terminals[chosen], *numbers)
 
@@ -53,19 +53,18 @@ class Between(NamedTuple):
 
 
 def shortfall(log_ratio: Floats, error: Floats) -> Between:
-    """`(1 - exp(log_ratio))_+`, a number in [0, 1], with what rounding may have done to it.
+    """Bounds of `(1 - exp(log_ratio))_+`, a number in [0, 1].
 
     Args:
         log_ratio: in nats; minus infinity is a ratio of zero.
-        error: by how much each may be off, in nats.
+        error: of each, at most, in nats.
     """
-    # A ratio above one falls short by nothing, however large it is.
     low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
     return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))
 
 
 def from_below(log_values: Floats, error: Floats) -> Floats:
-    """Numbers at most `exp(log_values)`; what is too large to be bet on is cut off."""
+    """Lower bounds of `exp(log_values)`, cut off at the largest value of a bet."""
     with np.errstate(over="ignore"):
         cut: Floats = np.minimum(np.exp(log_values - error) * (1 - SLACK), LARGEST)
     return cut
@@ -80,15 +79,15 @@ def log_mean(log_values: Floats) -> float:
 
 
 def effective_size(log_values: Floats) -> float:
-    """`(sum of w)^2 / sum of w^2`; no bound: it sees no mode that no sample is in."""
+    """`(sum of w)^2 / sum of w^2`; no bound: it misses modes without samples."""
     weights = np.exp(log_values - log_values.max())
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def pareto_k(log_values: Floats) -> float:
-    """The shape of the tail of the weights: above 0.7 their mean is not to be relied on.
+    """The shape of the tail of the weights: above 0.7 their mean is unreliable.
 
-    Of the generalised Pareto law fitted to the largest `min(n / 5, 3 sqrt(n))` weights.
+    A generalised Pareto distribution is fitted to the largest `min(n / 5, 3 sqrt(n))` weights.
     (Zhang and Stephens, 2009; Vehtari et al., Pareto smoothed importance sampling, 2024.)
     """
     count = len(log_values)
@@ -97,7 +96,7 @@ def pareto_k(log_values: Floats) -> float:
         return math.nan
     weights = np.sort(np.exp(log_values - log_values.max()))
     excess = weights[-tail:] - weights[-tail - 1]
-    # Of a weight that many trajectories share, nothing is left over: no tail.
+    # A weight that many trajectories share is no tail.
     excess = excess[excess > 2.0**-40]
     tail = len(excess)
     if tail < 5:
@@ -113,5 +112,5 @@ def pareto_k(log_values: Floats) -> float:
     shares = np.exp(scores - scores.max())
     point = float((points * shares).sum() / shares.sum())
     shape = float(np.log1p(-point * excess).mean())
-    # As of ten observations at one half: small tails are noisy.
+    # A prior of ten observations at one half, as small tails are noisy.
     return (shape * tail + 0.5 * 10) / (tail + 10)

@@ -1,4 +1,4 @@
-"""Draws that are kept in a folder, so that a certificate goes on where it was cut off."""
+"""Draws that are kept in a folder, so that a certificate goes on after it was cut off."""
 
 import hashlib
 import io
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -22,39 +22,24 @@ SEAL = "seal.json"
 COLUMNS = ("log_p_f", "log_p_b", "log_reward", "error")
 
 
-@runtime_checkable
-class Seeded(Sampler, Protocol):
-    """A sampler whose random numbers can be set.
-
-    Attributes:
-        rng: what it draws with.
-    """
-
-    rng: np.random.Generator
-
-
 class KeptDraws:
     """A sampler whose draws are kept, block by block.
 
-    Block i is drawn with random numbers that depend on the seed and i alone, and is written whole
-    or not at all: what is drawn after a kill is what would have been drawn, so that nothing is
-    chosen by being lost. A seal, `seal.json`, says what the blocks were drawn from and has the
-    digest of each; a block that it does not name is drawn again. So is the first one, which must be
-    the same, as not all of a sampler is in its source. Of the end of a trajectory, which may be any
-    object, the values of the features are kept.
+    The random numbers of a block depend on the seed and its number alone, and a block is written
+    whole or not at all. So after a kill the same numbers are drawn again, and no draw is selected
+    by being lost. `seal.json` has the digests of the blocks and of all that they depend on; a block
+    that it does not name is drawn again. The first block is always drawn again and compared, since
+    a sampler is more than its source. Of the ends of trajectories, the values of features are kept.
 
     Args:
-        sampler: what is drawn from.
-        folder: where the blocks are; made if it does not exist.
+        sampler: the sampler, whose attribute `rng` is set before each block.
+        folder: of the blocks; made if it does not exist.
         seed: of the draws.
-        features: from a terminal state to numbers in [0, 1] by name; None where ends are not asked
-            for.
-        of: what else the draws depend on, by name, as digests or numbers; None for what may be
-            any.
+        features: from a terminal state to numbers in [0, 1] by name; None if ends are not needed.
+        of: digests or numbers of all else that the draws depend on, by name; None is not compared.
 
     Raises:
-        InputError: if the sampler's random numbers cannot be set, or the folder has draws of
-            something else.
+        InputError: if the sampler's random numbers cannot be set, or the folder has other draws.
     """
 
     def __init__(
@@ -65,12 +50,12 @@ class KeptDraws:
         features: Features | None = None,
         of: Mapping[str, str | int | None] = MappingProxyType({}),
     ):
-        if not isinstance(sampler, Seeded):
+        if not hasattr(sampler, "rng"):
             raise InputError(
                 f"the draws of {type(sampler).__name__} cannot be kept, as it has no attribute rng "
                 "(a numpy.random.Generator) to be set: leave --keep out"
             )
-        self.sampler: Seeded = sampler
+        self.sampler: Any = sampler
         self.folder, self.seed, self.features = folder, seed, features
         self._next = {"forward": 0, "backward": 0}
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,26 +65,29 @@ class KeptDraws:
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Trajectories of `p_F`: those of the folder first, which may be fewer than asked for.
 
-        An end is told as the pairs of each feature's name and value there.
+        The end of a trajectory is given as the pairs of each feature's name and value there.
 
         Raises:
             InputError: if ends are asked for without features, or a block is damaged or another's.
         """
         if labels and self.features is None:
             raise InputError("of ends of trajectories, features alone are kept: say which")
-        return self._block("forward", self._draw, count, self.features is not None)
+        return self._block("forward", self._draw, count)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """Likewise, one trajectory `tau ~ p_B(. | x)` for each terminal state."""
-        return self._block(
-            "backward",
-            lambda size: self.sampler.draw_backward(terminals[:size]),
-            len(terminals),
-            told=False,
-        )
+
+        def draw(count: int) -> Walks:
+            return self.sampler.draw_backward(terminals[:count])._replace(terminals=())  # type: ignore[no-any-return]
+
+        return self._block("backward", draw, len(terminals))
+
+    def findings(self) -> Sequence[str]:
+        """The remarks of the sampler."""
+        return self.sampler.findings()  # type: ignore[no-any-return]
 
     def _sealed(self, of: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """What the folder's draws are of, and the digests of its blocks."""
+        """The sources of the folder's draws, and the digests of its blocks, by name."""
         path = self.folder / SEAL
         if not kind_of(path) and not any(self.folder.glob("*ward-*.npz")):
             self._seal(of, {})
@@ -109,8 +97,8 @@ class KeptDraws:
             before, blocks = dict(stored["of"]), dict(stored["blocks"])
         except (ValueError, KeyError, TypeError):
             raise InputError(
-                f"{str(path)!r} is missing or damaged, which says what the draws beside it are of: "
-                "begin anew in another folder"
+                f"{str(path)!r} is missing or damaged, which names the source of the draws beside "
+                "it: begin anew in another folder"
             ) from None
         for name, value in of.items():
             if value is not None and before.get(name) != value:
@@ -124,28 +112,23 @@ class KeptDraws:
         content = json.dumps({"of": of, "blocks": blocks}, indent=1)
         replace_file(self.folder / SEAL, content.encode())
 
-    def findings(self) -> Sequence[str]:
-        """Those of the sampler."""
-        return self.sampler.findings()
-
     def _draw(self, count: int) -> Walks:
+        walks: Walks = self.sampler.draw(count, labels=self.features is not None)
         if self.features is None:
-            return self.sampler.draw(count)
-        drawn = self.sampler.draw(count, labels=True)
-        return drawn._replace(terminals=_pairs(*table(self.features, drawn.terminals)))
+            return walks._replace(terminals=())
+        return walks._replace(terminals=_pairs(*table(self.features, walks.terminals)))
 
-    def _block(self, kind: str, draw: Callable[[int], Walks], count: int, told: bool) -> Walks:
+    def _block(self, kind: str, draw: Callable[[int], Walks], count: int) -> Walks:
         number = self._next[kind]
         self._next[kind] += 1
         path = self.folder / f"{kind}-{number:05}.npz"
         digest = self._blocks.get(path.name)
-        kept = None if digest is None else _read(path, digest, told)
+        has_features = kind == "forward" and self.features is not None
+        kept = None if digest is None else _read(path, digest, has_features)
         if kept is not None and number > 0:
             return kept
         self.sampler.rng = np.random.default_rng([self.seed, number, kind == "backward"])
         drawn = draw(count if kept is None else len(kept.log_p_f))
-        if not told:
-            drawn = drawn._replace(terminals=())
         if kept is None:
             content = _packed(drawn)
             replace_file(path, content)
@@ -173,15 +156,14 @@ def _packed(walks: Walks) -> bytes:
     return buffer.getvalue()
 
 
-def _read(path: Path, digest: str, told: bool) -> Walks:
+def _read(path: Path, digest: str, has_features: bool) -> Walks:
     if not kind_of(path) or hashlib.sha256(read_file(path)).hexdigest() != digest:
         raise InputError(
             f"{str(path)!r} is not what was drawn here: bring it back, or begin anew in another "
             "folder"
         )
-    log_p_f, log_p_b, log_reward, error = load_arrays(path, *COLUMNS)
     terminals: Sequence[Hashable] = ()
-    if told:
+    if has_features:
         names, values = load_arrays(path, "names", "features")
         terminals = _pairs(names.tolist(), values)
-    return Walks(terminals, log_p_f, log_p_b, log_reward, error)
+    return Walks(terminals, *load_arrays(path, *COLUMNS))

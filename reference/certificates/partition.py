@@ -1,10 +1,9 @@
-"""Rigorous bounds of `Z`, by searching where the most of it may lie.
+"""Rigorous bounds of `Z` by best-first search.
 
-A problem that can bound what lies below a state, with a method `log_mass_bound(state)` (at least
-`log sum of R(x)` over the terminal states `x` below, in nats), is searched best first: terminals
-that were met are summed, and what lies below the rest is bounded. At any time
-`sum over met <= Z <= sum over met + sum of the bounds`. In a graph that is no tree, bounds of
-states that share terminals add up: still an upper bound, but a loose one.
+The problem bounds the mass below a state by `log_mass_bound(state)`, at least `log sum of R(x)`
+over the terminal states `x` below, in nats. The search sums the terminal states that it meets, and
+bounds the frontier: `sum over met <= Z <= sum over met + sum of the bounds`. In a graph that is no
+tree, the bounds of states that share terminals add up, so that the upper bound is loose.
 """
 
 import heapq
@@ -25,7 +24,7 @@ S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
 
 @runtime_checkable
 class Bounding(Protocol[S_contra]):
-    """A problem that bounds what lies below a state."""
+    """A problem that bounds the mass below a state."""
 
     def log_mass_bound(self, state: S_contra) -> float:
         """At least `log sum of R(x)` over the terminal states below, in nats."""
@@ -33,12 +32,12 @@ class Bounding(Protocol[S_contra]):
 
 
 class Search(NamedTuple):
-    """How far a search came.
+    """The result of a search.
 
     Attributes:
-        log_z: contains `log Z`, in nats.
-        expanded: how many states were opened.
-        terminals: how many terminal states were summed.
+        log_z: an interval that contains `log Z`, in nats.
+        expanded: the number of states that were opened.
+        terminals: the number of terminal states that were summed.
     """
 
     log_z: Interval
@@ -49,13 +48,13 @@ class Search(NamedTuple):
 def bound_partition(
     problem: Any, gap: float = 1e-3, most: int = 100_000, seconds: float = 10.0
 ) -> Search:
-    """Bounds of `log Z`, as good as can be had.
+    """Bounds of `log Z` by best-first search.
 
     Args:
         problem: the state graph, the reward, and `log_mass_bound`.
-        gap: stop when the bounds are as close, in nats.
-        most: stop after so many opened states.
-        seconds: stop after so much time.
+        gap: the width at which to stop, in nats.
+        most: the largest number of opened states.
+        seconds: the longest time.
 
     Raises:
         InputError: if a bound is no number, or lies below the reward of a terminal state.
@@ -89,7 +88,7 @@ def bound_partition(
             if reward > _up(_log_bound(problem, child)):
                 raise InputError(
                     f"log_mass_bound({child!r}) is below log R of that terminal state: it must "
-                    "bound from above what lies below a state"
+                    "bound the mass below a state from above"
                 )
             met += reward
             terminals += 1
@@ -116,7 +115,7 @@ def _log_bound(problem: Any, state: Hashable) -> float:
 
 
 def _up(log_bound: float) -> Fraction:
-    """A fraction at least as large as the bound, whatever rounding did to it."""
+    """A fraction at least as large as the bound before its rounding."""
     if log_bound == -math.inf:
         return Fraction(0)
     return exponential(Fraction(log_bound) + Fraction(1, 2**45)) * (1 + Fraction(1, 2**50))

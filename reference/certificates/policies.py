@@ -1,7 +1,8 @@
-"""Anybody's sampler: a function that gives the probabilities of children, checked by row."""
+"""Rows of probabilities by a user's function, each checked."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from reference.certificates.rows import soft_row, unit_row
@@ -18,15 +19,15 @@ from reference.user_code import (
     same_states,
 )
 
-# What a function is called with, and what it answers.
+# The argument of a function, and the numbers in its answer.
 Takes = Literal["state", "states", "history", "histories"]
 Gives = Literal["probabilities", "logits"]
 
-# How many rows of states are kept: more would fill the memory.
+# The number of rows that are kept in memory.
 KEPT = 1_000_000
 
-# By how much probabilities may differ where a state is asked for in another batch: matrix products
-# of another size round otherwise, by 2^-11 of a logit in TF32. Dropout changes far more.
+# The largest difference of probabilities between batches: matrix products of another size round
+# differently, by 2^-11 of a logit in TF32. Dropout changes far more.
 BATCH_ROUNDING = 2.0**-9
 
 History = tuple[Hashable, ...]
@@ -36,8 +37,8 @@ class Row(NamedTuple):
     """A checked row.
 
     Attributes:
-        others: the children, or the parents, that it is over.
-        values: their probabilities, as `unit_row` gives them.
+        others: the children, or the parents.
+        values: their probabilities, a closed row.
         sums: partial sums of these, in float64.
         logs: their logarithms, in nats.
     """
@@ -50,29 +51,26 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, others: Sequence[Hashable], values: list[float]) -> "Row":
         """The row with its sums and logarithms."""
-        sums, total = [], 0.0
-        for value in values:
-            total += value
-            sums.append(total)
-        return cls(others, values, sums, [math.log(p) if p > 0 else -math.inf for p in values])
+        logs = [math.log(p) if p > 0 else -math.inf for p in values]
+        return cls(others, values, [*accumulate(values)], logs)
 
     def __repr__(self) -> str:
         return repr(dict(zip(self.others, self.values, strict=True)))
 
     def near(self, other: "Row") -> bool:
-        """Whether another row is this one, up to what the size of a batch does to rounding."""
+        """True if another row is this one, up to the rounding of another batch."""
         pairs = zip(self.values, other.values, strict=True)
         return all(abs(a - b) <= BATCH_ROUNDING for a, b in pairs)
 
 
 class ForwardRows:
-    """The rows of `p_F`, of a function of the state or of the history.
+    """The rows of `p_F`, by a function of the state or of the history.
 
     Args:
         policy: the function.
-        problem: whose children the rows are over.
-        takes: what it is called with: one state, a list of states, one history (a tuple of states
-            from the initial one on) or a list of histories.
+        problem: of the children.
+        takes: the argument: one state, a list of states, one history (a tuple of states from the
+            initial one on) or a list of histories.
         gives: probabilities, which must sum to one up to the rounding of float32, or logits. A row
             is a sequence in the order of `problem.children(state)`, or a mapping from child to
             number, in which absent children have probability zero.
@@ -125,7 +123,7 @@ class ForwardRows:
         rows = self._batch(keys)
         pairs = zip(keys, rows, strict=True)
         due = [one for key, row in pairs for one in self._twice.again(key, row)]
-        # Among others: so that rows which depend on those beside them, as in training mode, differ.
+        # In other batches, as rows must not depend on those beside them, as in training mode.
         for again in (due[::2], due[1::2]):
             answers = self._batch([key for key, _ in again])
             for (key, first), row in zip(again, answers, strict=True):
@@ -154,11 +152,7 @@ class ForwardRows:
 
 
 def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
-    """A user's row over the children or parents of a state.
-
-    Raises:
-        InputError: if it is no sequence of numbers, one for each, or mapping to them.
-    """
+    """The numbers of a user's row; raises InputError unless there is one for each state."""
     if isinstance(given, Mapping):
         strange = [other for other in given if other not in others]
         if strange:
@@ -181,14 +175,14 @@ def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) ->
 
 
 class BackwardRows:
-    """The rows of `p_B` over the parents of a state: given, or uniform.
+    """The rows of `p_B` over the parents of a state: by a function, or uniform.
 
     Args:
-        parents: the parents of a state.
-        problem: of whose `children` it is the inverse, which is checked at every state asked for.
+        parents: from a state to its parents.
+        problem: whose `children` must agree with the parents, at every state that is asked for.
         p_b: a function from a state to a row of probabilities over its parents, a sequence or a
-            mapping; None for uniform ones.
-        dag: the enumerated graph, if there is one: the parents must then be its own.
+            mapping; None for uniform rows.
+        dag: the enumerated graph, if there is one, whose parents these must be.
     """
 
     def __init__(
@@ -208,8 +202,8 @@ class BackwardRows:
         """The row of a state.
 
         Raises:
-            InputError: if a parent does not have the state as a child, or is not reached, or it is
-                no row of probabilities: the mass of `p_B` would not be one.
+            InputError: if the mass of `p_B` is not one: a parent does not have the state as a
+                child, or is not reached, or the numbers are no probabilities.
         """
         if state not in self._kept:
             if len(self._kept) > KEPT:

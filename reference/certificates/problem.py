@@ -1,4 +1,4 @@
-"""Whether a certificate is of a given problem: its states, edges and rewards, compared exactly."""
+"""The comparison of a certificate with a problem: states, edges and rewards, exactly."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
@@ -6,18 +6,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reference.certificates.check import RefusedError, Verdict
+from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import Header, Inner, Row
-from reference.certificates.reading import MalformedError, open_certificate
+from reference.certificates.reading import open_certificate
 from reference.dag import PointedDAG
 from reference.errors import InputError
 from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
 
 
 def state_label(state: Hashable) -> str:
-    """The text of a state in a certificate: the same in every process, in printable ASCII.
+    """The text of a state in a certificate: printable ASCII, the same in every process.
 
-    As `repr`, but for frozen sets, whose elements are sorted by their texts.
+    It is `repr`, except that the elements of frozen sets are sorted.
 
     Raises:
         InputError: if the state has no text of its own.
@@ -40,33 +40,30 @@ def state_label(state: Hashable) -> str:
 
 
 def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MAX_NODES) -> Verdict:
-    """Whether the graph and the rewards of a certificate are those of a problem, exactly.
+    """Compares the graph and the rewards of a certificate with those of a problem, exactly.
 
-    The labels of the file must map it onto the graph of the problem so that the children of each
-    node are, one to one, the children of its state, that node 0 is the initial state, and that
-    each terminal state is one node, with its reward: then the graph of the file is the problem's
-    or a lift of it (def:pointeddag), such as the histories, and the law on its terminal nodes is
-    one on those of the problem. Nothing is said of the claim, which `check_certificate` checks.
+    The labels of the file must map it onto the graph of the problem. The children of each node must
+    be, one to one, the children of its state; node 0 must be the initial state; and each terminal
+    state must be one node, with its reward. Then the graph of the file is the problem's or a lift
+    of it (def:pointeddag), such as the histories. `check_certificate` checks the claim.
 
     Raises:
         InputError: if there is no such file, or two states of the problem have the same label.
         TooLargeError: if the problem has more than `max_nodes` states.
     """
     dag = enumerate_dag(problem, max_nodes)
-    states = _states_by_label(dag)
-    try:
+    states, rewards = _states_by_label(dag), enumerate_rewards(problem, dag)
+
+    def compare() -> None:
         with open_certificate(path) as (header, rows):
-            below = _project(header, rows, dag, states, enumerate_rewards(problem, dag))
+            below = _project(header, rows, dag, states, rewards)
         # Once more, as children come later in the file than the rows that name them.
         with open_certificate(path) as (_, rows):
             for node, row in enumerate(rows):
                 if isinstance(row, Inner):
                     _compare_children(node, row, dag, below)
-    except MalformedError as error:
-        return Verdict("malformed", str(error))
-    except RefusedError as error:
-        return Verdict("refused", str(error))
-    return Verdict("accepted", "")
+
+    return verdict_of(compare)
 
 
 def _states_by_label(dag: PointedDAG[Any]) -> dict[str, int]:
@@ -88,7 +85,7 @@ def _project(
     states: dict[str, int],
     rewards: Sequence[Fraction],
 ) -> list[int]:
-    """The state of each node; what each node says by itself is compared."""
+    """The state of each node, whose label and reward are compared."""
     reward_of = dict(zip(dag.terminals, rewards, strict=True))
     below: list[int] = []
     ends: set[int] = set()
@@ -106,7 +103,7 @@ def _project(
         if state in ends:
             raise RefusedError(f"node {node}: the terminal state {row.label} comes twice")
         ends.add(state)
-        # Multiplied out, as the denominator is whatever the file says.
+        # Multiplied out, as the file may have any denominator.
         reward = reward_of[state]
         if row.reward * reward.denominator != reward.numerator * header.reward_denominator:
             raise RefusedError(

@@ -1,4 +1,4 @@
-"""The verified checker as a program of its own: found, and run."""
+"""The verified checker `pdai-check`, an external program."""
 
 import os
 import shutil
@@ -19,26 +19,25 @@ _STATUS: dict[int, Status] = {0: "accepted", 1: "refused", 2: "malformed"}
 
 
 def find_checker() -> Path | None:
-    """Where `pdai-check` is: on the PATH, or where a checkout of the repository builds it."""
-    found = shutil.which(CHECKER)
-    if found:
-        return Path(found)
+    """The path of `pdai-check`, on the PATH or where a checkout builds it; None if absent."""
+    if installed := shutil.which(CHECKER):
+        return Path(installed)
     built = _FOLDER / CHECKER
     return built if built.is_file() and os.access(built, os.X_OK) else None
 
 
 def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
-    """What the verified checker says of a certificate.
+    """The verdict of the verified checker on a certificate.
 
     Args:
         path: of the certificate.
-        program: the checker, by default the one that `find_checker` finds.
+        program: the checker; by default that of `find_checker`.
 
     Raises:
         InputError: if there is no such file, there is no checker, or it fails.
     """
     with reading(Path(path), follow=True):
-        pass  # it is there, and no pipe
+        pass  # a file that can be read
     program = program or find_checker()
     if program is None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The text of a certificate, read strictly, row after row."""
+"""The strict reader of certificates, row after row."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,11 +29,10 @@ def open_certificate(path: Path | str) -> Iterator[tuple[Header, Iterator[Row]]]
     """Reads the header of a certificate, and then a row at a time.
 
     Yields:
-        the header, and the rows; only when the last has been taken is it known that the file ends
-        as it must.
+        the header, and the rows; the end of the file is checked after the last row.
 
     Raises:
-        MalformedError: at the first line that is not as it must be, here or while rows are taken.
+        MalformedError: at the first malformed line, here or while rows are taken.
         InputError: if there is no such file, or it is a pipe, a device or a folder.
     """
     with reading(Path(path), follow=True) as file:

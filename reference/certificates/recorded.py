@@ -1,4 +1,4 @@
-"""Samples that somebody else drew: bare terminal states, or trajectories with their numbers."""
+"""Files of samples: bare terminal states, or trajectories with their log-probabilities."""
 
 import csv
 import io
@@ -11,24 +11,23 @@ import numpy as np
 
 from reference.certificates.importance import Walks
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
+from reference.certificates.walks import LogRewards
 from reference.errors import InputError, shown
 from reference.files import read_file
-from reference.problems.base import exact_reward
-from reference.problems.closed_form import Enclosure
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
-# By how much a recorded log reward may differ from the problem's, relative to its size: float32.
+# The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
 
 class Record(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
         terminals: terminal states; `Outside()` for a sample that is none.
-        numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats; None of bare samples.
-        outside: the texts of bare samples that are no terminal states.
+        numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats; None for bare samples.
+        outside: the texts of bare samples that are not terminal states.
     """
 
     terminals: list[Hashable]
@@ -46,8 +45,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
     Args:
         path: the file.
         texts: how states are written.
-        tolerant: whether bare samples may be no terminal states, where these are enumerated and
-            most samples are among them: a sampler that gives others is wrong by their share.
+        tolerant: whether fewer than half of the bare samples may lie outside the enumerated
+            terminal states: the sampler is wrong by their share.
 
     Raises:
         InputError: if the file cannot be read, a column is missing, unknown or there twice, a
@@ -72,7 +71,7 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
 def _states(
     column: Sequence[str], texts: StateTexts
 ) -> tuple[list[Hashable], list[str], InputError | None]:
-    """The states of a column, the texts of those that are none, and the gravest reason why."""
+    """The states of a column, the texts outside the terminal states, and the first grave error."""
     states: list[Hashable] = []
     outside: list[str] = []
     wrong: InputError | None = None
@@ -139,23 +138,21 @@ def _number(text: str) -> float:
 
 
 class Recorded:
-    """Recorded trajectories as a sampler that can be asked once.
+    """Recorded trajectories as a sampler that can be drawn from once.
 
-    That they are independent draws of one sampler, and that their numbers are right, is the word of
-    whoever recorded them.
+    They are assumed to be independent draws of one sampler, with correct numbers.
 
     Args:
-        record: the trajectories.
-        problem: whose rewards count, and are those recorded up to float32; None to take these.
+        record: the trajectories, with their numbers.
+        problem: whose rewards are used, and must agree with the recorded ones up to float32; None
+            to use the recorded ones.
 
     Raises:
-        InputError: if they are bare samples, `log p_F` or `log p_B` is above 0, or a reward
-            disagrees with the problem.
+        InputError: if `log p_F` or `log p_B` is above 0, or a reward disagrees with the problem.
     """
 
     def __init__(self, record: Record, problem: Any = None):
-        if record.numbers is None:
-            raise InputError("these samples have no log_p_f and log_p_b: they are bare samples")
+        assert record.numbers is not None
         self.terminals = record.terminals
         p_f, p_b, reward = (np.asarray(record.numbers[name], float) for name in NUMBERS)
         for name, column in (("log_p_f", p_f), ("log_p_b", p_b)):
@@ -168,19 +165,22 @@ class Recorded:
             raise InputError("a recorded trajectory has log_p_f or log_reward that is not finite")
         off: Any = 0.0
         if problem is not None:
-            reward, off = np.array(_own_rewards(self.terminals, reward, problem)).T
+            own = LogRewards(problem)
+            tolerance = REWARD_TOLERANCE * np.maximum(1, np.abs(reward))
+            rows = zip(self.terminals, reward.tolist(), tolerance.tolist(), strict=True)
+            reward, off = np.array([own.confirm(*row, "record") for row in rows]).T
         size = np.abs(p_f) + np.where(np.isfinite(p_b), np.abs(p_b), 0.0) + np.abs(reward)
         error = 2.0**-50 * (size + 1) + off
         self._walks, self._at = Walks(self.terminals, p_f, p_b, reward, error), 0
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """The next ones; fewer than asked for where they end."""
+        """The next trajectories; fewer than asked for at the end."""
         part = self._walks.part(slice(self._at, self._at + count))
         self._at += len(part.log_p_f)
         return part
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        """Refused: nothing is drawn of a recorded sampler."""
+        """Refuses: a recorded sampler cannot draw."""
         raise InputError(
             "a recorded sampler cannot be asked for the probability of other trajectories: give "
             "the sampler itself, or log Z"
@@ -192,20 +192,3 @@ class Recorded:
             "assumes that the recorded trajectories are independent draws of one sampler, and that "
             "their numbers are right"
         ]
-
-
-def _own_rewards(terminals: Sequence[Hashable], recorded: Any, problem: Any) -> list[Enclosure]:
-    """`log R(x)` of the problem, with which those that were recorded must agree."""
-    known: dict[Hashable, Enclosure] = {}
-    for x, given in zip(terminals, recorded.tolist(), strict=True):
-        if x not in known:
-            log = Enclosure.log_of(exact_reward(problem, x))
-            # A reward that is given by its logarithm is known within 2^-51 of itself.
-            known[x] = Enclosure(log.value, log.error + 2.0**-50)
-        own = known[x].value
-        if not math.isclose(given, own, rel_tol=REWARD_TOLERANCE, abs_tol=REWARD_TOLERANCE):
-            raise InputError(
-                f"log R({x!r}) was recorded as {given:.9g}, but is {own:.9g} in the problem: "
-                "certify against the reward that was trained on, or correct one of them"
-            )
-    return [known[x] for x in terminals]

@@ -1,4 +1,4 @@
-"""What samples can say of a sampler, in each regime; never more.
+"""Bounds of TV from samples, in each regime.
 
 All bounds hold at any time: drawing may stop when they are narrow enough.
 """
@@ -25,18 +25,12 @@ from reference.certificates.statement import Line
 from reference.certificates.walks import Sampler
 from reference.errors import InputError
 
-# Trajectories per block; those that only tell how large the weights are.
+# Trajectories per block, and in the pilot, which gives the scale of the weights.
 BLOCK, PILOT = 4_096, 4_096
 
 
 class Budget(NamedTuple):
-    """When to stop: at the first of these.
-
-    Attributes:
-        width: of the interval.
-        samples: trajectories.
-        seconds: of wall time.
-    """
+    """Limits of drawing: the width of the interval, trajectories, and seconds of wall time."""
 
     width: float = 0.01
     samples: int = 100_000
@@ -45,10 +39,10 @@ class Budget(NamedTuple):
 
 @dataclass
 class Draws:
-    """What was drawn.
+    """The trajectories that were drawn.
 
     Attributes:
-        log_weights: `log(R p_B / p_F)` per trajectory, in nats.
+        log_weights: `log(R p_B / p_F)` per trajectory, in nats, block by block.
         watch: called with each block of trajectories, such as to sum up features.
     """
 
@@ -57,17 +51,17 @@ class Draws:
 
     @property
     def count(self) -> int:
-        """How many trajectories."""
+        """The number of trajectories."""
         return sum(map(len, self.log_weights))
 
     @property
     def all(self) -> Any:
-        """Their log weights."""
+        """All log weights."""
         return np.concatenate(self.log_weights)
 
 
 class Result(NamedTuple):
-    """What a regime states."""
+    """The statement of a regime."""
 
     interval: Interval
     lines: list[Line]
@@ -83,7 +77,7 @@ def until(
         budget: when to stop.
         level: of each interval.
         means: the intervals.
-        draw_block: draws so many, and says how many there are now.
+        draw_block: from the size of a block to the number of trajectories after it.
     """
     end, drawn, size = time.monotonic() + budget.seconds, 0, min(BLOCK, budget.samples)
     while drawn < budget.samples and size > 0:
@@ -100,20 +94,19 @@ def with_log_z(
 ) -> Result:
     """Regime Z: `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`, from samples of the model alone.
 
-    With bounds `Z- <= Z <= Z+`: the variable of `Z+` is larger and that of `Z-` smaller, so the
-    first bounds TV from above and the second from below. And `E[R p_B / p_F] <= Z`, so the mean
-    weight bounds `Z` from below, which may refute a `Z` that was given.
+    With `Z- <= Z <= Z+`, the variable of `Z+` is at least that of `Z`, and that of `Z-` at most. So
+    the first mean bounds TV from above and the second from below. And `E[R p_B / p_F] <= Z`, so the
+    mean weight bounds `Z` from below, and may refute the given one.
 
     Args:
-        sampler: what is certified.
-        log_z: contains `log Z`, in nats.
+        sampler: the sampler.
+        log_z: an interval that contains `log Z`, in nats.
         level: of each bound.
         budget: when to stop.
-        draws: where what is drawn goes.
+        draws: receives the trajectories.
 
     Raises:
-        InputError: if `log Z` is no interval whose upper end is finite, or lies below what the mean
-            weight certifies.
+        InputError: if the upper end of `log Z` is not finite, or below the bound of the weights.
     """
     if not (log_z.low <= log_z.high and math.isfinite(log_z.high)):
         raise InputError(
@@ -151,15 +144,15 @@ def with_target(
     For any `z`, `TV(p_F, mu)` lies between the smaller and the larger of
     `E_mu[(1 - z p_F / (R p_B))_+]` and `E_{p_F}[(1 - R p_B / (z p_F))_+]` (N5.any_z), and is at
     least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`. At `z = Z` all three are equal.
-    Here `z` is what a pilot of trajectories estimates, which are left out of the means. Each of the
-    four means is bounded at a quarter of the level.
+    Here a pilot estimates `z`, and its trajectories are left out of the means. Each of the four
+    means is bounded at a quarter of the level.
 
     Args:
         terminals: independent samples of the target.
-        sampler: what is certified.
+        sampler: the sampler.
         level: of the interval.
         budget: when to stop.
-        draws: where what is drawn goes.
+        draws: receives the trajectories.
     """
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
@@ -194,19 +187,18 @@ def with_target(
 
 
 def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -> Result:
-    """Regime N: only what can say "wrong".
+    """Regime N: a lower bound of TV alone.
 
-    A mode that the sampler never visits changes none of its samples, so that no upper bound below 1
-    is possible. But the mean weight bounds `Z` from below, by some `z`, and no trajectory's
-    `(1 - R p_B / (z p_F))_+` is larger than it is at `Z`. So bets that their mean is large win no
-    more than those on the variable whose mean is TV, whatever `z` depends on: the same samples
-    serve both, and either may be looked at again after more of them.
+    A mode that the sampler never visits changes none of its samples, so no upper bound below 1 is
+    possible. But the mean weight gives a lower bound `z` of `Z`, and `(1 - R p_B / (z p_F))_+` is
+    at most its value at `Z`. So bets on its mean win no more than bets on the variable whose mean
+    is TV, however `z` was chosen: the same samples serve both bounds.
 
     Args:
-        sampler: what is certified.
+        sampler: the sampler.
         level: of each bound, half of it for `Z`, half for the mean.
         budget: when to stop.
-        draws: where what is drawn goes.
+        draws: receives the trajectories.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
@@ -234,7 +226,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
 
 
 def _pilot(sampler: Sampler) -> float:
-    """An estimate of `log Z` from trajectories that are left out of all means."""
+    """An estimate of `log Z` from trajectories that are left out of all means, in nats."""
     log_z = log_mean(_drawn(sampler, PILOT, Draws()).log_weight)
     if not math.isfinite(log_z):
         raise InputError("no trajectory of the sampler has a weight above 0: p_B excludes them all")
@@ -242,7 +234,7 @@ def _pilot(sampler: Sampler) -> float:
 
 
 def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
-    """Estimates from importance weights, which see no mode that no sample is in."""
+    """Estimates from importance weights, which miss modes without samples."""
     mean, log_mean_weight = float(log_weights.mean()), log_mean(log_weights)
     values = {
         **({} if log_z is None else {"KL(p_F || mu), nats": log_z - mean}),
@@ -257,7 +249,7 @@ def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
 
 
 def _rounding(walks: Walks, log_z: float) -> Any:
-    """What rounding may have done to `log_weight - log_z`: the subtraction is one more."""
+    """A bound of the rounding in `log_weight - log_z`, which adds a subtraction."""
     sizes = np.where(np.isfinite(walks.log_weight), np.abs(walks.log_weight), 0.0)
     return walks.error + (abs(log_z) + sizes) * 2.0**-52
 

@@ -1,8 +1,8 @@
 """Exact samples of a target, from a sampler whose largest weight is certified.
 
-A trajectory is kept with probability `w(tau) / M`, where `w = R p_B / (Z p_F) <= M` for all of
-them: what is kept has the law `mu`, whose terminal states have the law `R / Z`, however wrong the
-sampler is. The share that is kept is `1 / M`.
+A trajectory is kept with probability `w(tau) / M`, where `w = R p_B / (Z p_F) <= M` everywhere.
+Kept trajectories have distribution `mu`, and their ends `R / Z`, however wrong the sampler is. The
+share that is kept is `1 / M`.
 """
 
 import math
@@ -18,12 +18,12 @@ from reference.certificates.walks import Sampler
 from reference.errors import InputError
 from reference.policies import BackwardKernel, ForwardPolicy
 
-# Trajectories drawn at once, and at most for one sample.
+# Trajectories per block, and at most per sample.
 BLOCK, PATIENCE = 4_096, 1_000_000
 
 
 class Rejection(NamedTuple):
-    """What rejection needs to know of a sampler.
+    """The constants of rejection.
 
     Attributes:
         log_most: at least `log(R p_B / p_F)` of every trajectory, in nats.
@@ -47,7 +47,7 @@ def rejection(
         rewards: `R(x)`, one per terminal state.
 
     Raises:
-        InputError: if `p_F` has a zero: then no share of the target can be reached.
+        InputError: if `p_F` has a zero, so that part of the target cannot be reached.
     """
     log_most = -residual_spread(forward, backward, rewards).least
     log_z = log_float(sum(rewards, start=Fraction(0)))
@@ -61,7 +61,7 @@ class Kept(NamedTuple):
     Attributes:
         terminals: their labels.
         log_rewards: `log R(x)`, in nats.
-        drawn: how many trajectories they are of.
+        drawn: the number of trajectories that were drawn.
     """
 
     terminals: list[Hashable]
@@ -73,9 +73,9 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
     """Independent samples of the target; exact but for the float64 rounding of a weight.
 
     Args:
-        sampler: that `rejection` is of.
-        log_most: what it found.
-        count: how many.
+        sampler: the sampler.
+        log_most: of its `Rejection`.
+        count: the number of samples.
         seed: of the decisions.
 
     Raises:
@@ -87,7 +87,7 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
     kept = Kept([], [], 0)
     while len(kept.terminals) < count:
         walks = sampler.draw(BLOCK, labels=True)
-        # Of a weight that is NaN no comparison is true.
+        # A weight that is NaN fails this too.
         if not (walks.log_weight - walks.error <= log_most).all():
             raise InputError(
                 f"a trajectory has the log weight {walks.log_weight.max():.9g}, and at most "
@@ -101,7 +101,7 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
         kept = kept._replace(drawn=kept.drawn + len(walks.log_p_f))
         if kept.drawn > PATIENCE * (len(kept.terminals) + 1):
             raise InputError(
-                f"of {kept.drawn:,} trajectories {len(kept.terminals)} were kept: the sampler is "
+                f"{len(kept.terminals)} of {kept.drawn:,} trajectories were kept: the sampler is "
                 "too far from its target for rejection; train it longer"
             )
     return Kept(kept.terminals[:count], kept.log_rewards[:count], kept.drawn)

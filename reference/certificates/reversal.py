@@ -1,9 +1,9 @@
-"""A backward policy counted from a sampler's own trajectories: its reversal, where it was seen."""
+"""A backward policy counted from a sampler's own trajectories: an estimate of its reversal."""
 
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from itertools import pairwise, takewhile
 
 from reference.certificates.policies import BackwardRows
@@ -11,7 +11,7 @@ from reference.certificates.walks import Walker, no_parents
 
 # Trajectories per step, as where a network is trained.
 TRAJECTORIES = 256
-# What every state has seen of the uniform policy before it is visited: so that none is excluded.
+# The weight of the uniform policy at every state, so that no parent is excluded.
 PRIOR = 1.0
 
 
@@ -24,10 +24,10 @@ def reversed_walker(walker: Walker, steps: int, seconds: float = math.inf) -> Wa
     Args:
         walker: the sampler.
         steps: of 256 trajectories each.
-        seconds: after which no more are drawn.
+        seconds: after which drawing stops.
 
     Raises:
-        InputError: if the problem does not tell the parents of states.
+        InputError: if the parents of states are not known.
     """
     if walker.backward is None:
         raise no_parents(walker.problem)
@@ -40,11 +40,8 @@ def reversed_walker(walker: Walker, steps: int, seconds: float = math.inf) -> Wa
                 counts[after][before] += 1
 
     def p_b(state: Hashable) -> Mapping[Hashable, float]:
-        return _row(parents(state), counts[state])
+        row, seen = parents(state), counts[state]
+        total = seen.total() + PRIOR
+        return {parent: (seen[parent] + PRIOR / len(row)) / total for parent in row}
 
     return walker.with_backward(BackwardRows(parents, walker.problem, p_b))
-
-
-def _row(parents: Sequence[Hashable], seen: Counter[Hashable]) -> Mapping[Hashable, float]:
-    total = seen.total() + PRIOR
-    return {parent: (seen[parent] + PRIOR / len(parents)) / total for parent in parents}

@@ -1,4 +1,4 @@
-"""The table of a certificate as a sampler: its law, given uniform bits, is the certified one."""
+"""The table of a certificate as a sampler, exact if its bits are uniform."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reference.certificates.check import RefusedError, rows_checked
+from reference.certificates.check import RefusedError, check_rows
 from reference.certificates.format import Inner, Row
 from reference.certificates.reading import open_certificate
 from reference.errors import InputError
@@ -19,10 +19,9 @@ Bits = Callable[[int], int]
 class CertifiedSampler:
     """Draws from `p_F` of a certificate, by integers only.
 
-    Each step draws a uniform integer below the denominator of the row, from as many bits as it
-    has, again while it is too large; the child is the one among whose numerators it falls. So
-    `P(child) = numerator / denominator` exactly, if the bits are independent and uniform: no
-    number is ever rounded.
+    Each step draws a uniform integer below the denominator of the row, and takes the child whose
+    share of the numerators holds it. So `P(child) = numerator / denominator` exactly, if the bits
+    are independent and uniform.
     """
 
     def __init__(self, rows: list[Row]) -> None:
@@ -40,19 +39,21 @@ class CertifiedSampler:
 
     @classmethod
     def load(cls, path: Path | str) -> "CertifiedSampler":
-        """The sampler of a certificate, which is checked (in Python) as it is read.
+        """The sampler of a certificate, once this is checked (in Python).
 
         Raises:
-            InputError: if the file is no certificate, or one of something false.
+            InputError: if the file is no certificate, or claims something false.
         """
         try:
-            with open_certificate(path) as (header, rows):
-                return cls(rows_checked(header, rows))
+            with open_certificate(path) as (header, lines):
+                rows = [*lines]
+                check_rows(header, rows)
         except RefusedError as error:
             raise InputError(
                 f"the certificate {str(path)!r} is refused ({error}), so its table is not "
                 "sampled: write it again"
             ) from None
+        return cls(rows)
 
     def path(self, bits: Bits) -> list[int]:
         """The nodes of a trajectory, from `s_o` to a terminal node."""
@@ -68,10 +69,7 @@ class CertifiedSampler:
 
 
 def below(bound: int, bits: Bits) -> int:
-    """A uniform integer from 0 to `bound - 1`: of the shortest words that hold it, the first less.
-
-    (von Neumann, 1951.)
-    """
+    """A uniform integer from 0 to `bound - 1`, by rejection (von Neumann, 1951)."""
     length = (bound - 1).bit_length()
     if not length:
         return 0

@@ -1,4 +1,4 @@
-"""Terminal states as text, such as in a CSV file: text stays text until the problem reads it."""
+"""Terminal states as text, as in a CSV file."""
 
 import ast
 from collections.abc import Hashable, Iterable
@@ -10,7 +10,7 @@ from reference.user_code import called
 
 
 class Outside(NamedTuple):
-    """A state that is not terminal in the problem; all of them are one, which `pi` excludes."""
+    """Any state that is not terminal in the problem, with target probability 0."""
 
 
 class OutsideError(InputError):
@@ -18,14 +18,14 @@ class OutsideError(InputError):
 
 
 class StateTexts:
-    """How the terminal states of a problem are written.
+    """The reading of texts as terminal states of a problem.
 
-    A problem says so by `parse(text)`. Without it they are written as `repr` or `str` writes them
-    where all are listed, and else as the type of the initial state has it: a string as it is,
-    anything else as `repr` writes it, letter by letter, so that `001` is no integer.
+    A problem's `parse(text)` comes first. Without it, a text is a listed state's `repr` or `str`.
+    If states are not listed, the type of the initial state decides: a string is taken as it is, and
+    another state must be exactly what `repr` writes, so that `001` is no integer.
 
     Args:
-        problem: whose states; None if there is none, and text stays as it is.
+        problem: the problem; None to leave text as it is.
         terminals: all terminal states; None if they are not enumerated.
     """
 
@@ -42,22 +42,22 @@ class StateTexts:
 
     @property
     def listed(self) -> bool:
-        """Whether all terminal states are known, so that no other can have a reward."""
+        """Whether all terminal states are known."""
         return self._terminals is not None
 
     def read(self, text: str) -> Hashable:
-        """The terminal state that a text stands for.
+        """The terminal state of a text.
 
         Raises:
-            OutsideError: if it stands for a state that is not terminal.
-            InputError: if it stands for none, or for two.
+            OutsideError: if it is a state, but not a terminal one.
+            InputError: if it is no state, or may be two.
         """
         if text not in self._read:
             self._read[text] = text if self._problem is None else self._state(text)
         return self._read[text]
 
     def check(self, states: Iterable[Hashable]) -> None:
-        """Refuses states that no text stands for: in a file they could not be drawn.
+        """Checks that states are of the type by which texts are read.
 
         Raises:
             InputError: if one is of another type than the initial state, by which texts are read,
@@ -96,7 +96,7 @@ class StateTexts:
     def _literal(self, text: str) -> Hashable:
         """A text as a state of the type of the initial one."""
         kind, value = type(self._problem.initial), None
-        # What repr writes of a string; taken as it is, it would be another string.
+        # A string as repr writes it would be read as another string.
         quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
         if kind is str and not quoted and (self.listed or text == text.strip()):
             return text

@@ -1,4 +1,4 @@
-"""What a certificate states, line by line, each with how it is known."""
+"""Certificates: statements about a sampler, each with the evidence for it."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from reference.certificates.betting import Interval
 from reference.errors import InputError
 from reference.text import html_page
 
-# What is known of the problem and the sampler decides what can be said: see docs/certify.md.
+# The knowledge of problem and sampler that the bounds rest on: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
 
 REGIMES: dict[Regime, str] = {
@@ -20,7 +20,7 @@ REGIMES: dict[Regime, str] = {
     "N": "neither log Z nor samples of the target: no closeness is claimed",
 }
 
-# How a value is known. A bound is wrong with probability at most the level of the certificate.
+# The evidence for a value. A bound fails with probability at most the level of the certificate.
 Kind = Literal["exact", "float64", "bound", "estimate", "as given"]
 
 
@@ -29,9 +29,9 @@ class Line:
     """One statement.
 
     Attributes:
-        name: what it is of.
+        name: of the quantity.
         value: an interval, a number, or words.
-        kind: how it is known.
+        kind: the evidence for it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Line:
     kind: Kind
 
     def text(self) -> str:
-        """The value as text; small numbers as small numbers."""
+        """The value as text, with six significant digits; bounds are rounded outward."""
         if isinstance(self.value, Interval):
             return f"[{small(self.value.low, down=True)}, {small(self.value.high, down=False)}]"
         return self.value if isinstance(self.value, str) else small(self.value)
@@ -50,7 +50,7 @@ def small(value: Fraction | float, *, down: bool | None = None) -> str:
 
     Args:
         value: the number.
-        down: which way bounds are rounded; None for the nearest.
+        down: True to round down, False to round up; None for the nearest.
     """
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
@@ -66,20 +66,20 @@ def small(value: Fraction | float, *, down: bool | None = None) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """How wrong a sampler is, as far as that can be known.
+    """The certified error of a sampler.
 
     Attributes:
-        regime: which of E, Z, S and N it is.
-        interval: contains `TV(p_F, mu)` of the laws of trajectories, but with probability `level`;
-            in regime E, and from bare samples, that of the laws of terminal states.
-        of: "terminals" or "trajectories": of what the interval is.
-        level: with which probability, at most, each bound is wrong; 0 of what is exact.
-        samples: how many trajectories were drawn.
-        lines: everything else that is stated.
-        notes: what a reader must know: assumptions, findings, why no more is said.
+        regime: E, Z, S or N.
+        interval: contains `TV(p_F, mu)` between distributions on trajectories, except with
+            probability `level`; in regime E, and from bare samples, on terminal states.
+        of: "terminals" or "trajectories", which the interval is about.
+        level: the probability with which each bound fails, at most; 0 if exact.
+        samples: the number of trajectories or samples.
+        lines: all other statements.
+        notes: assumptions, findings, and why no more is known.
         name: of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
-        tv: the exact TV of the laws of terminal states, in regime E.
+        tv: the exact TV on terminal states, in regime E.
 
     Raises:
         InputError: if the bounds contradict each other, or TV does not lie in [0, 1].
@@ -112,7 +112,7 @@ class Certificate:
 
     @property
     def meaning(self) -> str:
-        """What TV says of events, in a clause: it is the largest error of a probability."""
+        """TV in words: it is the largest error of the probability of a set."""
         low, high = self.interval
         most, wrong = small(high, down=False), "more or less likely than it should be"
         if (low, high) == (0, 1):
@@ -128,7 +128,7 @@ class Certificate:
 
     @property
     def report(self) -> dict[str, str]:
-        """Every line as text, by name; each says how it is known."""
+        """Every line as text with its kind, by name."""
         kind: Kind = "bound" if self.tv is None else "exact"
         tv = Line(f"TV of {self.of}", self.interval if self.tv is None else self.tv, kind)
         lines = (tv, Line("in words", self.meaning, kind), *self.lines)
@@ -139,7 +139,7 @@ class Certificate:
         return next(line.value for line in self.lines if line.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data; fractions as text, numbers beyond JSON as text."""
+        """Plain data for JSON; fractions and infinite numbers become text."""
         return {
             "regime": self.regime,
             "interval": list(self.interval),

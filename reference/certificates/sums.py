@@ -1,18 +1,21 @@
 """Sums of log-probabilities along a batch of trajectories, with a bound of their rounding."""
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from reference.certificates.importance import Walks
 from reference.certificates.rows import Floats, Ints
 from reference.fields.field import gamma
+from reference.problems.closed_form import Enclosure
 
 
 class PathSums:
-    """`log p_F` and `log p_B` along a batch of trajectories, and what rounding may do to them.
+    """`log p_F` and `log p_B` of a batch of trajectories, summed step by step.
 
     Args:
-        count: how many trajectories.
+        count: the number of trajectories.
     """
 
     def __init__(self, count: int):
@@ -20,26 +23,42 @@ class PathSums:
         self.widest = 0
 
     def forward(self, rows: Floats, chosen: Ints, active: Any) -> None:
-        """A step of those that are active."""
-        self.log_p_f += self._counted(rows, chosen, active)
+        """Adds a step of the active trajectories: the chosen entries of their rows of `p_F`."""
+        self._add_rows(self.log_p_f, rows, chosen, active)
 
     def backward(self, rows: Floats, chosen: Ints, active: Any) -> None:
-        """The way back of such a step."""
-        self.log_p_b += self._counted(rows, chosen, active)
+        """Adds the way back of a step: the chosen entries of rows of `p_B`."""
+        self._add_rows(self.log_p_b, rows, chosen, active)
 
-    def _counted(self, rows: Floats, chosen: Ints, active: Any) -> Floats:
+    def _add_rows(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
+        at = np.flatnonzero(active)
         with np.errstate(divide="ignore"):
-            logs = np.log(rows[np.arange(len(active)), chosen[: len(active)]])
-        used: Floats = np.where(active, logs, 0.0)
-        self.size += np.where(active & np.isfinite(used), 1 + np.abs(used), 0.0)
-        self.widest = max(self.widest, 2 * rows.shape[1])
-        return used
+            self.add(sums, at, np.log(rows[at, chosen[at]]), rows.shape[1])
+
+    def add(self, sums: Floats, at: Any, logs: Any, width: int) -> None:
+        """Adds logarithms to the sums of some trajectories.
+
+        Args:
+            sums: `log_p_f` or `log_p_b`.
+            at: the trajectories, each once.
+            logs: their logarithms, in nats.
+            width: the entries of the longest row.
+        """
+        sums[at] += logs
+        self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
+        self.widest = max(self.widest, 2 * width)
 
     def error(self, log_reward: Floats) -> Floats:
-        """By how much `log R + log p_B - log p_F` may be off, without the error of `log R`.
+        """A bound of the rounding in `log R + log p_B - log p_F`, without the error of `log R`.
 
         The largest of n probabilities is off by 2 n roundings at most, logarithms by two units, and
         each step adds a sum; `size` is at least the number of steps and the sum of all `|log p|`.
         """
         roundings = self.widest + int(self.size.max(initial=0)) + 12
         return gamma(roundings) * (self.size + np.abs(log_reward) + 1)
+
+    def walks(self, terminals: Sequence[Hashable], rewards: Sequence[Enclosure]) -> Walks:
+        """The trajectories as numbers, given their ends and `log R` of these, in nats."""
+        log_reward, errors = np.array(rewards).reshape(-1, 2).T
+        error = self.error(log_reward) + errors
+        return Walks(terminals, self.log_p_f, self.log_p_b, log_reward, error)

@@ -1,4 +1,4 @@
-"""Certificates written from a forward policy in exact rationals, and rewards."""
+"""Certificates written from an exact forward policy and rewards."""
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,7 +23,7 @@ from reference.fields.field import RATIONAL
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 
-# Of the least common denominator of all rows: beyond, exact masses are too long to compute with.
+# Exact masses are too long to compute with if the least common denominator of all rows has more.
 MAX_DENOMINATOR_BITS = 100_000
 
 
@@ -39,14 +39,14 @@ def write_certificate(
     digits: int = 12,
     scale: int | None = None,
 ) -> Claim:
-    """Writes a certificate of what `TV(p_T, R / Z)` is, or of a bound on it.
+    """Writes a certificate of `TV(p_T, R / Z)`, or of a bound on it.
 
-    The nodes are renumbered depth-first, so that of a tree of histories few are open at a time.
+    The nodes are renumbered depth-first, so that few nodes of a tree are open at a time.
 
     Args:
         path: of the file; an old one is replaced.
         forward: `p_F`, on the DAG or on a lift of it. Exact arithmetic is fast if the denominators
-            are powers of two, as `fast.laws.enumeration.exact_policy` gives them.
+            are powers of two, as those of `fast.laws.exact_policy` are.
         rewards: `R(x) >= 0`, one per `forward.dag.terminals`.
         states: for each node, the state that names it; `lifted_states` for a lift. By default the
             labels of the DAG.
@@ -55,17 +55,15 @@ def write_certificate(
         value: the number that is claimed. By default TV itself, or the bound that `scale` gives,
             rounded outward to `digits` decimals.
         digits: see `value`.
-        scale: if given, masses are rounded outward to multiples of `1 / scale`: for rows with
-            unrelated denominators, of which TV itself may have a million digits; 10^40 is enough
-            for most. Then only bounds can be claimed.
+        scale: if given, masses are rounded outward to multiples of `1 / scale`, and only bounds can
+            be claimed. Use it for rows with unrelated denominators, such as 10^40.
 
     Returns:
         The claim.
 
     Raises:
         InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
-            the denominators are too many for exact arithmetic, or a number is too long to be read
-            again.
+            or a number is too long for exact arithmetic or for the file.
     """
     check_integer("write_certificate", "digits", digits, 0, most=1_000)
     if scale is not None:
@@ -156,7 +154,7 @@ def _check_denominator(denominator: int) -> None:
 
 
 def lifted_states(lifted: LiftedDAG[Any]) -> list[Any]:
-    """For each node of a lift, the state below it: what `write_certificate` labels it with."""
+    """The state below each node of a lift, by which `write_certificate` labels it."""
     check_type("lifted_states", "lifted", lifted, LiftedDAG)
     return [lifted.base.labels[node] for node in lifted.projection]
 
@@ -164,11 +162,7 @@ def lifted_states(lifted: LiftedDAG[Any]) -> list[Any]:
 def _claim(
     relation: Relation, value: Fraction | None, digits: int, low: Fraction, high: Fraction
 ) -> Claim:
-    """The claim that is asked for, or the best one.
-
-    Raises:
-        InputError: if it does not hold of every number from `low` to `high`.
-    """
+    """The claim of a value, or the best one; raises InputError if it may be false."""
     unit = 10**digits
     if value is None:
         best = {
@@ -179,9 +173,9 @@ def _claim(
         value = best[relation]
     claim = Claim(relation, Fraction(value))
     if not claim.holds(low, high):
-        found = f"TV is {float(low)!r}" if low == high else "another number may be the right one"
+        why = f"TV is {float(low)!r}" if low == high else "another number may be the right one"
         raise InputError(
-            f"write_certificate: {relation} {float(value)!r} cannot be claimed, as {found} "
+            f"write_certificate: {relation} {float(value)!r} cannot be claimed, as {why} "
             f"(it lies between {float(low)!r} and {float(high)!r}): leave `value` out, give a "
             "larger `scale`, or claim '<='"
         )

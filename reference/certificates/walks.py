@@ -1,27 +1,25 @@
-"""Trajectories drawn from somebody's sampler, with their probabilities."""
+"""Samplers in plain Python: trajectories drawn from rows, with their probabilities."""
 
-import math
-from collections.abc import Callable, Hashable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History, Row
+from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
 from reference.certificates.rows import choose
+from reference.certificates.sums import PathSums
 from reference.errors import InputError, shown
-from reference.fields.field import gamma
 from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
 from reference.user_code import Growth
 
-# From so many steps on, a walk is asked whether it ends; and how many first ends are walked back.
+# Longer walks are checked for an end; and the number of first ends that are walked back.
 LONG, RETURNS = 200, 100
 
 
 class Sampler(Protocol):
-    """What can be certified: it draws trajectories and knows their probabilities."""
+    """A sampler that can be certified: it draws trajectories and knows their probabilities."""
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`; with their ends, if these are asked for."""
@@ -32,12 +30,12 @@ class Sampler(Protocol):
         ...
 
     def findings(self) -> Sequence[str]:
-        """What was noticed of the rows on the way, in sentences."""
+        """Remarks on the rows that were met, in sentences."""
         ...
 
 
 class LogRewards:
-    """`log R(x)` of a problem, in nats, with a proved error; those that were asked for are kept.
+    """`log R(x)` of a problem, in nats, with a proved error; values are kept.
 
     Args:
         problem: the problem.
@@ -48,10 +46,10 @@ class LogRewards:
         self._known: dict[Hashable, Enclosure] = {}
 
     def __call__(self, terminal: Hashable) -> Enclosure:
-        """That of a terminal state.
+        """The log reward of a terminal state.
 
         Raises:
-            InputError: if the state is not a terminal one, or its reward no positive number.
+            InputError: if the state is not terminal, or its reward not a positive number.
         """
         if terminal not in self._known:
             if children := self.graph.children(terminal):
@@ -66,16 +64,16 @@ class LogRewards:
         return self._known[terminal]
 
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
-        """The same, with which another program's must agree.
+        """The log reward of a terminal state, with which another program's must agree.
 
         Args:
             terminal: the terminal state.
             given: its log reward there, in nats.
-            tolerance: by how much it may differ.
+            tolerance: the largest difference.
             where: the other program in messages, such as "library".
 
         Raises:
-            InputError: if it does not.
+            InputError: if they differ by more.
         """
         own = self(terminal)
         if not abs(own.value - given) <= tolerance:
@@ -114,32 +112,31 @@ class Walker:
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
-        numbers = [_Numbers() for _ in range(count)]
-        histories = self.paths(count, numbers)
-        for history, number in zip(histories, numbers, strict=True):
-            self._go_back(history, number)
+        sums = PathSums(count)
+        histories = self.paths(count, sums)
         if not self._returned and self.backward is not None:
             # A way back that never comes to the initial state takes mass from the others.
             aside = np.random.default_rng(0)
             for history in histories[:RETURNS]:
                 self._way_back(history[-1], aside)
             self._returned = True
-        return self._walks([history[-1] for history in histories], numbers)
+        return self._walks(histories, sums)
 
-    def paths(self, count: int, numbers: "Sequence[_Numbers]" = ()) -> list[History]:
-        """Fresh trajectories of `p_F` as states, `s_o, ..., x`."""
+    def paths(self, count: int, sums: PathSums | None = None) -> list[History]:
+        """Fresh trajectories of `p_F` as states, `s_o, ..., x`, with their log-probabilities."""
         graph, growth = self.forward.graph, Growth(self.forward.graph.name, self.seconds)
         histories: list[History] = [(graph.initial,)] * count
         going = list(range(count))
         while going:
             rows = self.forward.rows([histories[i] for i in going])
-            for i, row in zip(going, rows, strict=True):
-                chosen = choose(row.values, row.sums, self.rng)
+            chosen = [choose(row.values, row.sums, self.rng) for row in rows]
+            if sums is not None:
+                logs = [row.logs[to] for row, to in zip(rows, chosen, strict=True)]
+                sums.add(sums.log_p_f, going, logs, max(len(row.values) for row in rows))
+            for i, row, to in zip(going, rows, chosen, strict=True):
                 if 0.0 in row.values and self._missed is None:
                     self._missed = (histories[i][-1], row.others[row.values.index(0.0)])
-                if numbers:
-                    numbers[i].forward(row, chosen)
-                histories[i] = (*histories[i], row.others[chosen])
+                histories[i] = (*histories[i], row.others[to])
             going = [i for i in going if graph.children(histories[i][-1])]
             if going and len(path := histories[going[0]]) > LONG:
                 growth.check(len(path), path)
@@ -157,11 +154,16 @@ class Walker:
         Raises:
             InputError: if one is not terminal, or cannot be reached.
         """
-        numbers = [_Numbers() for _ in terminals]
-        for x, number in zip(terminals, numbers, strict=True):
+        histories, sums = [], PathSums(len(terminals))
+        for x in terminals:
             self.reward(x)
-            self._follow(self._way_back(x, self.rng), number)
-        return self._walks(list(terminals), numbers)
+            histories.append(self._way_back(x, self.rng))
+        for at, step in _steps(histories):
+            rows = self.forward.rows([histories[i][:step] for i in at])
+            pairs = zip(rows, at, strict=True)
+            logs = [row.logs[row.others.index(histories[i][step])] for row, i in pairs]
+            sums.add(sums.log_p_f, at, logs, max(len(row.values) for row in rows))
+        return self._walks(histories, sums)
 
     def _way_back(self, terminal: Hashable, rng: np.random.Generator) -> History:
         """A trajectory `tau ~ p_B(. | x)`, from its beginning."""
@@ -176,13 +178,6 @@ class Walker:
                 growth.check(len(path), path)
         return tuple(reversed(path))
 
-    def follow(self, trajectories: Sequence[History]) -> Walks:
-        """The numbers of given trajectories, `s_o, ..., x`."""
-        numbers = [_Numbers() for _ in trajectories]
-        for history, number in zip(trajectories, numbers, strict=True):
-            self._follow(history, number)
-        return self._walks([history[-1] for history in trajectories], numbers)
-
     def findings(self) -> Sequence[str]:
         """How far rows were off, and a child that the sampler never goes to."""
         findings = self.forward.findings()
@@ -193,74 +188,37 @@ class Walker:
             )
         return findings
 
-    def _follow(self, history: History, number: "_Numbers") -> None:
-        for step in range(1, len(history)):
-            [row] = self.forward.rows([history[:step]])
-            if history[step] not in row.others:
-                raise InputError(
-                    f"a trajectory goes {history[step - 1]!r} -> {history[step]!r}, which is no "
-                    "edge: check its states"
-                )
-            number.forward(row, row.others.index(history[step]))
-        self._go_back(history, number)
+    def _walks(self, histories: Sequence[History], sums: PathSums) -> Walks:
+        """The trajectories as numbers, with `log p_B`, which is added to the sums."""
+        if self.backward is not None:
+            _add_backward(self.backward, histories, sums)
+        terminals = [history[-1] for history in histories]
+        return sums.walks(terminals, [self.reward(x) for x in terminals])
 
-    def _go_back(self, history: History, number: "_Numbers") -> None:
-        if self.backward is None:
-            return
-        for before, after in pairwise(history):
-            row = self.backward.row(after)
+
+def _add_backward(backward: BackwardRows, histories: Sequence[History], sums: PathSums) -> None:
+    for at, step in _steps(histories):
+        rows = [backward.row(histories[i][step]) for i in at]
+        logs = []
+        for i, row in zip(at, rows, strict=True):
+            before, after = histories[i][step - 1 : step + 1]
             if before not in row.others:
                 raise InputError(
-                    f"{before!r} is not among the parents of {after!r}, so the mass of p_B is not "
-                    "one: fix parents(state)"
+                    f"{before!r} is not among the parents of {after!r}, so the mass of p_B is "
+                    "not one: fix parents(state)"
                 )
-            number.backward(row, row.others.index(before))
-
-    def _walks(self, terminals: list[Hashable], numbers: "list[_Numbers]") -> Walks:
-        rewards = [self.reward(x) for x in terminals]
-        return Walks(
-            terminals,
-            np.array([number.log_p_f for number in numbers]),
-            np.array([number.log_p_b for number in numbers]),
-            np.array([reward.value for reward in rewards]),
-            np.array(
-                [n.error(r) for n, r in zip(numbers, rewards, strict=True)],
-            ),
-        )
+            logs.append(row.logs[row.others.index(before)])
+        sums.add(sums.log_p_b, at, logs, max(len(row.values) for row in rows))
 
 
-class _Numbers:
-    """The sums along one trajectory."""
-
-    def __init__(self) -> None:
-        self.log_p_f, self.log_p_b = 0.0, 0.0
-        self.size, self.roundings = 0.0, 0
-
-    def forward(self, row: Row, chosen: int) -> None:
-        self.log_p_f += row.logs[chosen]
-        self._count(row, row.logs[chosen])
-
-    def backward(self, row: Row, chosen: int) -> None:
-        self.log_p_b += row.logs[chosen]
-        self._count(row, row.logs[chosen])
-
-    def _count(self, row: Row, log: float) -> None:
-        if math.isfinite(log):
-            self.size += 1 - log
-        # The largest of n probabilities is one minus the others: 2 n roundings of itself at most.
-        self.roundings = max(self.roundings, 2 * len(row.values))
-
-    def error(self, log_reward: Enclosure) -> float:
-        """What rounding did to the sums: logarithms within two units, and a sum per step.
-
-        `size` is at least the number of steps, and at least the sum of all `|log p|`.
-        """
-        roundings = self.roundings + int(self.size) + 12
-        return gamma(roundings) * (self.size + abs(log_reward.value) + 1) + log_reward.error
+def _steps(histories: Sequence[History]) -> Iterator[tuple[list[int], int]]:
+    """For each step, the trajectories that have it, and its number from 1 on."""
+    for step in range(1, max(map(len, histories), default=0)):
+        yield [i for i, history in enumerate(histories) if len(history) > step], step
 
 
 def no_parents(problem: Any) -> InputError:
-    """What is said of a problem whose backward policy cannot be had."""
+    """The refusal of a problem whose backward policy is unknown."""
     return InputError(
         f"{type(problem).__name__} is too large to enumerate and has no parents(state), which p_B "
         "needs: give it that method, the states one step before (in a tree, a single one)"
