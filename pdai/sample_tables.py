@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from reference.errors import InputError
@@ -15,7 +14,7 @@ TableFormat = Literal["csv", "json", "parquet"]
 
 
 def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
-    """Samples as a file of a kind.
+    """Samples as the content of a file.
 
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
     trajectory that led there. JSON has a list of objects.
@@ -23,16 +22,18 @@ def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
     Raises:
         InputError: if it is Parquet, and pyarrow is not installed.
     """
-    return _WRITERS[kind](_columns(samples))
-
-
-def _columns(samples: "Samples") -> dict[str, list[Any]]:
-    return {
+    columns = {
         "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],
         "log_reward": samples.log_reward.tolist(),
         "log_p_f": samples.log_p_f.tolist(),
         "log_p_b": samples.log_p_b.tolist(),
     }
+    if kind == "csv":
+        return csv_table(columns)
+    if kind == "parquet":
+        return _parquet(columns)
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode()
 
 
 def csv_table(columns: dict[str, list[Any]]) -> bytes:
@@ -41,13 +42,8 @@ def csv_table(columns: dict[str, list[Any]]) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    # Half a character, which no file may have, as Python writes it.
+    # A lone surrogate is written as Python escapes it.
     return text.getvalue().encode(errors="backslashreplace")
-
-
-def _json(columns: dict[str, list[Any]]) -> bytes:
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode()
 
 
 def _parquet(columns: dict[str, list[Any]]) -> bytes:
@@ -62,10 +58,3 @@ def _parquet(columns: dict[str, list[Any]]) -> bytes:
     sink = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), sink)
     return sink.getvalue()
-
-
-_WRITERS: dict[TableFormat, Callable[[dict[str, list[Any]]], bytes]] = {
-    "csv": csv_table,
-    "json": _json,
-    "parquet": _parquet,
-}

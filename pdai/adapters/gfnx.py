@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import jax
 import numpy as np
 
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
@@ -24,7 +25,7 @@ def sampler(
         env: a vectorised environment.
         env_params: its parameters.
         forward_logits: from a batch of observations to the logits of `p_F`.
-        backward_logits: likewise of `p_B`; by default uniform parents, which the certificate says.
+        backward_logits: likewise of `p_B`; by default uniform parents, with a note.
         problem: of this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
@@ -35,23 +36,22 @@ def sampler(
 
 
 class _Steps:
-    """gfnx, asked step by step: terminal states stay, with a single legal way back."""
+    """gfnx, step by step: terminal states stay, with a single legal way back."""
 
     def __init__(self, env: Any, env_params: Any, forward: Any, backward: Any):
-        import jax
-
         self.env, self.params = env, env_params
 
         def rows(state: Any) -> tuple[Any, Any]:
-            seen = env.get_obs(state, env_params)
-            return forward(seen), ~env.get_invalid_mask(state, env_params).astype(bool)
+            mask = ~env.get_invalid_mask(state, env_params).astype(bool)
+            return forward(env.get_obs(state, env_params)), mask
 
         def move(state: Any, action: Any) -> tuple[Any, ...]:
             _, after, _, ended, _ = env.step(state, action, env_params)
             taken = env.get_backward_action(state, action, after, env_params)
             mask = ~env.get_invalid_backward_mask(after, env_params).astype(bool)
-            seen = env.get_obs(after, env_params)
-            logits = mask * 0.0 if backward is None else backward(seen)
+            logits = mask * 0.0
+            if backward is not None:
+                logits = backward(env.get_obs(after, env_params))
             return after, ended, taken, logits, mask
 
         self._rows, self._move = jax.jit(rows), jax.jit(move)
@@ -67,22 +67,16 @@ class _Steps:
         return after, ended, WayBack(Logits(logits, mask), np.asarray(taken), active)
 
     def take(self, states: Any, which: Ints) -> Any:
-        import jax
-
         return jax.tree.map(lambda leaf: leaf[which], states)
 
     def keys(self, states: Any) -> list[Hashable]:
-        import jax
-
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
         return [tuple(leaf[i].tobytes() for leaf in leaves) for i in range(len(leaves[0]))]
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
-        import jax
-
         given = self.env.reward_module.log_reward(states, self.params)
         log_reward: Floats = np.asarray(given, np.float64)
-        # Of a state, what has an axis beside that of the batch; the rest are flags.
+        # The leaf with an axis beside that of the batch is the state; the rest are flags.
         rows = next(np.asarray(leaf) for leaf in jax.tree.leaves(states) if leaf.ndim > 1)
         labels: list[Hashable] = list(map(tuple, rows.reshape(len(rows), -1).tolist()))
         return labels, log_reward

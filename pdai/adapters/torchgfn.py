@@ -22,21 +22,19 @@ def sampler(
     Args:
         env: a `gfn.env.DiscreteEnv`.
         sampled: the GFlowNet, whose estimators `pf` and `pb` are taken; or `pf` alone.
-        pb: the estimator of `p_B`; by default the GFlowNet's, or uniform parents if it has none,
-            which the certificate says.
+        pb: the estimator of `p_B`; by default the GFlowNet's, or uniform parents, with a note.
         problem: of this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
     """
     pf = getattr(sampled, "pf", sampled)
     pb = getattr(sampled, "pb", None) if pb is None else pb
-    return SteppedSampler(
-        _Steps(env, pf, pb), problem, label, seed, [UNIFORM] if pb is None else []
-    )
+    notes = [UNIFORM] if pb is None else []
+    return SteppedSampler(_Steps(env, pf, pb), problem, label, seed, notes)
 
 
 class _Steps:
-    """torchgfn, asked step by step: the last action is the exit, from a state to itself."""
+    """torchgfn, step by step: the last action is the exit, from a state to itself."""
 
     def __init__(self, env: Any, pf: Any, pb: Any):
         self.env, self.pf, self.pb = env, pf, pb

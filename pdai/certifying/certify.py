@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource, source_of
-from pdai.certifying.target import Target, log_z_interval
+from pdai.certifying.target import log_z_interval
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (
@@ -27,8 +27,8 @@ from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
-from reference.certificates.walks import LogRewards, Sampler
-from reference.errors import InputError, TooLargeError, no_such, shown
+from reference.certificates.walks import Sampler
+from reference.errors import InputError, TooLargeError, no_such
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
@@ -93,8 +93,8 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     if isinstance(options.target, str | Path):
         record = read_record(Path(options.target), source.target.texts())
         options = replace(options, target=record.terminals)
-    check_modes(source.target, options.mode_states)
-    features, means = _features(source.target.problem, options)
+    source.target.check_terminals("mode_states", options.mode_states)
+    features, known_means = _features(source.target.problem, options)
     made = _exact(source, options, features)
     if made is None and options.certificate is not None:
         raise InputError(
@@ -103,16 +103,14 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         )
     if made is None and source.samples is not None:
         made = _bare(source, options, source.samples)
-    made = made or _sampled(source, options, features, means)
-    given = [
-        ("log Z", options.log_z, made.regime == "Z"),
-        ("samples of the target", options.target, made.regime == "S"),
-        ("features", features, source.samples is None),
-    ]
+    made = made or _sampled(source, options, features, known_means)
+    given = {
+        "log Z": options.log_z is not None and made.regime != "Z",
+        "samples of the target": options.target is not None and made.regime != "S",
+        "features": features is not None and source.samples is not None,
+    }
     unused = [
-        f"the {name} given: not used in regime {made.regime}"
-        for name, value, used in given
-        if value is not None and not used
+        f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
 
@@ -121,29 +119,11 @@ def _features(
     problem: Any, options: CertifyOptions
 ) -> tuple[Features | None, Callable[[], Any] | None]:
     """All features, and the problem's exact means of them if it knows these."""
-    features, means = options.features, None
+    features, known_means = options.features, None
     if isinstance(problem, KnowsMeans) and features in (problem.indicators, problem.quantities):
         # Under the problem's own names.
-        features, means = problem.quantities, problem.quantity_means
-    return both(features, modes(options.mode_states) if options.mode_states else None), means
-
-
-def check_modes(target: Target, states: Sequence[Hashable]) -> None:
-    """Checks that states are terminal states of the problem, as far as these are known.
-
-    Raises:
-        InputError: if one is not.
-    """
-    if not states or target.problem is None:
-        return
-    known, reward = target.probabilities(), LogRewards(target.problem)
-    for state in states:
-        reward(state)
-        if known is not None and state not in known:
-            raise InputError(
-                f"mode_states has {shown(state)}, which is none of the problem's {len(known):,} "
-                "terminal states: write it as the problem does"
-            )
+        features, known_means = problem.quantities, problem.quantity_means
+    return both(features, modes(options.mode_states) if options.mode_states else None), known_means
 
 
 def _exact(
@@ -154,13 +134,11 @@ def _exact(
         return None
     try:
         law = source.exact(options.certificate)
+        if law is None:
+            raise TooLargeError(f"{source.name} cannot be enumerated: regime E needs its rows")
     except TooLargeError:
         if options.regime == "E":
             raise
-        return None
-    if law is None:
-        if options.regime == "E":
-            raise InputError(f"{source.name} cannot be enumerated: regime E needs its rows")
         return None
     lines = [*law.lines, *([] if features is None else exact_lines(features, law.table))]
     return Certificate(
@@ -177,39 +155,37 @@ def _bare(
             f"regime Z needs log p_F and log p_B of trajectories, and {source.name} has terminal "
             "states alone: record them, or give the sampler"
         )
-    known, level = source.target.probabilities(), options.level
-    target: Any = options.target
+    known, target, level = source.target.probabilities(), options.target, options.level
     notes = ["assumes that the samples are independent draws of one sampler"]
-    regime: Regime = "S"
-    interval, lines = Interval(0.0, 1.0), list[Line]()
+    regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
     if target is None and known is None:
         target = _target_samples(source, options, len(samples))
-    if options.regime == "N" or (known is None and target is None):
-        regime, notes = "N", [*notes, WHY_NO_MORE]
+    if regime == "N" or (known is None and target is None):
+        regime = "N"
+        notes.append(WHY_NO_MORE)
     elif known is not None:
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
         notes.append(exact if target is None else f"{exact}: the samples of it are not used")
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
-    elif target is not None:
-        source.target.texts().check(target)
-        interval, lines = against_samples(samples, target, level)
+    else:
+        source.target.texts().check(target)  # type: ignore[arg-type]  # read by now
+        interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
         notes.append("no upper bound: bare samples do not show which modes they miss")
-    return Certificate(regime, interval, "terminals", level, len(samples), lines, notes)
+    count = len(samples)
+    return Certificate(regime or "S", interval, "terminals", level, count, lines, notes)
 
 
-def _target_samples(
-    source: SamplerSource, options: CertifyOptions, count: int
-) -> Sequence[Hashable] | None:
+def _target_samples(source: SamplerSource, options: CertifyOptions, count: int) -> Any:
     """The samples of the target that are given, or that the problem draws exactly, if any."""
     problem = source.target.problem
     if options.target is None and isinstance(problem, ClosedForm):
         return problem.sample(count, options.seed)
-    return options.target  # type: ignore[return-value]  # no file any more
+    return options.target
 
 
 class _Bound(NamedTuple):
-    """What samples are compared with: the regime, its bound, and what a reader must know."""
+    """The bound of a regime, with the lines and notes that belong to it."""
 
     regime: Regime
     bound: Callable[..., Result]
@@ -264,25 +240,19 @@ def _sampled(
     """Regimes Z, S and N, from trajectories."""
     known = _bound(source, options)
     sampler, notes = _walker(source, options, features)
-    means = None
+    draws, means = Draws(), None
     if features is not None:
         # Kept draws have the features in place of the terminal states, as pairs.
         means = FeatureMeans(features if options.keep is None else dict)
-    draws = Draws(watch=None if means is None else means.add)
+        draws.watch = means.add
     result = known.bound(sampler, level=options.level, budget=options.budget, draws=draws)
     lines = [*known.lines, *result.lines]
     if means is not None:
         exact = None if known_means is None else known_means()
         lines += means.lines(options.level, result.interval, exact)
-    return Certificate(
-        known.regime,
-        result.interval,
-        "trajectories",
-        options.level,
-        result.samples,
-        lines,
-        [EACH, *notes, *known.notes, *sampler.findings()],
-    )
+    notes = [EACH, *notes, *known.notes, *sampler.findings()]
+    shown = result.interval, "trajectories", options.level, result.samples
+    return Certificate(known.regime, *shown, lines, notes)
 
 
 def _walker(

@@ -52,22 +52,14 @@ class RunSource(SamplerSource):
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         problem = self.config.restricted()
         super().__init__(str(folder), Target(problem, options.max_states, options.seconds, rewards))
-        stands, changed = (
-            unfinished(state, self.config.optimiser.steps),
-            "; ".join(changed_parts(folder)),
-        )
-        self.notes = (
-            NETWORK,
-            *([f"the run is at {stands}"] if stands else []),
-            *(
-                [f"the code has changed since the run, and is used as it is: {changed}"]
-                if changed
-                else []
-            ),
-        )
+        self.notes = [NETWORK]
+        if stands := unfinished(state, self.config.optimiser.steps):
+            self.notes.append(f"the run is at {stands}")
+        if changed := "; ".join(changed_parts(folder)):
+            change = f"the code has changed since the run, and is used as it is: {changed}"
+            self.notes.append(change)
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        """The exact distribution, by the network on every history."""
         enumeration = self.setup.enumeration
         if enumeration is None:
             raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
@@ -77,18 +69,15 @@ class RunSource(SamplerSource):
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:
-        """A sampler of fresh trajectories, by the network in float64."""
         return self.row_sampler(self.policy)
 
     def tightened(self, walker: RowSampler, steps: int) -> RowSampler:
-        """A sampler beside a `p_B` that a network learns."""
         seed, seconds = self.options.seed, self.options.seconds
         with arithmetic(self.config.run.precision):
             learned = learn_backward(self.policy, self.setup.environment, steps, seed, seconds)
         return self.row_sampler(learned)
 
     def fingerprint(self) -> dict[str, str | int | None]:
-        """The digests of the checkpoint and of the user's own parts, and which seed of the run."""
         parts = repr([own_sources(self.config), changed_parts(self.folder)])
         run = sha256(read_file(self.folder / "checkpoint.eqx"))
         return {"run": run, "of": self.row, "parts": sha256(parts.encode())}

@@ -70,24 +70,16 @@ class SamplerSource:
 
     def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
         """The exact distribution of an enumerated sampler, whose certificate file is written."""
-        dag = made.lifted.base
-        rewards = self.target.rewards or enumerate_rewards(self.target.problem, dag)
-        said = []
+        problem, dag, said = self.target.problem, made.lifted.base, list[str]()
+        rewards = self.target.rewards or enumerate_rewards(problem, dag)
         if file is not None:
-            said = write_proof(file, made, rewards, self.target.problem, problem_name)
+            said = write_proof(file, made, rewards, problem, problem_name)
         law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
         return law._replace(notes=[*law.notes, *said])
 
 
 class FunctionSource(SamplerSource):
-    """A function from states or histories to rows over the children.
-
-    Args:
-        name: in reports.
-        target: of its problem.
-        policy: the function.
-        options: which say its argument, its answer, and `p_B`.
-    """
+    """A function from states or histories to rows over the children; options describe it."""
 
     def __init__(
         self, name: str, target: Target, policy: Callable[[Any], Any], options: CertifyOptions
@@ -97,29 +89,23 @@ class FunctionSource(SamplerSource):
         self.rows = ForwardRows(policy, target.problem, options.takes, options.gives)
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        """The exact distribution, by the row of every state or history."""
         made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
         law = self._law(made, file, name_of(type(self.target.problem)))
         return law._replace(notes=[*law.notes, *self.rows.findings()])
 
     def walker(self) -> Walker:
-        """A sampler of fresh trajectories, in plain Python."""
-        options = self.options
-        return Walker(
-            self.target.problem, self.rows, self._backward(), options.seed, options.seconds
-        )
+        seed, seconds = self.options.seed, self.options.seconds
+        return Walker(self.target.problem, self.rows, self._backward(), seed, seconds)
 
     def tightened(self, walker: Walker, steps: int) -> Walker:
-        """The walker beside a `p_B` counted from its trajectories."""
         return reversed_walker(walker, steps, self.options.seconds)
 
     def fingerprint(self) -> dict[str, str | int | None]:
-        """Digests of the sources."""
         parts = {"sampler": self.policy, "problem": self.target.problem, "p_B": self.options.p_b}
         return {name: digest_of(part) for name, part in parts.items()}
 
     def _backward(self) -> BackwardRows:
-        problem, p_b, parents = self.target.problem, self.options.p_b, None
+        problem, p_b = self.target.problem, self.options.p_b
         parents = parents_of(problem)
         try:
             dag = self.target.dag()
@@ -136,10 +122,6 @@ class FunctionSource(SamplerSource):
 
 class RecordSource(SamplerSource):
     """A CSV file of recorded trajectories, or of bare terminal states.
-
-    Args:
-        path: of the file.
-        target: of its problem.
 
     Raises:
         InputError: if the file cannot be read, or bare samples come without a problem.
@@ -161,24 +143,17 @@ class RecordSource(SamplerSource):
             )
 
     def walker(self) -> Recorded:
-        """The recorded trajectories, once."""
         return Recorded(self._record, self.target.problem)
 
 
 class DrawingSource(SamplerSource):
-    """An object that draws, such as a sampler of another library; its answers are checked.
-
-    Args:
-        sampler: the object.
-        target: of its problem.
-    """
+    """An object that draws, such as a sampler of another library; its answers are checked."""
 
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
         self._sampler = sampler
 
     def exact(self, file: str | Path | None) -> ExactLaw | None:
-        """The exact distribution of an object that can enumerate its rows."""
         if self.target.problem is None or not hasattr(self._sampler, "exact"):
             return None
         if file is not None:
@@ -192,11 +167,9 @@ class DrawingSource(SamplerSource):
         return law
 
     def walker(self) -> "DrawingSource":
-        """This one, which draws."""
         return self
 
     def fingerprint(self) -> dict[str, str | int | None]:
-        """Digests of the sources."""
         return {"sampler": digest_of(self._sampler), "problem": digest_of(self.target.problem)}
 
     @property
@@ -209,15 +182,12 @@ class DrawingSource(SamplerSource):
         self._sampler.rng = value
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """Fresh, independent trajectories."""
         return self._walks("draw", partial(self._sampler.draw, labels=labels), count)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        """One trajectory for each terminal state."""
         return self._walks("draw_backward", self._sampler.draw_backward, terminals)
 
     def findings(self) -> Sequence[str]:
-        """The remarks of the object."""
         return getattr(self._sampler, "findings", list)()
 
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
@@ -275,13 +245,10 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             )
         if options.p_b is not None:
             raise InputError("p_b is for functions, and a run has its own: leave it out")
-        return RunSource(
-            Path(folder), options, accept_changed=getattr(what, "accept_changed", False)
-        )
-    if options.of is not None:
-        raise InputError(
-            f"of is {options.of}, but only a run has several seeds, and {what!r} is none"
-        )
+        accepts = getattr(what, "accept_changed", False)
+        return RunSource(Path(folder), options, accept_changed=accepts)
+    if (of := options.of) is not None:
+        raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
     own = None if problem is None else as_problem(problem)
     target = Target(own, options.max_states, options.seconds)
     if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):

@@ -13,6 +13,7 @@ from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.state_texts import StateTexts
+from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
@@ -63,6 +64,27 @@ class Target:
         labels = [self._dag.labels[x] for x in self._dag.terminals]
         target = normalize(enumerate_rewards(self.problem, self._dag))
         return dict(zip(labels, target, strict=True))
+
+    def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
+        """Checks that states are terminal states of the problem, as far as these are known.
+
+        Args:
+            name: of the states in messages.
+            states: the states.
+
+        Raises:
+            InputError: if one is not.
+        """
+        if not states or self.problem is None:
+            return
+        known, reward = self.probabilities(), LogRewards(self.problem)
+        for state in states:
+            reward(state)
+            if known is not None and state not in known:
+                raise InputError(
+                    f"{name} has {shown(state)}, which is none of the problem's {len(known):,} "
+                    "terminal states: write it as the problem does"
+                )
 
     def texts(self) -> StateTexts:
         """How terminal states are written in files of samples."""

@@ -1,4 +1,4 @@
-"""Three lines about a large TV: where mass is missing, whether more steps help, the least TV.
+"""Advice about a large TV: where mass is missing, whether more steps help, the least TV.
 
 docs/what_now.md says what to try for each answer.
 """
@@ -14,10 +14,8 @@ from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import small
 from reference.errors import shown
 
-# A TV that calls for advice.
-LARGE = 0.02
-# Terminal states that are named.
-NAMED = 3
+# A TV that calls for advice, and terminal states that are named.
+LARGE, NAMED = 0.02, 3
 # A curve that lost less of its TV than this in its second half has levelled off.
 LEVEL = 0.1
 
@@ -28,10 +26,10 @@ def what_now(
     """Three lines about a run whose TV is above `LARGE`; none below.
 
     Args:
-        law: its exact law.
-        enumeration: its problem, with what the network sees of each state.
-        records: what was recorded while it was trained.
-        row: which of the run's seeds.
+        law: its exact distribution.
+        enumeration: its problem, with the observation of each state.
+        records: of its training.
+        row: of the seed in the run.
     """
     if law.tv <= LARGE:
         return []
@@ -40,10 +38,8 @@ def what_now(
 
 def _missing(law: ExactLaw) -> str:
     short = sorted((p - target, i) for i, (_, p, target) in enumerate(law.table) if p < target)
-    named = ", ".join(
-        f"{shown(law.table[i][0])} ({small(law.table[i][1])} for {small(law.table[i][2])})"
-        for _, i in short[:NAMED]
-    )
+    rows = [law.table[i] for _, i in short[:NAMED]]
+    named = ", ".join(f"{shown(x)} ({small(p)} for {small(target)})" for x, p, target in rows)
     share = -sum((gap for gap, _ in short[:NAMED]), start=Fraction(0)) / law.tv
     return (
         f"missing mass: {len(short):,} of {len(law.table):,} terminal states have too little; the "
@@ -57,10 +53,9 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
     if not before:
         return "slope: TV was not recorded along the training (--evaluations)"
     (start, high), (end, low) = before[-1], curve[-1]
+    verdict = "more steps alone will not help"
     if low < (1 - LEVEL) * high:
         verdict = "more steps help (pdai train --resume RUN --steps N)"
-    else:
-        verdict = "more steps alone will not help"
     return (
         f"slope: TV went from {high:.4f} at step {start:,} to {low:.4f} at step {end:,}: {verdict}"
     )
@@ -68,13 +63,13 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
 
 def _least(enumeration: Enumeration) -> str:
     inner = [node for node, row in enumerate(enumeration.dag.children) if row]
-    seen = len(np.unique(enumeration.observations[inner], axis=0))
-    if seen == len(inner):
+    distinct = len(np.unique(enumeration.observations[inner], axis=0))
+    if distinct == len(inner):
         return (
             "least TV: 0, as the network is shown the whole state (N1); whether it is large enough "
             "is not known (what to try: docs/what_now.md)"
         )
     return (
-        f"least TV: of {len(inner):,} states the network can tell {seen:,} apart, so that a policy "
-        "without memory may not reach 0: try --dynamics gru, or show it more"
+        f"least TV: of {len(inner):,} states the network can tell {distinct:,} apart, so that a "
+        "policy without memory may not reach 0: try --dynamics gru, or show it more"
     )

@@ -120,12 +120,12 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
 
 def _numbers(path: Path, name: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
     numbers = np.array([_number(text) for text in texts])
-    if np.isnan(numbers).any():
-        first = int(np.isnan(numbers).argmax())
-        raise InputError(
-            f"{str(path)!r}: {name} of sample {first + 1} is {texts[first]!r}, but must be a "
-            "number in nats: check what recorded it"
-        )
+    for number, text in enumerate(texts, 1):
+        if np.isnan(numbers[number - 1]):
+            raise InputError(
+                f"{str(path)!r}: {name} of sample {number} is {text!r}, but must be a number in "
+                "nats: check what recorded it"
+            )
     return numbers
 
 
