@@ -32,7 +32,7 @@ def against_law(
     Raises:
         InputError: if there are fewer than two.
     """
-    _check(samples)
+    _check_two(samples)
     half, count = len(samples) // 2, len(samples)
     first, second = Counter(samples[:half]), samples[half:]
     events = [{x for x, p in target.items() if Fraction(first[x], half) < p}]
@@ -68,13 +68,11 @@ def against_samples(
     Raises:
         InputError: if there are fewer than two of either.
     """
-    _check(samples)
-    _check(target)
+    _check_two(samples)
+    _check_two(target)
     half, other = len(samples) // 2, len(target) // 2
     first, of_target = Counter(samples[:half]), Counter(target[:other])
-    event = {
-        x for x in {*first, *of_target} if first[x] / max(half, 1) < of_target[x] / max(other, 1)
-    }
+    event = {x for x in {*first, *of_target} if first[x] / half < of_target[x] / other}
     seen = _frequency(samples[half:], event, level / 2)
     expected = _frequency(target[other:], event, level / 2)
     lines = [
@@ -84,7 +82,7 @@ def against_samples(
     return Interval(_excess(seen, expected), 1.0), lines
 
 
-def _check(samples: Sequence[Hashable]) -> None:
+def _check_two(samples: Sequence[Hashable]) -> None:
     if len(samples) < 2:
         raise InputError(f"{len(samples)} samples are given, but at least two are needed")
 

@@ -5,7 +5,7 @@ All bounds hold at any time: drawing may stop when they are narrow enough.
 
 import math
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -68,24 +68,25 @@ class Result(NamedTuple):
     samples: int
 
 
-def until(
-    budget: Budget, level: float, means: Sequence[MeanInterval], draw_block: Callable[[int], int]
-) -> None:
-    """Draws blocks until the intervals of all means are narrow enough, or the budget is used up.
+def blocks(
+    sampler: Sampler, budget: Budget, level: float, means: Sequence[MeanInterval], draws: Draws
+) -> Iterator[Walks]:
+    """Blocks of fresh trajectories, until all intervals are narrow enough or the budget is used up.
 
     Args:
+        sampler: the sampler.
         budget: when to stop.
         level: of each interval.
-        means: the intervals.
-        draw_block: from the size of a block to the number of trajectories after it.
+        means: the intervals, to which each block is added before the next.
+        draws: receives the trajectories.
     """
-    end, drawn, size = time.monotonic() + budget.seconds, 0, min(BLOCK, budget.samples)
-    while drawn < budget.samples and size > 0:
-        before, drawn = drawn, draw_block(size)
-        size = min(BLOCK, budget.samples - drawn)
-        if time.monotonic() > end or drawn == before:
+    end = time.monotonic() + budget.seconds
+    while (left := budget.samples - draws.count) > 0:
+        walks = _drawn(sampler, min(BLOCK, left), draws)
+        if not len(walks.error):
             return
-        if all(mean.interval(level).width <= budget.width for mean in means):
+        yield walks
+        if time.monotonic() > end or all(x.interval(level).width <= budget.width for x in means):
             return
 
 
@@ -114,15 +115,10 @@ def with_log_z(
             "lower and an upper one (the lower may be minus infinity)"
         )
     above, below, weight = MeanInterval(), MeanInterval(), LowerMean()
-
-    def draw_block(size: int) -> int:
-        walks = _drawn(sampler, size, draws)
+    for walks in blocks(sampler, budget, level, [above, below], draws):
         for mean, bound in ((above, log_z.high), (below, max(log_z.low, -LARGEST))):
             mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
         weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
-        return above.count
-
-    until(budget, level, [above, below], draw_block)
     largest_mean = weight.bound(level)
     floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
     if largest_mean > 1:
@@ -157,19 +153,14 @@ def with_target(
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
     above_model, above_target = MeanInterval(), MeanInterval()
-
-    def draw_block(size: int) -> int:
-        walks = _drawn(sampler, size, draws)
+    for walks in blocks(sampler, budget, level / 4, [model, target], draws):
         model.add(*shortfall(walks.log_weight - log_z, _rounding(walks, log_z)))
         above_model.add((walks.log_weight > log_z).astype(float))
-        part = terminals[target.count : target.count + size]
+        part = terminals[target.count : target.count + len(walks.error)]
         if len(part):
             back = sampler.draw_backward(part)
             target.add(*shortfall(log_z - back.log_weight, _rounding(back, log_z)))
             above_target.add((back.log_weight > log_z).astype(float))
-        return model.count
-
-    until(budget, level / 4, [model, target], draw_block)
     sides = model.interval(level / 4), target.interval(level / 4)
     events = above_model.interval(level / 4), above_target.interval(level / 4)
     least = max(min(side.low for side in sides), (events[1].low - events[0].high) * (1 - 2.0**-50))
@@ -202,15 +193,10 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
-
-    def draw_block(size: int) -> int:
-        walks = _drawn(sampler, size, draws)
+    # No interval is narrow enough: it has no upper end.
+    for walks in blocks(sampler, budget._replace(width=0.0), level, [MeanInterval()], draws):
         weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
         drawn.append(walks)
-        return weight.count
-
-    # No interval is narrow enough: it has no upper end.
-    until(budget._replace(width=0.0), level, [MeanInterval()], draw_block)
     bound, floor, low = weight.bound(level / 2), -math.inf, 0.0
     if bound > 0:
         log_bound = math.log(bound)
@@ -218,10 +204,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
         for walks in drawn:
             mean.add(shortfall(walks.log_weight - floor, _rounding(walks, floor)).low)
         low = mean.bound(level / 2)
-    lines = [
-        Line("log Z from below, nats", floor, "bound"),
-        *weight_lines(draws.all, None),
-    ]
+    lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(draws.all, None)]
     return Result(Interval(low, 1.0), lines, draws.count)
 
 

@@ -167,7 +167,7 @@ class Certificate:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Interval):
-        return [_plain(value.low), _plain(value.high)]
+        return [*map(_plain, value)]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return str(value) if isinstance(value, Fraction) else value

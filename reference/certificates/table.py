@@ -77,12 +77,7 @@ def write_certificate(
 
 
 class _Table:
-    """What a certificate is written from, checked.
-
-    Raises:
-        InputError: if the policy is not in exact rationals, the rewards have no sum, or there are
-            not as many as there should be.
-    """
+    """The content of a certificate; raises InputError if it cannot be certified."""
 
     def __init__(
         self,
@@ -110,17 +105,18 @@ class _Table:
         self._forward = forward
 
     def total_variation(self, scale: int | None) -> tuple[Fraction, Fraction]:
-        """Between what numbers it lies: the same two in exact arithmetic.
-
-        Raises:
-            InputError: if the denominators of the rows are too many for exact arithmetic.
-        """
-        walk = Walk(len(self.labels), self.total, scale)
-        denominator = 1
+        """The bounds of TV, which are equal in exact arithmetic."""
+        walk, denominator = Walk(len(self.labels), self.total, scale), 1
         for row in self.rows():
             if scale is None and isinstance(row, Inner):
                 denominator = math.lcm(denominator, row.denominator)
-                _check_denominator(denominator)
+                if denominator.bit_length() > MAX_DENOMINATOR_BITS:
+                    raise InputError(
+                        "write_certificate: the least common denominator of the rows has more than "
+                        f"{MAX_DENOMINATOR_BITS:,} bits, too many to compute TV exactly: give a "
+                        "`scale`, such as 10**40, and claim '<=', or round the rows to a power of "
+                        "two"
+                    )
             walk.step(row)
         return walk.total_variation()
 
@@ -128,9 +124,7 @@ class _Table:
         """The rows, depth-first."""
         forward, dag = self._forward, self._forward.dag
         order = depth_first(dag)
-        number = [0] * len(order)
-        for place, node in enumerate(order):
-            number[node] = place
+        number = {node: place for place, node in enumerate(order)}
         for node in order:
             values = [forward.values[edge] for edge in dag.out_edges[node]]
             if not values:
@@ -142,15 +136,6 @@ class _Table:
                 for child, value in zip(dag.children[node], values, strict=True)
             )
             yield Inner(self.labels[node], common, tuple(steps))
-
-
-def _check_denominator(denominator: int) -> None:
-    if denominator.bit_length() > MAX_DENOMINATOR_BITS:
-        raise InputError(
-            "write_certificate: the least common denominator of the rows has more than "
-            f"{MAX_DENOMINATOR_BITS:,} bits, too many to compute TV exactly: give a `scale`, such "
-            "as 10**40, and claim '<=', or round the rows to a power of two"
-        )
 
 
 def lifted_states(lifted: LiftedDAG[Any]) -> list[Any]:
@@ -165,12 +150,8 @@ def _claim(
     """The claim of a value, or the best one; raises InputError if it may be false."""
     unit = 10**digits
     if value is None:
-        best = {
-            "=": low,
-            "<=": Fraction(math.ceil(high * unit), unit),
-            ">=": Fraction(math.floor(low * unit), unit),
-        }
-        value = best[relation]
+        up, down = math.ceil(high * unit), math.floor(low * unit)
+        value = {"=": low, "<=": Fraction(up, unit), ">=": Fraction(down, unit)}[relation]
     claim = Claim(relation, Fraction(value))
     if not claim.holds(low, high):
         why = f"TV is {float(low)!r}" if low == high else "another number may be the right one"
