@@ -7,6 +7,7 @@ module is imported when its part is chosen, so listing the names takes no JAX.
 import dataclasses
 import importlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,8 +19,8 @@ class Entry(NamedTuple):
     """A built-in part.
 
     Attributes:
-        target: `module:Class` of its options.
-        summary: the first line of the docstring of that class, without its period.
+        target: `module:Class` of its options, below `fast`.
+        summary: the beginning of the docstring of that class, for the help.
         defaults: options of a run, by name, whose defaults differ with this part.
     """
 
@@ -32,19 +33,18 @@ class Kind(Mapping[str, type[Any]]):
     """The built-in parts of one kind by name: `kind[name]` imports the class of its options.
 
     Attributes:
-        base: `module:Class` from which the options of every part derive.
+        base: `module:Class` below `fast` from which the options of every part derive.
+        own: likewise for the options of a user's class or function; "" if these have to derive
+            from the base themselves.
         usual: the name that is chosen by default.
         entries: the parts.
-        own: `module:Class` of the options of a user's class or function; "" if these have to derive
-            from the base themselves.
     """
 
-    def __init__(self, base: str, usual: str, entries: dict[str, Entry], own: str = ""):
-        self.base, self.usual, self.entries, self.own = base, usual, entries, own
+    def __init__(self, base: str, own: str, usual: str, entries: Mapping[str, Entry]):
+        self.base, self.own, self.usual, self.entries = base, own, usual, entries
 
     def __getitem__(self, name: str) -> type[Any]:
-        options: type[Any] = _imported(self.entries[name].target)
-        return options
+        return _imported(self.entries[name].target)
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries
@@ -55,112 +55,92 @@ class Kind(Mapping[str, type[Any]]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def entry_of(self, choice: Any) -> tuple[str, Entry] | None:
-        """Name and entry of a part by its name or its class; None for the user's own."""
+    def name_of(self, choice: Any) -> str | None:
+        """The name of a built-in part, by that name or by its class; None for any other choice."""
         if isinstance(choice, str):
-            return (choice, self.entries[choice]) if choice in self.entries else None
-        if not isinstance(choice, type):
-            return None
-        target = f"{choice.__module__}:{choice.__qualname__}"
-        return next((item for item in self.entries.items() if item[1].target == target), None)
+            return choice if choice in self else None
+        target = f"{getattr(choice, '__module__', '')}:{getattr(choice, '__qualname__', '')}"
+        names = (name for name, entry in self.entries.items() if f"fast.{entry.target}" == target)
+        return next(names, None)
 
 
-def _imported(target: str) -> Any:
+def _imported(target: str) -> type[Any]:
     module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
+    found: type[Any] = getattr(importlib.import_module(f"fast.{module}"), name)
+    return found
 
 
+GAUSSIAN = MappingProxyType({"loss": "tb", "learning_rate": 2e-3})
 DYNAMICS = Kind(
-    "fast.dynamics.base:DynamicsOptions",
+    "dynamics.base:DynamicsOptions",
+    "dynamics.own:OwnDynamics",
     "markov",
     {
-        "gru": Entry("fast.dynamics.gru:GRUOptions", "A gated recurrent unit"),
-        "lstm": Entry("fast.dynamics.lstm:LSTMOptions", "A long short-term memory"),
-        "rnn": Entry("fast.dynamics.rnn:RNNOptions", "The plain recurrence"),
-        "srwm": Entry(
-            "fast.dynamics.srwm:SRWMOptions",
-            "The self-referential weight matrix with a rotation (eq:ASRWM)",
-        ),
+        "gru": Entry("dynamics.gru:GRUOptions", "A gated recurrent unit"),
+        "lstm": Entry("dynamics.lstm:LSTMOptions", "A long short-term memory"),
+        "rnn": Entry("dynamics.rnn:RNNOptions", "The plain recurrence"),
+        "srwm": Entry("dynamics.srwm:SRWMOptions", "The paper's fast-weight matrix (eq:ASRWM)"),
         "self-referential": Entry(
-            "fast.dynamics.self_reference:SelfReferentialOptions",
-            "The self-referential weight matrix of Irie et al. (2022)",
+            "dynamics.self_reference:SelfReferentialOptions", "The matrix of Irie et al. (2022)"
         ),
-        "mingru": Entry(
-            "fast.dynamics.min_gru:MinGRUOptions",
-            "A gated recurrent unit whose gates read the state alone",
-        ),
-        "linear": Entry(
-            "fast.dynamics.linear:LinearOptions",
-            "The linear recurrence of prop:lines (eq:linear_rec)",
-        ),
-        "markov": Entry("fast.dynamics.markov:MarkovOptions", "No latent"),
+        "mingru": Entry("dynamics.min_gru:MinGRUOptions", "A GRU whose gates read the state alone"),
+        "linear": Entry("dynamics.linear:LinearOptions", "The linear recurrence (eq:linear_rec)"),
+        "markov": Entry("dynamics.markov:MarkovOptions", "No latent"),
         "linear-markov": Entry(
-            "fast.dynamics.linear:LinearMarkovOptions", "The linear policy without its memory"
+            "dynamics.linear:LinearMarkovOptions", "The linear policy without its memory"
         ),
         "temporal-gcn": Entry(
-            "fast.dynamics.graph_networks:TemporalGCNOptions",
-            "The path-dependent graph network (eq:pdgraphss), on graphs",
+            "dynamics.graph_networks:TemporalGCNOptions",
+            "The path-dependent network on graphs (eq:pdgraphss)",
         ),
         "gcn": Entry(
-            "fast.dynamics.graph_networks:GCNOptions",
-            "The Markovian graph network (eq:graphss), on graphs",
+            "dynamics.graph_networks:GCNOptions", "The Markovian network on graphs (eq:graphss)"
         ),
         "gaussian": Entry(
-            "fast.stochastic.options:GaussianOptions",
-            "A latent drawn from a normal law on every step",
-            MappingProxyType({"loss": "tb", "learning_rate": 2e-3}),
+            "stochastic.options:GaussianOptions", "A latent drawn anew on every step", GAUSSIAN
         ),
         "gaussian-mean": Entry(
-            "fast.stochastic.options:MeanOptions",
-            "The mean of a Gaussian latent",
-            MappingProxyType({"loss": "tb", "learning_rate": 2e-3}),
+            "stochastic.options:MeanOptions", "The mean of a Gaussian latent", GAUSSIAN
         ),
     },
-    "fast.dynamics.own:OwnDynamics",
 )
 LOSSES = Kind(
-    "fast.balance.loss:Loss",
+    "balance.loss:Loss",
+    "",
     "tb",
     {
-        "tb": Entry("fast.balance.losses:TrajectoryBalance", "Trajectory balance (col:tb)"),
-        "log_variance": Entry(
-            "fast.balance.losses:LogVariance", "Contrastive balance (col:cb), all pairs of a batch"
-        ),
-        "db": Entry("fast.balance.losses:DetailedBalance", "Detailed balance (eq:conditionsa)"),
-        "subtb": Entry(
-            "fast.balance.losses:SubtrajectoryBalance",
-            "Subtrajectory balance (prop:lifted_balance)",
-        ),
-        "fm": Entry(
-            "fast.balance.flow_matching:FlowMatching",
-            "Flow matching (eq:conditionsa), for Markovian dynamics",
-        ),
+        "tb": Entry("balance.losses:TrajectoryBalance", "Trajectory balance (col:tb)"),
+        "log_variance": Entry("balance.losses:LogVariance", "Contrastive balance (col:cb)"),
+        "db": Entry("balance.losses:DetailedBalance", "Detailed balance (eq:conditionsa)"),
+        "subtb": Entry("balance.losses:SubtrajectoryBalance", "Subtrajectory balance"),
+        "fm": Entry("balance.flow_matching:FlowMatching", "Flow matching, for Markovian dynamics"),
     },
 )
 BACKWARD = Kind(
-    "fast.policies.backward:BackwardOptions",
+    "policies.backward:BackwardOptions",
+    "policies.backward:OwnBackward",
     "uniform",
     {
-        "uniform": Entry("fast.policies.backward:UniformOptions", "Uniform over the parents"),
-        "learned": Entry("fast.policies.backward:LearnedOptions", "Learned from the state"),
+        "uniform": Entry("policies.backward:UniformOptions", "Uniform over the parents"),
+        "learned": Entry("policies.backward:LearnedOptions", "Learned from the state"),
         "lifted": Entry(
-            "fast.policies.backward:LiftedOptions",
+            "policies.backward:LiftedOptions",
             "Learned from state and latent, with a mass that differs from 1",
         ),
     },
-    "fast.policies.backward:OwnBackward",
 )
 REPLAYS = Kind(
-    "fast.sampling.replay:NoReplay",
+    "sampling.replay:NoReplay",
+    "",
     "none",
     {
-        "none": Entry("fast.sampling.replay:NoReplay", "No replay"),
+        "none": Entry("sampling.replay:NoReplay", "No replay"),
         "uniform": Entry(
-            "fast.sampling.replay:UniformReplay",
+            "sampling.replay:UniformReplay",
             "Part of each batch is drawn backwards from remembered states, chosen uniformly",
         ),
         "reward": Entry(
-            "fast.sampling.replay:RewardReplay",
+            "sampling.replay:RewardReplay",
             "Part of each batch is drawn backwards from remembered states, in proportion to R",
         ),
     },
@@ -168,28 +148,18 @@ REPLAYS = Kind(
 CHOICES = {"dynamics": DYNAMICS, "loss": LOSSES, "p_b": BACKWARD, "replay": REPLAYS}
 
 
-class Made:
-    """Stands for the class of a part that is given as an object: its options are the defaults."""
+class Chosen(NamedTuple):
+    """A chosen part, before it has its options.
 
-    def __init__(self, part: Any):
-        self.part = part
-        self.kind = type(part)
+    Attributes:
+        options: the class of its options.
+        make: the part from options by name.
+        is_object: whether it was given as an object, whose options are the defaults then.
+    """
 
-    def __call__(self, **changes: Any) -> Any:
-        """The object, with some options changed."""
-        return dataclasses.replace(self.part, **changes)
-
-
-class Factory:
-    """Stands for the class of a part that the user's class or function makes."""
-
-    def __init__(self, kind: Any, make: Callable[..., Any]):
-        self.kind = kind
-        self.make = make
-
-    def __call__(self, **options: Any) -> Any:
-        """The part with options."""
-        return self.kind(make=self.make, **options)
+    options: type[Any]
+    make: Callable[..., Any]
+    is_object: bool = False
 
 
 def check_name(part: str, name: str) -> None:
@@ -206,50 +176,48 @@ def check_name(part: str, name: str) -> None:
         )
 
 
-def part_class(part: str, choice: Any) -> Any:
-    """The class or factory that a choice stands for.
+def choose(part: str, choice: Any) -> Chosen:
+    """The part that a choice names.
 
     Args:
         part: one of `CHOICES`.
-        choice: a built-in name, `module:Name`, a class, an instance, or a function that makes one.
+        choice: a built-in name, `module:Name`, a class of options, an instance of one, or a user's
+            class or function that makes the part.
 
     Raises:
-        InputError: if there is none of that name.
+        InputError: if the choice is none of these.
     """
     kind = CHOICES[part]
     if isinstance(choice, str):
         check_name(part, choice)
-        if choice in kind:
-            return kind[choice]
         example = "my_module:MyLoss" if part == "loss" else "my_module:Mine"
-        choice = load_object(choice, part, example)
+        choice = kind[choice] if choice in kind else load_object(choice, part, example)
     base = _imported(kind.base)
     if isinstance(choice, base):
-        return Made(choice)
+        return Chosen(type(choice), partial(dataclasses.replace, choice), is_object=True)
     if isinstance(choice, type) and issubclass(choice, base):
-        return choice
+        return Chosen(choice, choice)
     if kind.own and callable(choice):
-        return Factory(_imported(kind.own), choice)
+        own: Any = _imported(kind.own)
+        return Chosen(own, partial(own, make=choice))
     raise InputError(
         f"{part} is {choice!r}, but must be a {base.__name__}: derive from {base.__module__}."
         f"{base.__name__}"
     )
 
 
-def option_names(kind: Any) -> set[str]:
-    """The names of a part's options."""
-    fields = dataclasses.fields(kind if isinstance(kind, type) else kind.kind)
-    return {field.name for field in fields} - {"make"}
+def option_names(options: type[Any]) -> set[str]:
+    """The names of the options that a class declares."""
+    return {field.name for field in dataclasses.fields(options)} - {"make"}
 
 
-def own_part(part: str, chosen: Any) -> Any:
-    """The user's class or function of a part; None for a built-in one."""
-    if CHOICES[part].entry_of(type(chosen)):
+def own_part(part: str, options: Any) -> Any:
+    """The user's class or function behind a part's options; None for a built-in part."""
+    if CHOICES[part].name_of(type(options)) is not None:
         return None
-    return getattr(chosen, "make", type(chosen))
+    return getattr(options, "make", type(options))
 
 
-def name_of_part(part: str, chosen: Any) -> str:
+def name_of_part(part: str, options: Any) -> str:
     """The name by which a part is chosen: a built-in one, or `module:Name`."""
-    built_in = CHOICES[part].entry_of(type(chosen))
-    return built_in[0] if built_in else name_of(own_part(part, chosen))
+    return CHOICES[part].name_of(type(options)) or name_of(own_part(part, options))

@@ -14,14 +14,14 @@ from typing import Annotated, Any, NamedTuple, Union
 
 import tyro
 
-from fast.parts import CHOICES, Factory, check_name, option_names
+from fast.parts import CHOICES, check_name, option_names
 from fast.tasks import TASKS, Task
 from fast.training.compose import (
     FIXED,
-    chosen_parts,
+    choices,
+    choose_parts,
     configure,
-    part_classes,
-    refuse_unknown,
+    refuse_misplaced,
     usual_options,
 )
 from fast.training.config import TrainConfig
@@ -83,21 +83,21 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
     """
     words = list(arguments)
     task = next((word for word in words if word in TASKS), usual)
-    choices = {}
+    chosen = {}
     for part in CHOICES:
         flags = {f"--{part}", f"--{part.replace('_', '-')}"}
         for number, word in enumerate(words):
             flag, equals, value = word.partition("=")
             if flag in flags and (equals or number + 1 < len(words)):
-                choices[part] = value if equals else words[number + 1]
-    for part, name in choices.items():
+                chosen[part] = value if equals else words[number + 1]
+    for part, name in chosen.items():
         check_name(part, name)
     asks_help = not HELP.isdisjoint(words)
     if not asks_help:
         named = {word.partition("=")[0].removeprefix("--") for word in words if word[:2] == "--"}
         names = {name.replace("-", "_") for name in named}
-        refuse_unknown(names | {name.removeprefix("no_") for name in names}, TASKS[task], choices)
-    return Scanned(task, choices, asks_help)
+        refuse_misplaced(names | {name.removeprefix("no_") for name in names}, TASKS[task], chosen)
+    return Scanned(task, chosen, asks_help)
 
 
 def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
@@ -109,23 +109,19 @@ def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
     """
     task = TASKS[chosen.task]
     options = {**usual, **chosen.choices}
-    names = chosen_parts(task, options)
+    names = choices(task, options)
     defaults = {**usual_options(task, options), **usual, **names}
     if chosen.asks_help:
         return _made(task, {"task": task, "common": _common(chosen.task)}, defaults)
     groups: dict[str, Any] = {"parts": Parts}
-    for part, kind in part_classes(task, options).items():
+    for part, picked in choose_parts(task, options).items():
         # A group of options is called by the name of the chosen part.
         called = str(names.get(part, part)).rpartition(":")[2]
-        groups[re.sub(r"\W", "_", called)] = _shown(kind)
+        # A user's class or function has the options of any part of its kind.
+        is_own = any(item.name == "make" for item in fields(picked.options))
+        kind = picked.options.__base__ if is_own else picked.options
+        groups[re.sub(r"\W", "_", called)] = kind
     return _made(task, groups, defaults)
-
-
-def _shown(kind: Any) -> Any:
-    """The class whose options are shown: for a user's factory, that of any part of its kind."""
-    if isinstance(kind, Factory):
-        return kind.kind.__base__
-    return kind if isinstance(kind, type) else kind.kind
 
 
 def _made(task: type[Task], groups: Mapping[str, Any], defaults: Mapping[str, Any]) -> type[Any]:

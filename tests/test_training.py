@@ -21,7 +21,7 @@ from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law, target_law
-from fast.parts import BACKWARD, CHOICES, option_names, part_class
+from fast.parts import BACKWARD, CHOICES, choose, option_names
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic
 from fast.sampling.forward import sample_trajectories
@@ -330,7 +330,7 @@ def test_an_option_of_the_users_own_has_any_name() -> None:
     config = configure("lines", loss=Kindly, kind="wild")
     assert (config.loss, config.name_of("loss")) == (Kindly("wild"), f"{__name__}:Kindly")
     assert config.changed(part=2).loss == Kindly("wild", 2)
-    assert option_names(part_class("loss", Kindly())) == {"kind", "part"}
+    assert option_names(choose("loss", Kindly()).options) == {"kind", "part"}
 
 
 class Seen(AbstractMarkovian):

@@ -46,7 +46,7 @@ def fm_residuals(
 
 @dataclass(frozen=True)
 class FlowMatching(Penalised, PolicyLoss):
-    """Flow matching (eq:conditionsa), for Markovian dynamics: inflow equals outflow."""
+    """Flow matching, for Markovian dynamics (eq:conditionsa): inflow equals outflow."""
 
     needs_flow: ClassVar[bool] = True
     needs_markovian: ClassVar[bool] = True

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
 from fast.dynamics.scorer import AbstractScorer
 from fast.environments.structure import StructureEnvironment
 from reference.errors import check_integer, check_type
@@ -70,9 +71,7 @@ class ArcScorer(AbstractScorer):
         self.pooled_bias = jnp.zeros(width)
         self.stop = 0.01 * self._drawn(keys[5], width, 1)[:, 0]
 
-    def adjacency(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch nodes nodes"]:
+    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
         """`A` of a state that is observed, 1 in row u, column v for an edge from u to v."""
         n, batch = self.nodes, observation.shape[:-1]
         # Edges are in the order of the rows without the diagonal, whose entries lie n + 1 apart.

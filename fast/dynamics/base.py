@@ -13,6 +13,12 @@ from fast.tasks.options import check_options, require
 Latent = TypeVar("Latent")
 Built = TypeVar("Built")
 
+# Features of states and read-outs, with any batch axes: at one step, and along trajectories.
+Features = Float[Array, "*batch features"]
+FeaturesAlong = Float[Array, "*batch time features"]
+ReadOut = Float[Array, "*batch output"]
+ReadOutsAlong = Float[Array, "*batch time output"]
+
 # Matrix products of a network's layers, one array per layer.
 Activations = tuple[Float[Array, "*batch out"], ...]
 
@@ -53,30 +59,22 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
         """`W_o` at the initial state, for a batch."""
 
     @abstractmethod
-    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+    def advance(self, latent: Latent, observation: Features) -> Latent:
         """`W_t` on arrival in `s_t`, `t >= 1`."""
 
     @abstractmethod
-    def read(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: Latent, observation: Features) -> ReadOut:
         """What the policy, or its head, sees of `(s_t, W_t)`."""
 
     @abstractmethod
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         """The read-outs along `s_0, ..., s_{T-1}`."""
 
-    def record(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> tuple[Float[Array, "*batch output"], Activations]:
+    def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:
         """What `read` gives, and what `recall` asks for; by default nothing."""
         return self.read(latent, observation), ()
 
-    def recall(
-        self, observations: Float[Array, "*batch time features"], activations: Activations
-    ) -> Float[Array, "*batch time output"]:
+    def recall(self, observations: FeaturesAlong, activations: Activations) -> ReadOutsAlong:
         """What `unroll` gives, with its derivatives, from the activations cached by `record`.
 
         Without activations it is `unroll`.

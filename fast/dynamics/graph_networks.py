@@ -11,7 +11,14 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.arc_scorer import ArcScorer
-from fast.dynamics.base import AbstractDynamics, DynamicsOptions
+from fast.dynamics.base import (
+    AbstractDynamics,
+    DynamicsOptions,
+    Features,
+    FeaturesAlong,
+    ReadOut,
+    ReadOutsAlong,
+)
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.scorer import AbstractScorer
 from fast.environments.base import AbstractEnvironment
@@ -94,9 +101,7 @@ class EdgeScorer(AbstractScorer):
         self.symmetric = symmetric
         self.nodes = environment.nodes
 
-    def adjacency(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch nodes nodes"]:
+    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
         """`A` of a state that is observed, in the precision of the weights."""
         matrix = observation.reshape(*observation.shape[:-1], self.nodes, self.nodes)
         return matrix.astype(self.readout.dtype)
@@ -191,9 +196,7 @@ class GCNNetwork(AbstractMarkovian):
         self.scorer = scorer_of(environment, width, layer=layer, symmetric=symmetric, key=key)
         self.output = environment.actions
 
-    def read(
-        self, latent: tuple[()], observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch outputs"]:
+    def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         """The logit of every edge at the graph."""
         return self.scorer(self.scorer.adjacency(observation))
 
@@ -262,9 +265,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
             jnp.zeros((*batch, nodes), dtype), jnp.broadcast_to(adjacency, (*batch, nodes, nodes))
         )
 
-    def advance(
-        self, latent: PathFeatures, observation: Float[Array, "*batch features"]
-    ) -> PathFeatures:
+    def advance(self, latent: PathFeatures, observation: Features) -> PathFeatures:
         """The path features on arrival in a state, and its graph."""
         adjacency = self.scorer.adjacency(observation)
         new = self.scorer.degree(adjacency) - self.scorer.degree(latent.adjacency)
@@ -272,15 +273,11 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
             return PathFeatures(latent.m + self._alpha(adjacency) * new, latent.adjacency)
         return PathFeatures(latent.m + self._alpha(latent.adjacency) * new, adjacency)
 
-    def read(
-        self, latent: PathFeatures, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch outputs"]:
+    def read(self, latent: PathFeatures, observation: Features) -> ReadOut:
         """The logit of every edge at the graph and the path features."""
         return self.scorer(self.scorer.adjacency(observation), latent.m[..., None])
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time outputs"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         """The logits along a trajectory, on which the path features are running sums."""
         adjacency = self.scorer.adjacency(observations)
         degree, alpha = self.scorer.degree(adjacency), self._alpha(adjacency)
@@ -314,7 +311,7 @@ def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
 
 @dataclass(frozen=True)
 class GCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
-    """The Markovian graph network (eq:graphss), on graphs; on DAGs with directions, and a stop."""
+    """The Markovian network on graphs (eq:graphss); on DAGs with directions, and a stop."""
 
     reads_graphs: ClassVar[bool] = True
 
@@ -332,7 +329,7 @@ class GCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
 
 @dataclass(frozen=True)
 class TemporalGCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
-    """The path-dependent graph network (eq:pdgraphss), on graphs; likewise on DAGs."""
+    """The path-dependent network on graphs (eq:pdgraphss); likewise on DAGs."""
 
     reads_graphs: ClassVar[bool] = True
 

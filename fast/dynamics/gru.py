@@ -8,8 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
 from fast.dynamics.recurrence import (
-    AbstractRecurrence,
+    Projected,
+    Vector,
+    VectorRecurrence,
     check_size,
     input_weights,
     recurrent_weights,
@@ -19,7 +22,7 @@ from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 
 
-class GRU(AbstractRecurrence[Float[Array, "*batch d"]]):
+class GRU(VectorRecurrence):
     """A gated recurrent unit, the gate r applied after the product.
 
         r = sigmoid(A_r psi(s_t) + U_r W_{t-1} + b_r)
@@ -60,23 +63,15 @@ class GRU(AbstractRecurrence[Float[Array, "*batch d"]]):
         self.start = jnp.zeros(size)
         self.output = size
 
-    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
-        return jnp.broadcast_to(self.start, (*batch, self.output))
-
-    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
+    def project(self, observation: Features) -> Projected:
         return observation @ self.inputs.T + self.bias
 
-    def update(
-        self, latent: Float[Array, "*batch d"], projected: Float[Array, "*batch rows"]
-    ) -> Float[Array, "*batch d"]:
+    def update(self, latent: Vector, projected: Projected) -> Vector:
         reset_in, keep_in, new_in = jnp.split(projected, 3, axis=-1)
         reset_of, keep_of, new_of = jnp.split(latent @ self.recurrent.T, 3, axis=-1)
         reset, keep = jax.nn.sigmoid(reset_in + reset_of), jax.nn.sigmoid(keep_in + keep_of)
         new = jnp.tanh(new_in + reset * (new_of + self.candidate_bias))
         return latent + (1 - keep) * (new - latent)
-
-    def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
-        return latent
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,18 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, Activations, DynamicsOptions, Latent
+from fast.dynamics.base import (
+    AbstractDynamics,
+    Activations,
+    DynamicsOptions,
+    Features,
+    FeaturesAlong,
+    Latent,
+    ReadOut,
+    ReadOutsAlong,
+)
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
 
@@ -41,30 +50,22 @@ class WithHead(AbstractDynamics[Latent]):
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.dynamics.initial(batch)
 
-    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+    def advance(self, latent: Latent, observation: Features) -> Latent:
         return self.dynamics.advance(latent, observation)
 
-    def read(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch outputs"]:
+    def read(self, latent: Latent, observation: Features) -> ReadOut:
         return self.record(latent, observation)[0]
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time outputs"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         return self.recall(observations, ())
 
-    def record(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> tuple[Float[Array, "*batch outputs"], Activations]:
+    def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:
         """The outputs, and what the head went through, after its input if that has a history."""
         read_out = self.dynamics.read(latent, observation)
         outputs, products = self.head.record(read_out)
         return outputs, products if self.is_markovian else (read_out, *products)
 
-    def recall(
-        self, observations: Float[Array, "*batch time features"], activations: Activations
-    ) -> Float[Array, "*batch time outputs"]:
+    def recall(self, observations: FeaturesAlong, activations: Activations) -> ReadOutsAlong:
         products = activations if self.is_markovian else activations[1:]
         return self.head.recall(self.dynamics.unroll(observations), products)
 

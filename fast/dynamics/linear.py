@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, DynamicsOptions
+from fast.dynamics.base import AbstractDynamics, DynamicsOptions, ReadOut, ReadOutsAlong
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
 from fast.environments import AbstractEnvironment
@@ -101,17 +101,15 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
 
     def read(
         self, latent: Float[Array, "*batch d"], observation: Float[Array, "*batch d"]
-    ) -> Float[Array, "*batch output"]:
+    ) -> ReadOut:
         return self._logits((latent * observation).sum(-1))
 
-    def unroll(
-        self, observations: Float[Array, "*batch time d"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: Float[Array, "*batch time d"]) -> ReadOutsAlong:
         steps = observations @ self.w
         along = jnp.cumsum(steps, axis=-1) - steps[..., :1]
         return self._logits(observations @ self.a + along * (observations @ self.v))
 
-    def _logits(self, number: Float[Array, "*batch"]) -> Float[Array, "*batch output"]:
+    def _logits(self, number: Float[Array, "*batch"]) -> ReadOut:
         return number[..., None] * jnp.asarray(self.b, number.dtype)
 
 
@@ -143,15 +141,13 @@ class LinearMarkov(AbstractMarkovian):
         twin = Linear(features, size, norm=norm, key=key)
         self.a, self.b, self.output = twin.a, twin.b, size
 
-    def read(
-        self, latent: tuple[()], observation: Float[Array, "*batch d"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: tuple[()], observation: Float[Array, "*batch d"]) -> ReadOut:
         return (observation @ self.a)[..., None] * jnp.asarray(self.b, self.a.dtype)
 
 
 @dataclass(frozen=True)
 class LinearOptions(DynamicsOptions[AbstractDynamics[Any]]):
-    """The linear recurrence of prop:lines (eq:linear_rec), whose read-outs are the logits."""
+    """The linear recurrence (eq:linear_rec) of prop:lines, whose read-outs are the logits."""
 
     network: ClassVar[type[Linear | LinearMarkov]] = Linear
 

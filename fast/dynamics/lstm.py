@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
 from fast.dynamics.recurrence import (
     AbstractRecurrence,
+    Projected,
     check_size,
     input_weights,
     recurrent_weights,
@@ -72,10 +74,10 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
         shape = (*batch, self.output)
         return LSTMLatent(*(jnp.broadcast_to(part, shape) for part in self.start))
 
-    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
+    def project(self, observation: Features) -> Projected:
         return observation @ self.inputs.T + self.bias
 
-    def update(self, latent: LSTMLatent, projected: Float[Array, "*batch rows"]) -> LSTMLatent:
+    def update(self, latent: LSTMLatent, projected: Projected) -> LSTMLatent:
         i, f, g, o = jnp.split(projected + latent.h @ self.recurrent.T, 4, axis=-1)
         c = jax.nn.sigmoid(f) * latent.c + jax.nn.sigmoid(i) * jnp.tanh(g)
         return LSTMLatent(jax.nn.sigmoid(o) * jnp.tanh(c), c)

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.head import HeadOptions
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
@@ -27,12 +27,10 @@ class AbstractMarkovian(AbstractDynamics[tuple[()]]):
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
         return ()
 
-    def advance(self, latent: tuple[()], observation: Float[Array, "*batch features"]) -> tuple[()]:
+    def advance(self, latent: tuple[()], observation: Features) -> tuple[()]:
         return ()
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         return self.read((), observations)
 
 
@@ -41,9 +39,7 @@ class Markov(AbstractMarkovian):
 
     output: int = eqx.field(static=True)
 
-    def read(
-        self, latent: tuple[()], observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         return observation
 
 
@@ -53,9 +49,7 @@ class Uniform(AbstractMarkovian):
     needs_head: ClassVar[bool] = False
     output: int = eqx.field(static=True)
 
-    def read(
-        self, latent: tuple[()], observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         return jnp.zeros((*observation.shape[:-1], self.output), observation.dtype)
 
 

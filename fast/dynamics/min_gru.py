@@ -8,13 +8,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics.recurrence import AbstractRecurrence, check_size, input_weights
+from fast.dynamics.base import Features
+from fast.dynamics.recurrence import (
+    Projected,
+    Vector,
+    VectorRecurrence,
+    check_size,
+    input_weights,
+)
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 
 
-class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
+class MinGRU(VectorRecurrence):
     """A gated recurrent unit without products of the latent.
 
         z = sigmoid(A_z psi(s_t) + b_z),   h = A_h psi(s_t) + b_h
@@ -47,26 +54,18 @@ class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
         self.start = jnp.zeros(size)
         self.output = size
 
-    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
-        return jnp.broadcast_to(self.start, (*batch, self.output))
-
-    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
+    def project(self, observation: Features) -> Projected:
         gate, candidate = jnp.split(observation @ self.inputs.T + self.bias, 2, axis=-1)
         return jnp.concatenate([jax.nn.sigmoid(gate), candidate], -1)
 
-    def update(
-        self, latent: Float[Array, "*batch d"], projected: Float[Array, "*batch rows"]
-    ) -> Float[Array, "*batch d"]:
+    def update(self, latent: Vector, projected: Projected) -> Vector:
         gate, candidate = jnp.split(projected, 2, axis=-1)
         return latent + gate * (candidate - latent)
-
-    def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
-        return latent
 
 
 @dataclass(frozen=True)
 class MinGRUOptions(CellOptions):
-    """A gated recurrent unit whose gates read the state alone."""
+    """A GRU whose gates read the state alone."""
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
         """The unit."""

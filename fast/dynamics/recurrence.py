@@ -3,13 +3,25 @@
 from abc import abstractmethod
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, Latent
+from fast.dynamics.base import (
+    AbstractDynamics,
+    Features,
+    FeaturesAlong,
+    Latent,
+    ReadOut,
+    ReadOutsAlong,
+)
 from reference.errors import InputError
+
+# The weighted features of a state, for all gates.
+Projected = Float[Array, "*batch rows"]
+Vector = Float[Array, "*batch d"]
 
 
 class AbstractRecurrence(AbstractDynamics[Latent]):
@@ -20,7 +32,7 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
     all steps, before the scan.
 
     Attributes:
-        steps_at_once: of the scan; several where one is too small for what an iteration costs.
+        steps_at_once: steps per iteration of the scan; several where one step is cheap.
     """
 
     steps_at_once: ClassVar[int] = 1
@@ -30,28 +42,24 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
         return True
 
     @abstractmethod
-    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
+    def project(self, observation: Features) -> Projected:
         """The part of the update that depends on the state alone."""
 
     @abstractmethod
-    def update(self, latent: Latent, projected: Float[Array, "*batch rows"]) -> Latent:
-        """`W_t` of `W_{t-1}` and the projected state."""
+    def update(self, latent: Latent, projected: Projected) -> Latent:
+        """`W_t` from `W_{t-1}` and the projected state."""
 
     @abstractmethod
-    def visible(self, latent: Latent) -> Float[Array, "*batch output"]:
+    def visible(self, latent: Latent) -> ReadOut:
         """`y_t`."""
 
-    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+    def advance(self, latent: Latent, observation: Features) -> Latent:
         return self.update(latent, self.project(observation))
 
-    def read(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: Latent, observation: Features) -> ReadOut:
         return self.visible(latent)
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         def one_step(latent: Latent, projected: Array) -> tuple[Latent, Array]:
             latent = self.update(latent, projected)
             return latent, self.visible(latent)
@@ -62,10 +70,22 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
         return jnp.moveaxis(jnp.concatenate([self.visible(start)[None], later]), 0, -2)
 
 
+class VectorRecurrence(AbstractRecurrence[Vector]):
+    """A recurrence whose latent is one vector, which is read out as it is; `W_o` is `start`."""
+
+    start: eqx.AbstractVar[Float[Array, " d"]]
+
+    def initial(self, batch: tuple[int, ...] = ()) -> Vector:
+        return jnp.broadcast_to(self.start, (*batch, self.output))
+
+    def visible(self, latent: Vector) -> Vector:
+        return latent
+
+
 def input_weights(
     gates: int, size: int, features: int, *, key: PRNGKeyArray
 ) -> Float[Array, "rows features"]:
-    """Weights from the features to each gate, uniform as of Glorot and Bengio (2010)."""
+    """Weights from the features to each gate, uniform (Glorot and Bengio, 2010)."""
     glorot = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2, batch_axis=0)
     return glorot(key, (gates, size, features)).reshape(gates * size, features)
 

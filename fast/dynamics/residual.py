@@ -9,7 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, Latent
+from fast.dynamics.base import (
+    AbstractDynamics,
+    Features,
+    FeaturesAlong,
+    Latent,
+    ReadOut,
+    ReadOutsAlong,
+)
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment
@@ -63,18 +70,14 @@ class ResidualBlock(AbstractDynamics[Latent]):
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.inner.initial(batch)
 
-    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+    def advance(self, latent: Latent, observation: Features) -> Latent:
         return self.inner.advance(latent, normalised(observation @ self.embedding.T))
 
-    def read(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: Latent, observation: Features) -> ReadOut:
         h = observation @ self.embedding.T
         return self._after(h, self.inner.read(latent, normalised(h)))
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         h = observations @ self.embedding.T
         return self._after(h, self.inner.unroll(normalised(h)))
 

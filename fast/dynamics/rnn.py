@@ -8,8 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
 from fast.dynamics.recurrence import (
-    AbstractRecurrence,
+    Projected,
+    Vector,
+    VectorRecurrence,
     check_size,
     input_weights,
     recurrent_weights,
@@ -22,7 +25,7 @@ from reference.errors import check_choice
 Activation = Literal["identity", "tanh"]
 
 
-class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
+class RNN(VectorRecurrence):
     """The plain recurrence, by default with the identity activation as in the paper.
 
         phi(s_t, W_{t-1}) = psi(s_t) W_s + W_{t-1} (W_h - I) + b_h
@@ -64,20 +67,12 @@ class RNN(AbstractRecurrence[Float[Array, "*batch d"]]):
         self.output = size
         self.activation = activation
 
-    def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
-        return jnp.broadcast_to(self.start, (*batch, self.output))
-
-    def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch d"]:
+    def project(self, observation: Features) -> Projected:
         return observation @ self.inputs.T + self.bias
 
-    def update(
-        self, latent: Float[Array, "*batch d"], projected: Float[Array, "*batch d"]
-    ) -> Float[Array, "*batch d"]:
+    def update(self, latent: Vector, projected: Projected) -> Vector:
         total = projected + latent @ self.recurrent.T
         return jnp.tanh(total) if self.activation == "tanh" else total
-
-    def visible(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
-        return latent
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
+
 
 class AbstractScorer(eqx.Module):
     """What a graph network is but for its memory: a logit of every action, of a graph.
@@ -20,9 +22,7 @@ class AbstractScorer(eqx.Module):
     readout: eqx.AbstractVar[Float[Array, " width"]]
 
     @abstractmethod
-    def adjacency(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch nodes nodes"]:
+    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
         """`A` of a state that is observed, in the precision of the weights."""
 
     @abstractmethod

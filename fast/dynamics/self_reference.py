@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.links import SimplexLink, linked
 from fast.dynamics.residual import MatrixOptions
 from fast.environments import AbstractEnvironment
@@ -83,20 +83,18 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
     def advance(
         self,
         latent: Float[Array, "*batch heads rows d_head"],
-        observation: Float[Array, "*batch features"],
+        observation: Features,
     ) -> Float[Array, "*batch heads rows d_head"]:
         return self._updated(latent, self._psi(observation))
 
     def read(
         self,
         latent: Float[Array, "*batch heads rows d_head"],
-        observation: Float[Array, "*batch features"],
-    ) -> Float[Array, "*batch output"]:
+        observation: Features,
+    ) -> ReadOut:
         return self._read(latent, self._psi(observation))
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         def one_step(latent: Array, psi: Array) -> tuple[Array, Array]:
             latent = self._updated(latent, psi)
             return latent, self._read(latent, psi)
@@ -106,9 +104,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         later: Array = lax.scan(one_step, start, psi[1:])[1]
         return jnp.moveaxis(jnp.concatenate([self._read(start, psi[0])[None], later]), 0, -2)
 
-    def _psi(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch heads d_head"]:
+    def _psi(self, observation: Features) -> Float[Array, "*batch heads d_head"]:
         psi = observation @ self.embedding.T
         return psi.reshape(*psi.shape[:-1], self.heads, -1)
 
@@ -128,7 +124,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         self,
         latent: Float[Array, "*batch heads rows d_head"],
         psi: Float[Array, "*batch heads d_head"],
-    ) -> Float[Array, "*batch output"]:
+    ) -> ReadOut:
         y = _product(latent[..., : psi.shape[-1], :], psi)
         return y.reshape(*y.shape[:-2], self.output)
 
@@ -140,7 +136,7 @@ def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"])
 
 @dataclass(frozen=True)
 class SelfReferentialOptions(MatrixOptions):
-    """The self-referential weight matrix of Irie et al. (2022), which makes its own gates."""
+    """The matrix of Irie et al. (2022), which makes its own gates."""
 
     link: SimplexLink = "elu"
     """zeta: the normalised ELU, or the soft-max."""

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.latent_matrix import LatentMatrix, Matrix, applied, one_term, with_term
@@ -168,23 +168,17 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         )
         return found
 
-    def advance(
-        self, latent: LatentMatrix, observation: Float[Array, "*batch features"]
-    ) -> LatentMatrix:
+    def advance(self, latent: LatentMatrix, observation: Features) -> LatentMatrix:
         t = latent.t + 1
         _, key, write, value = self._vectors(observation[..., None, :], t[None])
         return with_term(latent, value - applied(latent, key), write)
 
-    def read(
-        self, latent: LatentMatrix, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: LatentMatrix, observation: Features) -> ReadOut:
         psi = (observation @ self.embedding.T)[..., None, :]
         y = applied(latent, self._rotate(self._per_head(psi), latent.t[None]))
         return self._read_out(y)[..., 0, :]
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         time = observations.shape[-2]
         if time > self.horizon + 1:
             raise InputError(
@@ -204,7 +198,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         return self._read_out(y)
 
     def _vectors(
-        self, observations: Float[Array, "*batch time features"], t: Int[Array, " time"]
+        self, observations: FeaturesAlong, t: Int[Array, " time"]
     ) -> tuple[Array, Array, Array, Array]:
         """`psi`, and per head what is read and written in `U`: keys, write vectors and values."""
         psi = observations @ self.embedding.T
@@ -240,7 +234,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
     def _per_head(self, x: Float[Array, "*batch time n"]) -> Array:
         return split_heads(x, self.heads)
 
-    def _read_out(self, y: Array) -> Float[Array, "*batch time output"]:
+    def _read_out(self, y: Array) -> ReadOutsAlong:
         y = join_heads(y, self.heads)
         if self.normalize:
             # y_t may vanish, and its gradient must not be infinite there.
@@ -259,7 +253,7 @@ def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
 
 @dataclass(frozen=True)
 class SRWMOptions(MatrixOptions):
-    """The self-referential weight matrix with a rotation (eq:ASRWM), the paper's."""
+    """The paper's fast-weight matrix (eq:ASRWM): gates from slow weights, and a rotation."""
 
     rotation: Rotation = "planes"
     """R: incommensurable rotations of d/2 planes, the same in a random basis, or the identity."""

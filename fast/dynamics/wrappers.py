@@ -5,9 +5,15 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from fast.dynamics.base import AbstractDynamics, Latent
+from fast.dynamics.base import (
+    AbstractDynamics,
+    Features,
+    FeaturesAlong,
+    Latent,
+    ReadOut,
+    ReadOutsAlong,
+)
 from fast.dynamics.head import HeadOptions
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment
@@ -40,17 +46,13 @@ class Skip(AbstractDynamics[Latent]):
     def initial(self, batch: tuple[int, ...] = ()) -> Latent:
         return self.inner.initial(batch)
 
-    def advance(self, latent: Latent, observation: Float[Array, "*batch features"]) -> Latent:
+    def advance(self, latent: Latent, observation: Features) -> Latent:
         return self.inner.advance(latent, observation)
 
-    def read(
-        self, latent: Latent, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: Latent, observation: Features) -> ReadOut:
         return jnp.concatenate([self.inner.read(latent, observation), observation], -1)
 
-    def unroll(
-        self, observations: Float[Array, "*batch time features"]
-    ) -> Float[Array, "*batch time output"]:
+    def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         return jnp.concatenate([self.inner.unroll(observations), observations], -1)
 
 
@@ -74,9 +76,7 @@ class Reset(AbstractMarkovian):
         self.inner = inner
         self.output = inner.output
 
-    def read(
-        self, latent: tuple[()], observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch output"]:
+    def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         start = self.inner.initial(observation.shape[:-1])
         return self.inner.read(self.inner.advance(start, observation), observation)
 

@@ -117,7 +117,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
 
 @dataclass(frozen=True)
 class GaussianOptions(MeanOptions):
-    """A latent drawn from a normal law on every step, at first from a mixture of normals."""
+    """A latent drawn anew on every step from a normal law, at first from a mixture of them."""
 
     is_stochastic: ClassVar[bool] = True
 

@@ -56,22 +56,28 @@ def check_seeds(seed: int, seeds: int) -> None:
         )
 
 
-def build(owner: Callable[..., Options], values: Mapping[str, Any], source: str) -> Options:
-    """A dataclass from what JSON holds of it, which has lists for its tuples, strings for paths.
+def build(
+    owner: type[Options],
+    values: Mapping[str, Any],
+    source: str,
+    make: Callable[..., Options] | None = None,
+) -> Options:
+    """A dataclass from JSON data, which has lists for its tuples and strings for paths.
 
     Args:
-        owner: the class, which checks its options, or a factory that has it as its `kind`.
+        owner: the class, which checks its options.
         values: its fields.
-        source: where they are from.
+        source: their origin, for messages.
+        make: what takes the fields, if not the class itself.
 
     Raises:
         InputError: if the class refuses them, or is abstract, or lacks an option.
     """
     declaring: Any = owner
-    kinds = dict(_declared(owner if isinstance(owner, type) else declaring.kind))
+    kinds = dict(_declared(declaring))
     options = {name: _converted(value, kinds[name]) for name, value in values.items()}
     try:
-        return owner(**options)
+        return (make or owner)(**options)
     except InputError as error:
         raise InputError(f"{source}: {error}" if source else str(error)) from None
     except TypeError as error:

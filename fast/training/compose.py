@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fast.parts import CHOICES, DYNAMICS, Made, name_of_part, option_names, part_class
+from fast.parts import CHOICES, DYNAMICS, Chosen, choose, name_of_part, option_names
 from fast.tasks import TASKS, Task
 from fast.tasks.options import build
 from fast.training.config import TrainConfig
@@ -36,31 +36,29 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
 
     Args:
         task: its name, such as "six6", or its class.
-        source: where the options are from, for messages.
-        options: by name; those not given have the defaults of the task.
+        source: the origin of the options, for messages.
+        options: by name; the others have the defaults of the task.
 
     Raises:
-        InputError: if an option is of no part that is chosen, or breaks a rule.
+        InputError: if an option belongs to no chosen part, or breaks a rule.
     """
     owner = _task_class(task, source) if isinstance(task, str) else task
-    classes, defaults = part_classes(owner, options), usual_options(owner, options)
+    usual = usual_options(owner, options)
     parts, used = {}, set(CHOICES)
-    for part, kind in classes.items():
-        names = option_names(kind)
+    for part, chosen in choose_parts(owner, options).items():
+        names = option_names(chosen.options)
+        given = options if chosen.is_object else {**usual, **options}
+        values = {name: value for name, value in given.items() if name in names}
+        parts[part] = build(chosen.options, values, source, chosen.make)
         used |= names
-        # What is given as an object is not asked for the defaults of a task.
-        usual = {} if isinstance(kind, Made) else defaults
-        values = {name: value for name, value in usual.items() if name in names}
-        values |= {name: value for name, value in options.items() if name in names}
-        parts[part] = build(kind, values, source)
     for name in options.keys() - used:
-        told = f"{name} is {options[name]!r}"
-        raise InputError(_prefixed(source, unknown_option(told, name, owner, options)))
+        shown = f"{name} is {options[name]!r}"
+        raise InputError(_prefixed(source, _misplaced(shown, name, owner, options)))
     return TrainConfig(**parts)
 
 
 def to_flat(config: TrainConfig) -> dict[str, Any]:
-    """The options of a configuration by name; of `factors` those that are not at their defaults."""
+    """The options of a configuration by name; those of `factors` only where they are set."""
     flat: dict[str, Any] = {"task": config.task.name}
     flat |= {part: name_of_part(part, getattr(config, part)) for part in CHOICES}
     for part in ("task", *CHOICES, *FIXED):
@@ -73,20 +71,19 @@ def to_flat(config: TrainConfig) -> dict[str, Any]:
 
 
 def change(config: Config, changes: Mapping[str, Any]) -> Config:
-    """A configuration with other options; what belongs to a part that is left goes with it."""
+    """A configuration with other options; a replaced part takes its own options with it."""
     flat = to_flat(config)
     task = flat.pop("task")
     for part in CHOICES:
         if part in changes and changes[part] != flat[part]:
             left = option_names(type(getattr(config, part)))
-            kept = option_names(part_class(part, changes[part]))
-            for name in left - kept:
+            for name in left - option_names(choose(part, changes[part]).options):
                 flat.pop(name, None)
         elif ":" in flat[part]:
-            # An object of the user's own stays the object that it is.
+            # A user's object stays the same object.
             flat[part] = getattr(config, part)
-    found: Any = configure(task, **{**flat, **changes})
-    return found  # type: ignore[no-any-return]
+    changed: Any = configure(task, **{**flat, **changes})
+    return changed  # type: ignore[no-any-return]
 
 
 def to_json(config: TrainConfig) -> dict[str, Any]:
@@ -94,29 +91,27 @@ def to_json(config: TrainConfig) -> dict[str, Any]:
     flat = to_flat(config)
     del flat["out"]
     left = unused(type(config.task), flat)
-    # Of generated data, what `auto` stands for; of a user's, what is asked for is kept.
+    # Generated data are stored as `auto` was resolved, a user's data as asked for.
     flat = {k: v for k, v in flat.items() if k not in left} | ({} if left else config.task.facts())
-    plain = {
-        name: [str(x) if isinstance(x, Path) else x for x in value]
-        if isinstance(value, tuple)
-        else str(value)
-        if isinstance(value, Path)
-        else value
-        for name, value in flat.items()
-    }
-    return {"format": FORMAT, **plain}
+    return {"format": FORMAT, **{name: _plain(value) for name, value in flat.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def unused(task: type[Task], options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options of a generator, where the data are a user's: they decide nothing."""
+    """The options of a generator that a user's data replace."""
     return task.generated if any(options.get(name) for name in task.inputs) else ()
 
 
 def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
-    """The task of a run folder with its copies of the user's files; None of tasks without such.
+    """The task of a run folder with its copies of the user's files; None of tasks without files.
 
     Args:
-        options: what its config.json holds.
+        options: the content of its config.json.
         folder: the run folder.
     """
     kind = TASKS.get(str(options.get("task")))
@@ -131,8 +126,8 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     """The configuration that `to_json` wrote.
 
     Raises:
-        InputError: if it is of another format, or its options are not those of its parts, or of
-            other types, or of no meaning.
+        InputError: if the format is another one, or the options are not exactly those of the parts,
+            or one has another type or breaks a rule.
     """
     values = dict(data)
     if "stochastic_format" in values:
@@ -148,21 +143,84 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
         )
     owner = _task_class(task, source)
     try:
-        classes = part_classes(owner, values)
+        parts = choose_parts(owner, values)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-    wanted = {
-        name for part, kind in classes.items() if part != "factors" for name in option_names(kind)
-    }
-    wanted |= set(CHOICES)
-    allowed = wanted | option_names(Factors)
-    missing, unknown = wanted - {"out", *values, *unused(owner, values)}, set(values) - allowed
+    wanted = set(CHOICES).union(
+        *(option_names(chosen.options) for part, chosen in parts.items() if part != "factors")
+    )
+    missing = wanted - {"out", *values, *unused(owner, values)}
+    unknown = set(values) - wanted - option_names(Factors)
     if missing or unknown or "out" in values:
         raise InputError(
             f"{source} has the wrong fields: missing {sorted(missing)}, unknown {sorted(unknown)}; "
             "use the version that wrote it, or train again"
         )
     return configure(owner, source, **values)
+
+
+def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of a task, and over them those of the chosen dynamics."""
+    chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
+    name = DYNAMICS.name_of(chosen)
+    return {**owner.defaults, **(DYNAMICS.entries[name].defaults if name else {})}
+
+
+def choices(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The choice of each part, from the options or by default: a name, a class or an object."""
+    usual = {part: kind.usual for part, kind in CHOICES.items()}
+    given = {**usual, **usual_options(owner, options), **options}
+    return {part: given[part] for part in CHOICES}
+
+
+def choose_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Chosen]:
+    """All parts of a run, the task first, as the options choose them.
+
+    Raises:
+        InputError: if one is chosen by an unknown name.
+    """
+    chosen = {part: choose(part, choice) for part, choice in choices(owner, options).items()}
+    fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}
+    return {"task": Chosen(owner, owner), **chosen, **fixed}
+
+
+def refuse_misplaced(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
+    """Refuses options of parts that are not chosen; names that belong to no part pass.
+
+    Args:
+        names: of options.
+        owner: the task.
+        options: the chosen parts, by name.
+
+    Raises:
+        InputError: if one belongs to such a part, naming the part.
+    """
+    offered = (option_names(chosen.options) for chosen in choose_parts(owner, options).values())
+    for name in sorted(set(names).difference(*offered)):
+        if any(_owners(kind, name) for kind in CHOICES.values()):
+            raise InputError(_misplaced(name, name, owner, options))
+
+
+def _owners(kinds: Mapping[str, type[Any]], option: str) -> list[str]:
+    """The names of the parts that have an option."""
+    return [name for name, kind in kinds.items() if option in option_names(kind)]
+
+
+def _misplaced(shown: str, name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
+    """The reason why an option is refused: another part has it, or none."""
+    for part, kind in CHOICES.items():
+        if owners := _owners(kind, name):
+            chosen = choices(owner, options)[part]
+            if not isinstance(chosen, str):
+                chosen = name_of_part(part, choose(part, chosen).make())
+            flag = part.replace("_", "-")
+            return (
+                f"{shown} with {part} {chosen}, which has no such option: it is of --{flag} "
+                f"{' or '.join(owners)}; choose that, or leave {name} away"
+            )
+    if owners := _owners(TASKS, name):
+        return f"{name} is an option of {' and '.join(owners)}, and not of {owner.name}"
+    return f"there is no option {name!r}"
 
 
 def _task_class(name: Any, source: str) -> type[Task]:
@@ -174,73 +232,3 @@ def _task_class(name: Any, source: str) -> type[Task]:
 
 def _prefixed(source: str, message: str) -> str:
     return f"{source}: {message}" if source else message
-
-
-def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of a task, and over them those of the dynamics that are chosen."""
-    chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
-    built_in = DYNAMICS.entry_of(chosen)
-    return {**owner.defaults, **(built_in[1].defaults if built_in else {})}
-
-
-def chosen_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the options, or else the defaults, choose for each part: a name, class or object."""
-    usual = usual_options(owner, options)
-    return {part: options.get(part, usual.get(part, kind.usual)) for part, kind in CHOICES.items()}
-
-
-def part_classes(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The class, or factory, of every part, as the options choose them.
-
-    Raises:
-        InputError: if one is chosen by a name that is not known.
-    """
-    chosen = chosen_parts(owner, options)
-    return {
-        "task": owner,
-        **{part: part_class(part, choice) for part, choice in chosen.items()},
-        **FIXED,
-    }
-
-
-def refuse_unknown(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
-    """Refuses options that belong to a part which is not chosen; others are left alone.
-
-    Args:
-        names: of options.
-        owner: the task.
-        options: the parts that are chosen, by name.
-
-    Raises:
-        InputError: if one does, naming what it belongs to.
-    """
-    kinds = part_classes(owner, options).values()
-    for name in sorted(set(names) - set().union(*map(option_names, kinds))):
-        if any(name in option_names(kind) for known in CHOICES.values() for kind in known.values()):
-            raise InputError(unknown_option(name, name, owner, options))
-
-
-def unknown_option(told: str, name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
-    """Why an option is refused: it belongs to what is not chosen, or to nothing.
-
-    Args:
-        told: the option as the message shows it.
-        name: its name.
-        owner: the task.
-        options: the parts that are chosen.
-    """
-    for part, kind in CHOICES.items():
-        owners = [choice for choice, known in kind.items() if name in option_names(known)]
-        if owners:
-            chosen = chosen_parts(owner, options)[part]
-            if not isinstance(chosen, str):
-                chosen = name_of_part(part, part_class(part, chosen)())
-            flag = part.replace("_", "-")
-            return (
-                f"{told} with {part} {chosen}, which has no such option: it is of --{flag} "
-                f"{' or '.join(owners)}; choose that, or leave {name} away"
-            )
-    of_tasks = [task for task, kind in TASKS.items() if name in option_names(kind)]
-    if of_tasks:
-        return f"{name} is an option of {' and '.join(of_tasks)}, and not of {owner.name}"
-    return f"there is no option {name!r}"

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.parts import CHOICES, option_names, part_class
+from fast.parts import CHOICES, choose, option_names
 from fast.training.compose import FIXED, to_json
 from fast.training.config import TrainConfig
 from pdai.distributed.plan import Plan
@@ -65,8 +65,7 @@ def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
     """
     kept = {name: value for name, value in stored.items() if name not in ("format", "problem")}
     kept["task"] = stored.get("task", stored.get("problem"))
-    kinds = [part_class(part, kept[part]) for part in CHOICES]
-    chosen = set().union(*map(option_names, kinds))
+    chosen = set().union(*(option_names(choose(part, kept[part]).options) for part in CHOICES))
     every = {
         name for known in CHOICES.values() for kind in known.values() for name in option_names(kind)
     }
