@@ -22,7 +22,7 @@ ReadOutsAlong = Float[Array, "*batch time output"]
 # Matrix products of a network's layers, one array per layer.
 Activations = tuple[Float[Array, "*batch out"], ...]
 
-# Each is compiled by itself.
+# Each layer is compiled by itself.
 MAX_LAYERS = 100
 
 
@@ -32,8 +32,8 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
     Every method accepts leading batch axes. `unroll` is `read`, after `initial` and `advance`,
     along a known trajectory; it may be computed in any other way that gives the same numbers.
 
-    The gradient on trajectories just sampled needs what `read` went through. A network may cache
-    it by `record` and take it back by `recall`, which then computes derivatives alone.
+    The gradient on trajectories just sampled needs the activations of `read`. A network may cache
+    them by `record` and take them back by `recall`, which then computes derivatives alone.
 
     Attributes:
         output: the length of the read-out.
@@ -46,12 +46,12 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
 
     @property
     def is_markovian(self) -> bool:
-        """Whether the read-out is a function of the state alone (the latent is then `()`)."""
+        """True if the read-out is a function of the state alone; the latent is then `()`."""
         return False
 
     @property
     def has_small_latent(self) -> bool:
-        """Whether rows of latents, all with the batch axes, are cheaper to move than to advance."""
+        """True if rows of latents, all with the batch axes, are cheaper to move than to advance."""
         return False
 
     @abstractmethod
@@ -64,22 +64,22 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
 
     @abstractmethod
     def read(self, latent: Latent, observation: Features) -> ReadOut:
-        """What the policy, or its head, sees of `(s_t, W_t)`."""
+        """The read-out of `(s_t, W_t)`, for the policy or its head."""
 
     @abstractmethod
     def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         """The read-outs along `s_0, ..., s_{T-1}`."""
 
     def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:
-        """What `read` gives, and what `recall` asks for; by default nothing."""
+        """The read-out, and the activations that `recall` takes; by default none."""
         return self.read(latent, observation), ()
 
     def recall(self, observations: FeaturesAlong, activations: Activations) -> ReadOutsAlong:
-        """What `unroll` gives, with its derivatives, from the activations cached by `record`.
-
-        Without activations it is `unroll`.
-        """
+        """`unroll`, with its derivatives, from the activations that `record` gave, if any."""
         return self.unroll(observations)
+
+
+Network = AbstractDynamics[Any]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class DynamicsOptions(ABC, Generic[Built]):
     They build a network, or, with a random latent, a whole policy.
 
     Attributes:
-        reads_graphs: whether states are read as graphs, and their edges scored.
+        reads_graphs: whether states are read as graphs whose edges are scored.
         is_summable: whether the probability of a trajectory of states is a product over its steps;
             with a random latent it is an integral.
         method: how they are trained: as a network on known histories, or with latents drawn.
@@ -113,12 +113,12 @@ class DynamicsOptions(ABC, Generic[Built]):
 
     @property
     def has_width(self) -> bool:
-        """Whether the number of parameters grows with the width of hidden layers."""
+        """True if the number of parameters grows with the width of hidden layers."""
         return True
 
     @property
     def is_markovian(self) -> bool:
-        """Whether the network sees the state alone."""
+        """True if the network sees the state alone."""
         return False
 
     @property

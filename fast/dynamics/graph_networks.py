@@ -16,6 +16,7 @@ from fast.dynamics.base import (
     DynamicsOptions,
     Features,
     FeaturesAlong,
+    Network,
     ReadOut,
     ReadOutsAlong,
 )
@@ -310,7 +311,7 @@ def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
 
 
 @dataclass(frozen=True)
-class GCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
+class GCNOptions(DynamicsOptions[Network]):
     """The Markovian network on graphs (eq:graphss); on DAGs with directions, and a stop."""
 
     reads_graphs: ClassVar[bool] = True
@@ -328,7 +329,7 @@ class GCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
 
 
 @dataclass(frozen=True)
-class TemporalGCNOptions(DynamicsOptions[AbstractDynamics[Any]]):
+class TemporalGCNOptions(DynamicsOptions[Network]):
     """The path-dependent network on graphs (eq:pdgraphss); likewise on DAGs."""
 
     reads_graphs: ClassVar[bool] = True

@@ -78,6 +78,6 @@ class GRU(VectorRecurrence):
 class GRUOptions(CellOptions):
     """A gated recurrent unit."""
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> GRU:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> GRU:
         """The unit."""
         return GRU(feature_count(environment), self.latent_size, key=key)

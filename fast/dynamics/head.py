@@ -14,6 +14,7 @@ from fast.dynamics.base import (
     Features,
     FeaturesAlong,
     Latent,
+    Network,
     ReadOut,
     ReadOutsAlong,
 )
@@ -22,7 +23,7 @@ from fast.environments import AbstractEnvironment
 
 
 class WithHead(AbstractDynamics[Latent]):
-    """Latent dynamics, and a perceptron on what they read out.
+    """Latent dynamics, and a perceptron on their read-out.
 
     Attributes:
         dynamics: of the latent.
@@ -35,8 +36,7 @@ class WithHead(AbstractDynamics[Latent]):
     output: int = eqx.field(static=True)
 
     def __init__(self, dynamics: AbstractDynamics[Latent], head: Perceptron):
-        self.dynamics = dynamics
-        self.head = head
+        self.dynamics, self.head = dynamics, head
         self.output = head.biases[-1].shape[-1]
 
     @property
@@ -60,7 +60,7 @@ class WithHead(AbstractDynamics[Latent]):
         return self.recall(observations, ())
 
     def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:
-        """The outputs, and what the head went through, after its input if that has a history."""
+        """The outputs, and the products of the head, after its input if that has a history."""
         read_out = self.dynamics.read(latent, observation)
         outputs, products = self.head.record(read_out)
         return outputs, products if self.is_markovian else (read_out, *products)
@@ -71,26 +71,18 @@ class WithHead(AbstractDynamics[Latent]):
 
 
 @dataclass(frozen=True)
-class HeadOptions(DynamicsOptions[AbstractDynamics[Any]]):
-    """A cell with a perceptron on what it reads out."""
+class HeadOptions(DynamicsOptions[Network]):
+    """A cell with a perceptron on its read-out."""
 
-    def cell(
-        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics without their head."""
         raise NotImplementedError
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    ) -> Network:
         """The cell and its head."""
         cell_key, head_key = jax.random.split(key)
-        cell = self.wrapped(self.cell(environment, key=cell_key), environment)
+        cell = self.cell(environment, key=cell_key)
         sizes = [cell.output, *[width] * self.layers, outputs]
         return WithHead(cell, Perceptron(sizes, key=head_key))
-
-    def wrapped(
-        self, cell: AbstractDynamics[Any], environment: AbstractEnvironment[Any]
-    ) -> AbstractDynamics[Any]:
-        """The dynamics that the head reads: by default the cell."""
-        return cell

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, DynamicsOptions, ReadOut, ReadOutsAlong
+from fast.dynamics.base import AbstractDynamics, DynamicsOptions, Network, ReadOut, ReadOutsAlong
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
 from fast.environments import AbstractEnvironment
@@ -146,7 +146,7 @@ class LinearMarkov(AbstractMarkovian):
 
 
 @dataclass(frozen=True)
-class LinearOptions(DynamicsOptions[AbstractDynamics[Any]]):
+class LinearOptions(DynamicsOptions[Network]):
     """The linear recurrence (eq:linear_rec) of prop:lines, whose read-outs are the logits."""
 
     network: ClassVar[type[Linear | LinearMarkov]] = Linear

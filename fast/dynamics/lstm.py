@@ -90,6 +90,6 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
 class LSTMOptions(CellOptions):
     """A long short-term memory."""
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> LSTM:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> LSTM:
         """The memory."""
         return LSTM(feature_count(environment), self.latent_size, key=key)

@@ -67,6 +67,6 @@ class MinGRU(VectorRecurrence):
 class MinGRUOptions(CellOptions):
     """A GRU whose gates read the state alone."""
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
         """The unit."""
         return MinGRU(feature_count(environment), self.latent_size, key=key)

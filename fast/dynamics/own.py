@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import AbstractDynamics, Network
 from fast.dynamics.gru import GRUOptions
 from fast.dynamics.head import WithHead
 from fast.dynamics.markov import AbstractMarkovian
@@ -27,20 +27,20 @@ class OwnDynamics(CellOptions):
     """Dynamics of the user's own: a cell with a head, or a whole network.
 
     A cell is called with `(features, latent_size, key=key)`, a whole network, whose `needs_head` is
-    False, with `(features, outputs, key=key)`. Either is also given what else its signature names
-    of `horizon`, `width` and `environment`.
+    False, with `(features, outputs, key=key)`. Either also gets `horizon`, `width` and
+    `environment` where its signature names them.
     """
 
     make: Callable[..., Any] = field(default=GRUOptions, repr=False)
 
     @property
     def has_width(self) -> bool:
-        """Whether there is a head, or the network asks for a width."""
+        """True if there is a head, or the network asks for a width."""
         return self._has_head or "width" in _named(self.make)
 
     @property
     def is_markovian(self) -> bool:
-        """If the latent is reset, or the class has none, or says so without an instance."""
+        """True if the latent is reset, or the class has none, or says so without an instance."""
         if isinstance(self.make, type) and issubclass(self.make, AbstractMarkovian):
             return True
         return self.reset or getattr(self.make, "is_markovian", False) is True
@@ -51,7 +51,7 @@ class OwnDynamics(CellOptions):
 
     def _called(
         self, environment: AbstractEnvironment[Any], size: int, width: int, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    ) -> Network:
         more = {"horizon": environment.horizon, "width": width, "environment": environment}
         asked = {name: value for name, value in more.items() if name in _named(self.make)}
         call = partial(self.make, feature_count(environment), size, key=key, **asked)
@@ -61,18 +61,16 @@ class OwnDynamics(CellOptions):
                 f"dynamics {self.make!r} gives {made!r}, but must give an AbstractDynamics: derive "
                 "from fast.dynamics.base.AbstractDynamics"
             )
-        kept: AbstractDynamics[Any] = held(f"dynamics {self.make!r}", made)
+        kept: Network = held(f"dynamics {self.make!r}", made)
         return kept
 
-    def cell(
-        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The user's cell."""
         return self._called(environment, self.latent_size, 0, key)
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    ) -> Network:
         """The cell with its head, or the whole network."""
         if self._has_head:
             return super().build(environment, outputs, width, key=key)
@@ -103,7 +101,7 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
         InputError: if a method raises, or gives another shape, with no, one or two batch axes; or
             if the two programs differ, as of a network that counts its calls, or draws from NumPy.
     """
-    # What is around it is ours.
+    # The wrappers are ours.
     network = network.dynamics if isinstance(network, WithHead) else network
     network = network.inner if isinstance(network, Reset | Skip) else network
     for batch in ((), (2,), (2, 3)):
@@ -113,7 +111,7 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
 
 
 def _along(owner: str, batch: tuple[int, ...], network: Any, observations: Any) -> Any:
-    """What a network gives along a trajectory."""
+    """The outputs of a network along a trajectory: the first, the last, and all of `unroll`."""
     latent = traced(owner, "initial", network.initial, batch)
     read = (*batch, network.output)
     first = answer(owner, read, "read", network.read, latent, observations[..., 0, :])

@@ -14,6 +14,7 @@ from fast.dynamics.base import (
     Features,
     FeaturesAlong,
     Latent,
+    Network,
     ReadOut,
     ReadOutsAlong,
 )
@@ -116,7 +117,7 @@ class MatrixOptions(CellOptions):
         environment: AbstractEnvironment[Any],
         *,
         key: PRNGKeyArray,
-    ) -> AbstractDynamics[Any]:
+    ) -> Network:
         """The matrix itself.
 
         Args:
@@ -126,9 +127,7 @@ class MatrixOptions(CellOptions):
             key: for its parameters.
         """
 
-    def cell(
-        self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
-    ) -> AbstractDynamics[Any]:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The matrix, in its block if there is one."""
         features, norm = feature_count(environment), feature_norm(environment)
         if not self.block:

@@ -82,7 +82,7 @@ class RNNOptions(CellOptions):
     activation: Activation = "identity"
     """The paper's, which is linear, or Elman's."""
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> RNN:
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> RNN:
         """The recurrence."""
         features = feature_count(environment)
         return RNN(features, self.latent_size, activation=self.activation, key=key)

@@ -5,12 +5,14 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import (
     AbstractDynamics,
     Features,
     FeaturesAlong,
     Latent,
+    Network,
     ReadOut,
     ReadOutsAlong,
 )
@@ -24,20 +26,18 @@ from fast.tasks.options import require_counts
 class Skip(AbstractDynamics[Latent]):
     """The head sees the features of the state beside the read-out: `(y_t, psi(s_t))`.
 
-    Not in the paper. With it a path-dependent policy can do what the Markovian one with the same
-    head does, by not looking at `y_t`.
+    Not in the paper. With it a path-dependent policy can be any Markovian one with the same head,
+    by ignoring `y_t`.
 
     Attributes:
         inner: the dynamics.
-        output: the length of its read-out and of the features together.
     """
 
     inner: AbstractDynamics[Latent]
     output: int = eqx.field(static=True)
 
     def __init__(self, inner: AbstractDynamics[Latent], features: int):
-        self.inner = inner
-        self.output = inner.output + features
+        self.inner, self.output = inner, inner.output + features
 
     @property
     def has_small_latent(self) -> bool:
@@ -61,20 +61,18 @@ class Reset(AbstractMarkovian):
 
         y_t = read(advance(W_o, s_t), s_t)
 
-    a function of the state alone. Against the dynamics themselves it shows what memory does, and
-    not what else the layer brings.
+    a function of the state alone. The comparison with the dynamics themselves shows the effect of
+    memory alone.
 
     Attributes:
         inner: the dynamics.
-        output: the length of its read-out.
     """
 
-    inner: AbstractDynamics[Any]
+    inner: Network
     output: int = eqx.field(static=True)
 
-    def __init__(self, inner: AbstractDynamics[Any]):
-        self.inner = inner
-        self.output = inner.output
+    def __init__(self, inner: Network):
+        self.inner, self.output = inner, inner.output
 
     def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         start = self.inner.initial(observation.shape[:-1])
@@ -99,7 +97,7 @@ class CellOptions(HeadOptions):
 
     @property
     def is_markovian(self) -> bool:
-        """If the latent is reset."""
+        """True if the latent is reset."""
         return self.reset
 
     @property
@@ -107,10 +105,13 @@ class CellOptions(HeadOptions):
         """Three hidden layers where the head sees the state, one where it reads a latent alone."""
         return self.hidden_layers or (3 if self.skip else 1)
 
-    def wrapped(
-        self, cell: AbstractDynamics[Any], environment: AbstractEnvironment[Any]
-    ) -> AbstractDynamics[Any]:
-        """The cell, with the state beside it, or reset, as asked for."""
+    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+        """The latent dynamics alone."""
+        raise NotImplementedError
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+        """The latent dynamics, with the state beside the read-out, or reset, as asked for."""
+        cell = self.unit(environment, key=key)
         if self.skip:
             cell = Skip(cell, feature_count(environment))
         return Reset(cell) if self.reset else cell

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from fast.dynamics.base import Features
 from fast.dynamics.perceptron import Perceptron
 from fast.tracing import held, traced
 from reference.errors import InputError
@@ -19,13 +20,18 @@ from reference.loading import name_of
 # An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
 MASKED = -1e9
 
+Outputs = Float[Array, "*batch outputs"]
+# One entry per backward action.
+ByParent = Float[Array, "*batch parents"]
+ParentMask = Bool[Array, "*batch parents"]
+
 
 class AbstractBackwardPolicy(eqx.Module):
     """A law over the parents of every state that is left backwards.
 
     Attributes:
-        is_uniform: whether it is known without evaluating anything.
-        reads_latent: whether it sees `W_{t+1}` as well: soft-maxed over the unlifted parents, its
+        is_uniform: true if it needs no evaluation.
+        reads_latent: true if it sees `W_{t+1}` as well: soft-maxed over the unlifted parents, its
             mass `sum over tau of p_B(tau | x)` then differs from 1.
     """
 
@@ -34,20 +40,20 @@ class AbstractBackwardPolicy(eqx.Module):
 
     @property
     def outputs(self) -> int:
-        """How many of the network's outputs it reads; they follow the logits of the actions."""
+        """The number of the network's outputs that it reads; they follow the actions' logits."""
         return 0
 
     @abstractmethod
     def log_p_b(
         self,
-        outputs: Float[Array, "*batch outputs"] | None,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch parents"],
-    ) -> Float[Array, "*batch parents"]:
+        outputs: Outputs | None,
+        observation: Features,
+        mask: ParentMask,
+    ) -> ByParent:
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
-            outputs: those it reads, at the state that is left; None if it reads none.
+            outputs: the outputs that it reads, at the state that is left; None if it reads none.
             observation: the features of that state.
             mask: its legal backward actions.
         """
@@ -60,33 +66,31 @@ class UniformBackward(AbstractBackwardPolicy):
 
     def log_p_b(
         self,
-        outputs: Float[Array, "*batch outputs"] | None,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch parents"],
-    ) -> Float[Array, "*batch parents"]:
+        outputs: Outputs | None,
+        observation: Features,
+        mask: ParentMask,
+    ) -> ByParent:
         """`-log` of the number of parents."""
         return jnp.where(mask, -jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1)), MASKED)
 
 
 class AbstractStateBackward(AbstractBackwardPolicy):
-    """A soft-max over the parents of what is a function of the state alone: its mass is 1.
+    """A soft-max over the parents of logits that depend on the state alone: its mass is 1.
 
     A backward policy of your own is a subclass with `logits`, made with
     `(features, parents, key=key)`.
     """
 
     @abstractmethod
-    def logits(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch parents"]:
+    def logits(self, observation: Features) -> ByParent:
         """The logit of every backward action."""
 
     def log_p_b(
         self,
-        outputs: Float[Array, "*batch outputs"] | None,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch parents"],
-    ) -> Float[Array, "*batch parents"]:
+        outputs: Outputs | None,
+        observation: Features,
+        mask: ParentMask,
+    ) -> ByParent:
         """The logarithm of the soft-max of the logits over the legal parents."""
         return masked_log_softmax(self.logits(observation), mask)
 
@@ -96,9 +100,7 @@ class LearnedBackward(AbstractStateBackward):
 
     head: Perceptron
 
-    def logits(
-        self, observation: Float[Array, "*batch features"]
-    ) -> Float[Array, "*batch parents"]:
+    def logits(self, observation: Features) -> ByParent:
         """The outputs of the perceptron."""
         return self.head(observation)
 
@@ -106,7 +108,7 @@ class LearnedBackward(AbstractStateBackward):
 class LiftedBackward(AbstractBackwardPolicy):
     """A soft-max of outputs of the network, which see the latent.
 
-    Its mass, which `pdai audit` reports, differs from 1, and the balanced sampler then draws `x` in
+    Its mass, which `pdai audit` reports, differs from 1; the balanced sampler then draws `x` in
     proportion to `R(x)` times that mass.
     """
 
@@ -120,10 +122,10 @@ class LiftedBackward(AbstractBackwardPolicy):
 
     def log_p_b(
         self,
-        outputs: Float[Array, "*batch outputs"] | None,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch parents"],
-    ) -> Float[Array, "*batch parents"]:
+        outputs: Outputs | None,
+        observation: Features,
+        mask: ParentMask,
+    ) -> ByParent:
         """The logarithm of the soft-max of its outputs over the legal parents."""
         assert outputs is not None
         return masked_log_softmax(outputs, mask)
@@ -132,7 +134,7 @@ class LiftedBackward(AbstractBackwardPolicy):
 def masked_log_softmax(
     logits: Float[Array, "*batch n"], mask: Bool[Array, "*batch n"]
 ) -> Float[Array, "*batch n"]:
-    """The log of the soft-max over what the mask allows."""
+    """The log of the soft-max over the entries that the mask allows."""
     return jax.nn.log_softmax(jnp.where(mask, logits, MASKED))
 
 
@@ -141,15 +143,15 @@ class BackwardOptions:
     """A backward policy before its parameters are drawn.
 
     Attributes:
-        has_parameters: whether it has some beside the network's.
-        reads_latent: whether it reads the latent, so that its mass differs from 1.
+        has_parameters: true if it has parameters beside the network's.
+        reads_latent: true if it reads the latent, so that its mass differs from 1.
     """
 
     has_parameters: ClassVar[bool] = False
     reads_latent: ClassVar[bool] = False
 
     def outputs(self, parents: int) -> int:
-        """How many outputs of the network it reads."""
+        """The number of the network's outputs that it reads."""
         return 0
 
     @abstractmethod
@@ -161,7 +163,7 @@ class BackwardOptions:
         Args:
             features: of a state.
             parents: the number of backward actions.
-            hidden: the widths of its hidden layers, if it has some.
+            hidden: the widths of its hidden layers, if any.
             key: for its parameters.
         """
 

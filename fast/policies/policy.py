@@ -7,16 +7,23 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.base import Features, Network
 from fast.dynamics.markov import Uniform
-from fast.policies.backward import AbstractBackwardPolicy, UniformBackward, masked_log_softmax
+from fast.policies.backward import (
+    AbstractBackwardPolicy,
+    ByParent,
+    Outputs,
+    ParentMask,
+    UniformBackward,
+    masked_log_softmax,
+)
 
 
 class AnyPolicy(Protocol):
-    """A law of trajectories that begin in the initial state, and one of how they came about.
+    """A law of trajectories from the initial state, and a backward law.
 
     Attributes:
-        is_summable: whether the probability of a trajectory of states is a product over its steps;
+        is_summable: true if the probability of a trajectory of states is a product over its steps;
             with a random latent it is an integral.
     """
 
@@ -28,50 +35,50 @@ class AnyPolicy(Protocol):
 
     @property
     def is_markovian(self) -> bool:
-        """Whether the forward policy is a function of the state alone."""
+        """True if the forward policy is a function of the state alone."""
 
 
 class Policy(eqx.Module):
     """A forward policy `p_F(. | s_t, W_t)`, a backward policy, and optionally a state flow.
 
-    The outputs of the network are the logits of the actions, then what the backward policy reads of
-    them, then, if there is one, the log flow.
+    The outputs of the network are the logits of the actions, then those that the backward policy
+    reads, then, if there is one, the log flow.
 
     Attributes:
         network: the function of `(s_t, W_t)`.
         backward: `p_B`.
         actions: the number of actions.
-        has_flow: whether the last output is `log F(s_t, W_t)`.
+        has_flow: true if the last output is `log F(s_t, W_t)`.
     """
 
     is_summable: ClassVar[bool] = True
-    network: AbstractDynamics[Any]
+    network: Network
     backward: AbstractBackwardPolicy
     actions: int = eqx.field(static=True)
     has_flow: bool = eqx.field(static=True, default=False)
 
     @property
     def is_markovian(self) -> bool:
-        """Whether the forward policy is a function of the state alone."""
+        """True if the forward policy is a function of the state alone."""
         return self.network.is_markovian
 
     def log_p_f(
-        self, outputs: Float[Array, "*batch outputs"], mask: Bool[Array, "*batch actions"]
+        self, outputs: Outputs, mask: Bool[Array, "*batch actions"]
     ) -> Float[Array, "*batch actions"]:
         """`log p_F` of every action, in nats; about -1e9 where masked."""
         return masked_log_softmax(outputs[..., : self.actions], mask)
 
     def log_p_b(
         self,
-        outputs: Float[Array, "*batch outputs"] | None,
-        observation: Float[Array, "*batch features"],
-        mask: Bool[Array, "*batch parents"],
-    ) -> Float[Array, "*batch parents"]:
+        outputs: Outputs | None,
+        observation: Features,
+        mask: ParentMask,
+    ) -> ByParent:
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
-            outputs: all of the network's, at the state that is left backwards; read only by a
-                backward policy that reads the latent.
+            outputs: all outputs of the network at the state that is left backwards; only a backward
+                policy that reads the latent needs them.
             observation: its features.
             mask: its legal backward actions.
         """
@@ -79,17 +86,17 @@ class Policy(eqx.Module):
             outputs = outputs[..., self.actions : self.actions + self.backward.outputs]
         return self.backward.log_p_b(outputs, observation, mask)
 
-    def log_flow(self, outputs: Float[Array, "*batch outputs"]) -> Float[Array, "*batch"]:
+    def log_flow(self, outputs: Outputs) -> Float[Array, "*batch"]:
         """`log F(s_t, W_t)`, in nats."""
         return outputs[..., -1]
 
 
 class Sampler(eqx.Module):
-    """What training learns.
+    """A policy, and the log partition function where it is learned.
 
     Attributes:
         policy: a `Policy`, or one with a random latent.
-        log_z: `log Z` in nats, of losses that learn it; else 0.
+        log_z: `log Z` in nats of a loss that learns it; else 0.
     """
 
     policy: Any
@@ -102,6 +109,6 @@ def uniform_policy(policy: AnyPolicy) -> Policy:
 
 
 def count_parameters(policy: AnyPolicy) -> int:
-    """The number of trained numbers of a policy, or of the shapes of one."""
+    """The number of trained numbers of a policy, or of its shapes."""
     leaves = jax.tree.leaves(policy)
     return sum(leaf.size for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact))

@@ -17,10 +17,10 @@ from reference.errors import InputError
 
 Built = TypeVar("Built", bound=AnyPolicy)
 
-# Without a budget: this many parameters, or those of hidden layers this wide, if that is more, as
-# for tables, where the features of a state are as many as there are states.
+# Parameters without a budget, or those of hidden layers this wide if more: tables have a feature for
+# every state.
 USUAL, LEAST_WIDTH = 40_000, 64
-# Where no width is enough, as the network does not grow with it.
+# The search ends here if the network does not grow with its width.
 MOST_WIDTH = 2**20
 
 
@@ -44,7 +44,7 @@ def make_policy(
         return build_policy(config, environment, width, key=key)
 
     if isinstance(config.dynamics, OwnDynamics):
-        # Made in a trace of its own, so that what refers to arrays of that trace is seen to.
+        # Made in a trace of its own, so that references to arrays of that trace are found.
         network = eqx.filter_eval_shape(lambda: fitted(config, build).network)
         seen = jax.eval_shape(environment.observe, environment.initial())
         check_network(config.name_of("dynamics"), network, seen, environment.horizon)
@@ -52,7 +52,11 @@ def make_policy(
 
 
 def fitted(config: TrainConfig, build: Callable[[int], Built]) -> Built:
-    """What is built of a width of hidden layers, as wide as the parameter budget allows.
+    """The policy whose hidden layers are as wide as the parameter budget allows.
+
+    Args:
+        config: dynamics, backward policy and budget.
+        build: the policy from the width of its hidden layers.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -76,7 +80,7 @@ def build_policy(
     hidden = [width] * dynamics.layers
     network = dynamics.build(environment, outputs, width, key=network_key)
     if p_b.reads_latent and network.is_markovian:
-        # Of the user's own, whose class does not say so without an instance.
+        # A user's class may reveal this on an instance only.
         raise InputError(
             f"p_b {config.name_of('p_b')} with dynamics {config.name_of('dynamics')}: there is no "
             "latent to read; use --p-b learned"
@@ -98,8 +102,8 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
         return count_parameters(eqx.filter_eval_shape(build, width))
 
     budget = asked or max(USUAL, count(LEAST_WIDTH))
-    # To count is slow. Two layers of one width share width^2 weights, so that nearly every
-    # network's count is a quadratic, which says where to look.
+    # Counting is slow. Two layers of one width share width^2 weights, so the count of nearly every
+    # network is a quadratic in the width, which bounds the search.
     one, two, three = count(1), count(2), count(3)
     slope, bend = two - one, three - 2 * two + one
     high = _first(lambda w: one + (w - 1) * (2 * slope + (w - 2) * bend) // 2 >= budget, 1, 2)
@@ -109,11 +113,11 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
     high = _first(lambda width: count(width) >= budget, low, high)
     low = high - 1
     width = min((low, high), key=lambda w: abs(count(w) - budget))
-    found = count(width)
-    if abs(found - budget) > 0.05 * budget:
+    nearest = count(width)
+    if abs(nearest - budget) > 0.05 * budget:
         raise InputError(
             f"parameters is {budget:,}, but the {config.name_of('dynamics')} policy nearest to it "
-            f"has {found:,}: ask for a number within 5 % of that, or more, or for a smaller "
+            f"has {nearest:,}: ask for a number within 5 % of that, or more, or for a smaller "
             "--latent-size"
         )
     return width
@@ -123,9 +127,9 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The first width above `low` from which on it holds, or MOST_WIDTH: doubling, then bisection.
 
     Args:
-        holds: once it does, it does for all that are wider; not at `low`, unless that is 1.
+        holds: monotone in the width; false at `low`, unless that is 1.
         low: a width.
-        high: the first to try.
+        high: the first width to try.
     """
     while not holds(high) and high < MOST_WIDTH:
         low, high = high, min(2 * high, MOST_WIDTH)
