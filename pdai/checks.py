@@ -16,9 +16,9 @@ from fast.environments import AbstractEnvironment, load_environment
 from fast.laws.enumeration import Precision
 from fast.runs.display import SILENT
 from fast.runs.job import draw_samples, train
-from fast.tasks.options import build
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
+from reference.arguments import build
 from reference.errors import InputError
 from reference.loading import as_problem, load_object, name_of
 

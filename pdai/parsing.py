@@ -1,16 +1,16 @@
 """The command line of `pdai`, read. Imports JAX only in the commands that compute."""
 
-import sys
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, make_dataclass
+from dataclasses import make_dataclass
 from importlib import import_module
 from itertools import takewhile
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union
 
 import tyro
 
 from fast.tasks import TASKS
 from pdai.arguments import HELP
+from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
 
 # Shows every option of the chosen parts; --help shows the common ones.
@@ -78,24 +78,6 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
     ):  # fmt: skip
         if names and word and not word.startswith("-") and word not in names:
             raise InputError(no_such(kind, word, names))
-
-
-def fixed_choices(kind: Any) -> dict[str, tuple[str, ...]]:
-    """The options of a command whose values are fixed, by name: `Literal` fields at any depth."""
-    found: dict[str, tuple[str, ...]] = {}
-    if not is_dataclass(kind):
-        for part in get_args(kind):
-            found |= fixed_choices(part)
-        return found
-    for field in fields(kind):
-        # Modules with postponed annotations have their types by name.
-        there = vars(sys.modules[kind.__module__])
-        wanted = there.get(field.type) if isinstance(field.type, str) else field.type
-        # An option may also be left out, as `Literal[...] | None`.
-        parts = (wanted, *get_args(wanted))
-        literal = next((part for part in parts if get_origin(part) is Literal), None)
-        found |= fixed_choices(wanted) if literal is None else {field.name: get_args(literal)}
-    return found
 
 
 def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:

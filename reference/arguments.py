@@ -4,13 +4,24 @@ A value of another type, such as a policy of the wrong direction, a string for a
 generator for a sequence, raises `InputError` before anything is computed.
 """
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from reference.errors import (
     InputError,
@@ -18,18 +29,24 @@ from reference.errors import (
     check_sequence,
     check_takes,
     check_type,
+    plain,
     shown,
 )
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Options = TypeVar("Options")
 
-# The accepted types of numbers, and their names in messages; a bool is no number.
-_NUMBERS: dict[Any, tuple[Any, str]] = {
+# The accepted types of plain values, and their names in messages; a bool is no number.
+_PLAIN: dict[Any, tuple[Any, str]] = {
     int: (int, "an integer"),
     float: (Real, "a number"),
     bool: (bool, "True or False"),
+    str: (str, "a string"),
+    Path: (Path, "a pathlib.Path"),
 }
+# Beyond, neighbouring integers are one float64.
+INTEGERS_END = 2**53
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -66,7 +83,20 @@ def _fields(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def check_value(owner: str, name: str, value: object, kind: Any) -> None:
+def check_options(options: object) -> None:
+    """Checks the fields of a dataclass of options, which are hashed, and stored as JSON.
+
+    Raises:
+        InputError: if one has another type than declared, a list for a tuple, or a huge integer.
+    """
+    owner: Any = type(options)
+    hints = _fields(owner)
+    for field in dataclasses.fields(owner):
+        value = getattr(options, field.name)
+        check_value(owner.__name__, field.name, value, hints[field.name], stored=True)
+
+
+def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool = False) -> None:
     """Checks a value against an annotation; kinds that cannot be decided pass.
 
     Args:
@@ -75,6 +105,7 @@ def check_value(owner: str, name: str, value: object, kind: Any) -> None:
         value: its value.
         kind: the annotation: a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one
             of these or None.
+        stored: whether only JSON numbers, integers below 2^53 and true tuples are accepted.
 
     Raises:
         InputError: if the value is not of this kind.
@@ -88,23 +119,114 @@ def check_value(owner: str, name: str, value: object, kind: Any) -> None:
             return
         # Other unions, such as of problems with two kinds of reward, are the function's to decide.
         if len(options) == 1:
-            check_value(owner, name, value, options[0])
+            check_value(owner, name, value, options[0], stored=stored)
         elif set(options) == {str, Path}:
             check_type(owner, name, value, options)
     elif origin is Literal:
         check_choice(owner, name, value, kind)
     elif origin in (Sequence, tuple):
+        if stored and not isinstance(value, tuple):
+            raise InputError(f"{owner}: {name} is {shown(value)}, but must be a tuple")
         check_sequence(owner, name, value)
         entry_kind = entries[0] if entries else Any
         if isinstance(get_origin(entry_kind) or entry_kind, type):
             listed: Any = value
             for number, entry in enumerate(listed):
-                check_value(owner, f"{name}[{number}]", entry, entry_kind)
+                check_value(owner, f"{name}[{number}]", entry, entry_kind, stored=stored)
     elif origin is Callable:
-        check_takes(f"{owner}: {name}", value, len(entries[0]))
-    elif kind in _NUMBERS:
-        accepted, called = _NUMBERS[kind]
+        if not stored:
+            check_takes(f"{owner}: {name}", value, len(entries[0]))
+    elif kind in _PLAIN:
+        accepted, called = _PLAIN[kind]
+        if stored and kind is float:
+            accepted = int | float
         if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
             raise InputError(f"{owner}: {name} is {shown(value)}, but must be {called}")
+        if stored and kind is int and abs(value) >= INTEGERS_END:
+            raise InputError(f"{owner}: {name} is {shown(value)}, but must be below 2^53 in size")
     elif isinstance(kind := origin or kind, type) and not getattr(kind, "_is_protocol", False):
         check_type(owner, name, value, kind)
+
+
+def require(options: object, name: str, holds: bool, rule: str) -> None:
+    """Refuses an option that breaks a rule.
+
+    Args:
+        options: a dataclass.
+        name: the option.
+        holds: whether it keeps the rule; a comparison with NaN is false.
+        rule: in the message, after "must".
+
+    Raises:
+        InputError: if it does not hold.
+    """
+    if not holds:
+        raise InputError(f"{name} is {plain(getattr(options, name))}, but must {rule}")
+
+
+def require_counts(options: object, *names: str) -> None:
+    """Refuses options that count things and are not at least 1.
+
+    Raises:
+        InputError: if one is not.
+    """
+    for name in names:
+        require(options, name, getattr(options, name) >= 1, "be at least 1")
+
+
+def build(
+    owner: type[Options],
+    values: Mapping[str, Any],
+    source: str,
+    make: Callable[..., Options] | None = None,
+) -> Options:
+    """A dataclass from JSON data, which has lists for its tuples and strings for paths.
+
+    Args:
+        owner: the class, which checks its options.
+        values: its fields.
+        source: their origin, for messages.
+        make: what takes the fields, if not the class itself.
+
+    Raises:
+        InputError: if the class refuses them, or is abstract, or lacks an option.
+    """
+    declaring: Any = owner
+    kinds = _fields(declaring)
+    options = {name: _converted(value, kinds[name]) for name, value in values.items()}
+    try:
+        return (make or owner)(**options)
+    except InputError as error:
+        raise InputError(f"{source}: {error}" if source else str(error)) from None
+    except TypeError as error:
+        raise InputError(
+            f"{error}: define the method, give the field a default, or set it as an option"
+        ) from None
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    if value is not None and get_origin(kind) in (Union, UnionType):
+        kind = next(entry for entry in get_args(kind) if entry is not NoneType)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_converted(entry, get_args(kind)[0]) for entry in value)
+    return Path(value) if kind is Path and isinstance(value, str) else value
+
+
+def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
+    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field.
+
+    Args:
+        kind: a dataclass, a `Literal`, or a union of these.
+        name: of the field.
+    """
+    if get_origin(kind) is Literal:
+        return {name: get_args(kind)}
+    if get_origin(kind) is ClassVar:
+        return {}
+    parts = [(name, part) for part in get_args(kind)]
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        parts = list(get_type_hints(kind).items())
+    found: dict[str, tuple[str, ...]] = {}
+    for field, part in parts:
+        found |= fixed_choices(part, field)
+    return found

@@ -29,7 +29,7 @@ COMPARING = (
     *("fast/runs", "fast/environments/tabular.py"),
 )
 PARAMETERS_ONLY = {
-    *("reference.problems", "reference.errors", "reference.loading"),
+    *("reference.problems", "reference.errors", "reference.loading", "reference.arguments"),
     "reference.user_code",  # errors of what a user wrote
 }
 

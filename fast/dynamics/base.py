@@ -8,7 +8,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from fast.tasks.options import check_options, require
+from reference.arguments import check_options, require
 
 Latent = TypeVar("Latent")
 Built = TypeVar("Built")

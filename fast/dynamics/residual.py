@@ -22,7 +22,7 @@ from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count, feature_norm
-from fast.tasks.options import require_counts
+from reference.arguments import require_counts
 
 
 class ResidualBlock(AbstractDynamics[Latent]):

@@ -16,7 +16,7 @@ from fast.dynamics.links import Link, linked
 from fast.dynamics.residual import MatrixOptions
 from fast.dynamics.rotations import Rotation, rotated
 from fast.environments import AbstractEnvironment
-from fast.tasks.options import require
+from reference.arguments import require
 from reference.errors import InputError, check_choice
 
 WriteKey = Literal["q", "k"]

@@ -20,7 +20,7 @@ from fast.dynamics.head import HeadOptions
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
-from fast.tasks.options import require_counts
+from reference.arguments import require_counts
 
 
 class Skip(AbstractDynamics[Latent]):

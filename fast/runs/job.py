@@ -30,9 +30,9 @@ from fast.runs.loop import CHUNK, advance_to_end, check_finite
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
-from fast.tasks.options import check_seeds
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig
+from fast.training.options import check_seeds
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
 from reference.errors import InputError, check_integer

@@ -10,8 +10,8 @@ from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
 from fast.stochastic.moments import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy, count_features
-from fast.tasks.options import require, require_counts
 from fast.training.config import TrainConfig
+from reference.arguments import require, require_counts
 from reference.errors import InputError
 
 GradientKind = Literal["fixed", "reparameterised"]

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from fast.encoding import TimeCode
-from fast.tasks.options import require, require_counts
 from fast.tasks.task import BuiltIn
+from reference.arguments import require, require_counts
 from reference.errors import InputError
 from reference.problems import (
     BitSequences,

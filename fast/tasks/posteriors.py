@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from fast.tasks.options import require
 from fast.tasks.task import BuiltIn
+from reference.arguments import require
 from reference.errors import InputError
 from reference.problems import (
     HyperGPrior,

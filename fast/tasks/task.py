@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fast.encoding import Encoding
-from fast.tasks.options import check_options
+from reference.arguments import check_options
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment

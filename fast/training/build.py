@@ -17,8 +17,8 @@ from reference.errors import InputError
 
 Built = TypeVar("Built", bound=AnyPolicy)
 
-# Parameters without a budget, or those of hidden layers this wide if more: tables have a feature for
-# every state.
+# Parameters without a budget, or those of hidden layers this wide if that is more: a table has one
+# feature per state.
 USUAL, LEAST_WIDTH = 40_000, 64
 # The search ends here if the network does not grow with its width.
 MOST_WIDTH = 2**20

@@ -6,7 +6,7 @@ Imports no JAX.
 from dataclasses import dataclass
 from pathlib import Path
 
-from fast.tasks.options import check_options, require, require_counts
+from reference.arguments import check_options, require, require_counts
 from reference.errors import InputError
 
 

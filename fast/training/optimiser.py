@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from fast.tasks.options import check_options, require, require_counts
+from reference.arguments import check_options, require, require_counts
 
 if TYPE_CHECKING:
     import optax

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fast.tasks.options import check_options, check_seeds, require, require_counts
+from reference.arguments import check_options, require, require_counts
+from reference.errors import InputError
+
+# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
+SEEDS_END = 2**31
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,16 @@ class RunOptions:
         counts = ("seeds", "devices", "evaluations", "law_samples", "checkpoint_every")
         require_counts(self, *counts, "max_states")
         check_seeds(self.seed, self.seeds)
+
+
+def check_seeds(seed: int, seeds: int) -> None:
+    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
+
+    Raises:
+        InputError: if one is not.
+    """
+    if not 0 <= seed <= SEEDS_END - seeds:
+        raise InputError(
+            f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "
+            f"{SEEDS_END:,}: JAX takes others for one of these; choose a smaller --seed"
+        )

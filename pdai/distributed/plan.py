@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fast.tasks.options import build, check_options
 from fast.training.compose import from_json, to_json
 from fast.training.config import TrainConfig
+from reference.arguments import build, check_options
 from reference.errors import InputError, check_integer
 
 FORMAT = 1
