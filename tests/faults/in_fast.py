@@ -687,7 +687,7 @@ FAULTS = (
     Fault(
         "gated-unit-begins-at-zero",
         "The first latent of a GRU is zero instead of the learned one.",
-        "fast/dynamics/gru.py",
+        "fast/dynamics/recurrence.py",
         "return jnp.broadcast_to(self.start, (*batch, self.output))",
         "return jnp.zeros((*batch, self.output))",
         f"{DYNAMICS}::test_a_gated_unit_begins_where_it_has_learned_to",
