@@ -1,4 +1,4 @@
-"""Assignments: places that are given values one by one, in a fixed order or in any."""
+"""Assignments: places set to values one by one, in a fixed order or in any."""
 
 from abc import abstractmethod
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
     Attributes:
         places: the number of places.
         choices: V, the number of values.
-        order: the order in which places are given values.
+        order: the order in which places are set.
         encoding: one-hot values, "open" being one of them, or what `numbers` gives.
     """
 
@@ -88,6 +88,6 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
         return one_hot.astype(jnp.float32).reshape(-1)
 
     def _opened(self, state: Assignment, parent: Int[Array, ""]) -> Bool[Array, " places"]:
-        """Which place a backward action opens."""
+        """The place that a backward action opens, as an indicator."""
         last = jnp.sum(state.values > 0) - 1
         return jnp.arange(self.places) == (parent if self.order == "any" else last)

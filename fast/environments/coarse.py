@@ -1,7 +1,7 @@
-"""Observations too coarse to tell all states apart: a state is seen as another that stands for it.
+"""Coarse observations: several states have the features of one of them.
 
-Steps, masks and rewards stay those of the true state. The labels that stand for others are written
-once more in `reference.expressivity.coarse`.
+Steps, masks and rewards stay those of the true state. `reference.expressivity.coarse` defines the
+same on labels, independently.
 """
 
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jaxtyping import Array, Int
 
 
 def first_of_block(places: Int[Array, " n"], width: int) -> Int[Array, " n"]:
-    """The first place of the block of each: blocks of `width` places look alike.
+    """The first place of the block of each place; a block has `width` places.
 
     Args:
         places: numbers of at least 0.

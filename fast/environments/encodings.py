@@ -1,4 +1,4 @@
-"""What a network sees of the numbers that a state is made of."""
+"""Features of the numbers that make up a state."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""How many features a state has, and how large they are."""
+"""Number and size of the features of a state."""
 
 from typing import Any
 

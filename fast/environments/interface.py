@@ -1,4 +1,4 @@
-"""What every environment must do whatever its problem: types, and the way from label to state."""
+"""Checks of every environment: types, and the encoding of labels."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from reference.errors import InputError, check_integer
 
 
 def check_types(environment: AbstractEnvironment[Any]) -> None:
-    """Checks that an environment is a value for `jax.jit`, and the types of all its results.
+    """Checks that an environment can be traced by `jax.jit`, and the types of all its results.
 
     Raises:
         InputError: if a field or a result has another type, or a method cannot be traced.
@@ -56,7 +56,7 @@ def _check_array(
     shape: tuple[int, ...] | None,
     kind: Any,
 ) -> None:
-    """Checks the type of one array; `None` stands for any vector."""
+    """Checks the type of one array; a shape of `None` stands for any vector."""
     result = traced(name, method, jax.eval_shape, call, *arguments)
     is_array = isinstance(result, jax.ShapeDtypeStruct)
     fits = is_array and (result.shape == shape if shape is not None else result.ndim == 1)
@@ -77,7 +77,7 @@ def _shown(tree: Any) -> str:
 
 
 def _types(tree: Any) -> tuple[Any, ...]:
-    """The same to be compared."""
+    """The structure, types and shapes of a pytree, for comparison."""
     leaves, structure = jax.tree.flatten(tree)
     return structure, *((leaf.dtype, leaf.shape) for leaf in leaves)
 

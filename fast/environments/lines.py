@@ -33,7 +33,7 @@ class LinesEnvironment(AbstractPairedEnvironment[LinesState]):
     def from_problem(cls, problem: Lines, encoding: Encoding = "one-hot") -> "LinesEnvironment":
         """The environment with the parameters of `problem`."""
         return cls(
-            # In float32 itself, what is far from the peaks of a long line would be 0.
+            # The logarithm of a float32 would be -inf far from the peaks of a long line.
             log_rewards=jnp.array(np.log([float(r) for r in problem.rewards]), jnp.float32),
             length=problem.length,
             step_size=problem.step,

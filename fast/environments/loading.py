@@ -1,4 +1,4 @@
-"""Environments of a user's own, by name."""
+"""The user's own environments, by name."""
 
 from typing import Any
 
@@ -9,32 +9,35 @@ from reference.problems import Problem
 
 
 def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment[Any]:
-    """The environment that `module:Name` names.
+    """The environment named by `module:Name`, which may lie in the working directory.
 
-    It is an instance, or a class with `from_problem`, which is given the problem. Modules of the
-    working directory are found.
+    It is an instance, or a class whose `from_problem` is called with the problem.
+
+    Args:
+        spec: `module:Name`.
+        problem: the problem, if there is one.
 
     Raises:
         InputError: if there is no such module or name, or it does not give an environment.
     """
-    found = load_object(spec, "environment", "fast.environments:GridEnvironment")
-    if hasattr(found, "from_problem") and not isinstance(found, AbstractEnvironment):
+    part = load_object(spec, "environment", "fast.environments:GridEnvironment")
+    if hasattr(part, "from_problem") and not isinstance(part, AbstractEnvironment):
         if problem is None:
             raise InputError(
                 f"{spec!r} is made from a problem, but none is named: add --problem "
                 "my_module:MyProblem, or name an instance"
             )
         try:
-            found = found.from_problem(problem)
+            part = part.from_problem(problem)
         except (AttributeError, TypeError) as error:
             raise InputError(
                 f"{spec!r}: from_problem does not make an environment of the problem "
                 f"{type(problem).__name__} ({error}): give the problem that it is written for, and "
                 "define every method of AbstractEnvironment"
             ) from error
-    if not isinstance(found, AbstractEnvironment):
+    if not isinstance(part, AbstractEnvironment):
         raise InputError(
-            f"{spec!r} gives {found!r}, but must give an AbstractEnvironment: name an instance, or "
+            f"{spec!r} gives {part!r}, but must give an AbstractEnvironment: name an instance, or "
             "a class with the class method from_problem(problem)"
         )
-    return found
+    return part

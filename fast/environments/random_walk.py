@@ -20,7 +20,7 @@ from reference.problems.random_walk import Walker
 
 
 class WalkState(NamedTuple):
-    """Where the walk is, after how many steps."""
+    """A position, and the number of steps taken."""
 
     position: Int[Array, " dimension"]
     time: Int[Array, ""]
@@ -29,15 +29,15 @@ class WalkState(NamedTuple):
 class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
     """A walk of fixed length on a box. Action 0 stays; 2i + 1 and 2i + 2 move along axis i, by ±1.
 
-    Backward action a undoes action a. It is legal if it leads to a cell of the box that the walk
-    can have reached by then: `|s|_1 <= t - 1`.
+    Backward action a undoes action a. It is legal if it leads to a cell of the box that can be
+    reached in one step less: `|s|_1 <= t - 1`.
 
     Attributes:
         log_heights: `log R`, one per cell of the box in lexicographic order.
         radius: `M`.
         encoding: one-hot coordinates and time, or these numbers themselves.
-        time_code: whether the time is coded as the coordinates are ("same"), or by 16 sines and
-            16 cosines whatever their code is ("fourier", as the paper does).
+        time_code: the code of the time: that of the coordinates ("same"), or 16 sines and 16
+            cosines ("fourier", as in the paper).
         coarse: c; positions look alike in blocks of c along each axis, from -M on.
     """
 
@@ -101,7 +101,7 @@ class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
         return state.time == self.horizon
 
     def random_terminal(self, key: PRNGKeyArray) -> WalkState:
-        # Every cell of the box can be reached in time, or the problem would have been refused.
+        # The problem has checked that every cell of the box can be reached in time.
         cell = jax.random.randint(key, (self.dimension,), -self.radius, self.radius + 1, jnp.int32)
         return WalkState(cell, jnp.int32(self.horizon))
 
@@ -128,7 +128,7 @@ class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
         return Walker(tuple(int(x) for x in state.position), int(state.time))
 
     def _seen(self, state: WalkState) -> Int[Array, " dimension"]:
-        """The position that stands for those which look like it."""
+        """The first position of the block."""
         return first_of_block(state.position + self.radius, self.coarse) - self.radius
 
     def _place(self, state: WalkState) -> Float[Array, " features"]:

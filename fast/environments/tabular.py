@@ -38,8 +38,8 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
     """A problem of your own, without array code: its enumerated DAG as tables.
 
     Action i leads to the i-th child that the problem lists, backward action j to the j-th parent in
-    the order of nodes. Unlike the other environments this one is derived from the reference, and
-    can be no evidence for it.
+    the order of nodes. This environment is derived from the reference, so that its agreement with
+    it is no evidence.
 
     Attributes:
         children: the node that each action leads to; the node itself where there is no child.
@@ -124,14 +124,14 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         )
 
     def digest(self) -> str:
-        """A checksum of all that a network was trained on: states in order, edges and numbers."""
-        found = hashlib.sha256()
+        """A checksum of the states in their order, the edges, rewards and features."""
+        checksum = hashlib.sha256()
         for label, row in zip(self.dag.labels, self.dag.children, strict=True):
-            found.update(f"{_told(label)} {row}\n".encode())
-        found.update(np.asarray(self.log_rewards).tobytes())
+            checksum.update(f"{_stable_text(label)} {row}\n".encode())
+        checksum.update(np.asarray(self.log_rewards).tobytes())
         if self.features is not None:
-            found.update(np.asarray(self.features).tobytes())
-        return found.hexdigest()
+            checksum.update(np.asarray(self.features).tobytes())
+        return checksum.hexdigest()
 
     def initial(self) -> NodeState:
         return NodeState(jnp.int32(0))
@@ -176,15 +176,15 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         return self.dag.labels[int(state.node)]
 
 
-def _told(label: object) -> str:
-    """A label as text that is the same in every process, as that of a set is not."""
+def _stable_text(label: object) -> str:
+    """The text of a label, the same in every process: sets are sorted."""
     if isinstance(label, frozenset):
-        return f"{{{', '.join(sorted(map(_told, label)))}}}"
+        return f"{{{', '.join(sorted(map(_stable_text, label)))}}}"
     if isinstance(label, tuple):
-        return f"({', '.join(map(_told, label))})"
+        return f"({', '.join(map(_stable_text, label))})"
     if dataclasses.is_dataclass(label):
         values = [getattr(label, field.name) for field in dataclasses.fields(label)]
-        return f"{type(label).__name__}({', '.join(map(_told, values))})"
+        return f"{type(label).__name__}({', '.join(map(_stable_text, values))})"
     return type(label).__name__ if type(label).__repr__ is object.__repr__ else repr(label)
 
 
@@ -196,19 +196,19 @@ def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.
     """
     length = 0
 
-    def read(given: Any, label: S) -> list[float]:
+    def read(answer: Any, label: S) -> list[float]:
         nonlocal length
-        entries = list(given) if isinstance(given, Iterable) else []
+        entries = list(answer) if isinstance(answer, Iterable) else []
         length = length or len(entries)
         if not entries or len(entries) != length:
             raise InputError(
-                f"features({label!r}) is {given!r}, but must be a list of numbers, at least one "
+                f"features({label!r}) is {answer!r}, but must be a list of numbers, at least one "
                 "and as many for every state: pad or cut it"
             )
         row = [feature(entry, Of("an entry of features", label)) for entry in entries]
         if max(map(abs, row)) > LARGEST:
             raise InputError(
-                f"features({label!r}) is {given!r}, but features are finite numbers that float32 "
+                f"features({label!r}) is {answer!r}, but features are finite numbers that float32 "
                 "can hold: replace or rescale it"
             )
         return row

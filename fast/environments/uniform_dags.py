@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 
 class _Layers(NamedTuple):
-    """Which nodes are placed, and which of them make up the last layer."""
+    """Indicators of the placed nodes and of the last layer, and the parents of each node."""
 
     placed: Bool[Array, " nodes"]
     last: Bool[Array, " nodes"]
@@ -22,7 +22,7 @@ class _Layers(NamedTuple):
 
 
 class UniformDags(eqx.Module):
-    """The uniform law on the DAGs whose nodes have at most so many parents.
+    """The uniform law on the DAGs with a limit on the number of parents.
 
     A node of a layer has a parent in the layer before it and none in its own or after; every DAG
     has one division into layers. By symmetry only sizes count: `C(u, l)` DAGs continue u placed
@@ -43,7 +43,7 @@ class UniformDags(eqx.Module):
 
     @classmethod
     def of(cls, nodes: int, max_parents: int) -> "UniformDags":
-        """The law for so many nodes, each with at most `max_parents` parents."""
+        """The law for n nodes, each with at most `max_parents` parents."""
         count = _counter(nodes, max_parents)
         shape = (nodes + 1,) * 3
         layer, family = np.full(shape, -np.inf), np.full((*shape, nodes + 1), -np.inf)
@@ -69,7 +69,7 @@ class UniformDags(eqx.Module):
         return final.parents.T
 
     def _layer(self, at: _Layers, key: PRNGKeyArray) -> _Layers:
-        """One more layer, if nodes are left: which they are, and the parents of each."""
+        """One more layer, if nodes are left, with the parents of its nodes."""
         size_key, node_key, family_key, parent_key = jax.random.split(key, 4)
         u, last, done = at.placed.sum(), at.last.sum(), jnp.all(at.placed)
         logits = self.log_layer[u, last]
@@ -89,14 +89,14 @@ class UniformDags(eqx.Module):
 
 
 def _ranks(values: Float[Array, " nodes"], among: Bool[Array, " nodes"]) -> Int[Array, " nodes"]:
-    """The place of each value among those that count; n for the others."""
+    """The rank of each value among those in `among`; n for the others."""
     order = jnp.argsort(jnp.where(among, values, jnp.inf))
     places = jnp.zeros(values.shape[0], jnp.int32).at[order].set(jnp.arange(values.shape[0]))
     return jnp.where(among, places, values.shape[0])
 
 
 def _families(most: int, placed: int, last: int) -> dict[tuple[int, int], int]:
-    """How many parent sets have i members in the last layer, one at least, and j before it.
+    """The number of parent sets with i >= 1 members in the last layer and j before it, by (i, j).
 
     The nodes of the first layer have no parents.
     """
@@ -109,7 +109,7 @@ def _families(most: int, placed: int, last: int) -> dict[tuple[int, int], int]:
 
 
 def _ways(nodes: int, most: int, placed: int, last: int, layer: int) -> int:
-    """How many layers of a size there are after the last one, with the parents of their nodes."""
+    """The number of next layers of a size, with the parents of their nodes."""
     families = sum(_families(most, placed, last).values())
     return int(math.comb(nodes - placed, layer) * families**layer)
 

@@ -75,7 +75,7 @@ class Strings(Constructed):
         super().check()
 
     def seen(self) -> dict[str, Any]:
-        """How many letters are seen."""
+        """The number of letters that are seen."""
         return {"last": self.last}
 
 
@@ -102,7 +102,7 @@ class Walks(Cells):
     """A task whose objects are the ends of walks."""
 
     time_code: TimeCode = "same"
-    """How the time is coded: as the position is, or by sines and cosines, as the paper does, while
+    """Code of the time: that of the position, or sines and cosines, as in the paper, while
     --encoding is the code of the position."""
 
     def check(self) -> None:
@@ -139,9 +139,9 @@ def constructed(
         about: its description.
         make: a function or class with a docstring that describes its parameters.
         states: an upper bound on the number of states, from the options.
-        base: the class that has the options of how networks see states.
-        renamed: options by parameter, where they have another name; "" for no option.
-        usual: defaults of options, where they are others than those of the parameters.
+        base: the class with the options of how networks see states.
+        renamed: names of options by parameter, where they differ; "" for no option.
+        usual: defaults of options, where they differ from those of the parameters.
         attributes: those of `Task`.
     """
     texts = _descriptions(inspect.getdoc(make) or "")

@@ -1,4 +1,4 @@
-"""The task that is a problem, or an environment, of the user's own.
+"""The task of the user's own problem or environment.
 
 Imports no JAX before an environment is made, so that the command line answers at once.
 """
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 class CustomTask(Task):
     """Your own problem: any class with initial, children(state) and reward(terminal).
 
-    It is enumerated. Networks see the number of a state, one-hot, or what the problem's method
-    features(state) gives, if it has one: equally many numbers for each state. With an environment
-    of your own, the problem is what it is checked against, if it can be enumerated, and may be left
-    out.
+    It is enumerated. Networks see the number of a state, one-hot, or the result of the problem's
+    method features(state), if it has one: equally many numbers for each state. An environment of
+    your own is checked against the problem if that can be enumerated, and needs none.
     """
 
     name: ClassVar[str] = "custom"
@@ -35,7 +34,7 @@ class CustomTask(Task):
     """MODULE:NAME of an environment of your own: an instance, or a class with from_problem."""
 
     def check(self) -> None:
-        """Nothing, as neither is imported: to look at somebody's run must not run their code."""
+        """Imports nothing: looking at somebody's run must not execute their code."""
 
     def make_problem(self) -> Any:
         """The problem, imported; None if there is an environment alone.
@@ -51,7 +50,7 @@ class CustomTask(Task):
         return load_problem(self.problem) if self.problem else None
 
     def states(self) -> int:
-        """Not known before enumeration, which a problem of this kind needs anyway."""
+        """0: unknown before the enumeration."""
         return 0
 
     def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":

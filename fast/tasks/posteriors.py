@@ -30,7 +30,7 @@ PRIORS = {"zellner": ZellnerPrior(), "hyper-g": HyperGPrior()}
 
 @dataclass(frozen=True)
 class _Posterior(BuiltIn):
-    """A posterior given the data of a file, or of a generator."""
+    """A posterior given the data of a file, or generated data."""
 
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"loss": "log_variance"})
     inputs: ClassVar[Mapping[str, str]] = MappingProxyType({"data": "data.csv"})
@@ -39,20 +39,21 @@ class _Posterior(BuiltIn):
     """A CSV file whose first line names the columns; data are generated if there is none."""
 
     def check(self) -> None:
-        """Options of the generator; a file is not read before it is needed, to ask for help.
+        """Makes generated data; a file is read only when it is needed, so not to show help.
 
         Raises:
-            InputError: if the generator refuses them, or there is a file, which needs none.
+            InputError: if the generator refuses its options, or one is set beside a file.
         """
-        usual = {field.name: field.default for field in fields(self)}
-        for name in self.generated if self.data is not None else ():
-            if getattr(self, name) != usual[name]:
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r} with the data of {str(self.data)!r}, which "
-                    f"are not generated: leave {name} out, or leave out data"
-                )
         if self.data is None:
             super().check()
+            return
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in self.generated and value != field.default:
+                raise InputError(
+                    f"{field.name} is {value!r} with the data of {str(self.data)!r}, which are not "
+                    f"generated: leave {field.name} out, or leave out data"
+                )
 
     def table(self) -> Table:
         """The table of the file."""
@@ -60,7 +61,7 @@ class _Posterior(BuiltIn):
         return read_table(self.data)
 
     def columns(self) -> tuple[str, ...]:
-        """The names that states have numbers for."""
+        """The names behind the numbers in states."""
         return self.table().names
 
     def texts(self, states: Iterable[Any]) -> list[str]:
@@ -71,7 +72,7 @@ class _Posterior(BuiltIn):
         return [re.sub(r"\d+", lambda place: names[int(place[0])], str(x)) for x in states]
 
     def facts(self, source: str = "") -> dict[str, str]:
-        """What the file holds: rows, columns and checksum.
+        """Rows, columns and checksum of the file.
 
         Args:
             source: the file that it is a copy of.
@@ -84,11 +85,11 @@ class _Posterior(BuiltIn):
         return {"data": f"{file}: {held}"}
 
     def remarks(self) -> list[str]:
-        """What is likely a mistake in the file."""
+        """Likely mistakes in the file."""
         return [] if self.data is None else self.table().remarks()
 
 
-# Every configuration with these options checks them by making it: seconds for 14 variables.
+# Every configuration makes its problem to check the options, which takes seconds on 14 variables.
 _generated = lru_cache(maxsize=8)(StructureLearning.random)
 
 
@@ -96,8 +97,8 @@ _generated = lru_cache(maxsize=8)(StructureLearning.random)
 class StructureTask(_Posterior):
     """Structure learning: the posterior of the graph of a Bayesian network, edge by edge.
 
-    Of a file's columns, or of a random linear Gaussian network. Log Z, the probability of every
-    edge and the best graph are exact: see docs/posteriors.md.
+    The data are a file, or drawn from a random linear Gaussian network. Log Z, the probability of
+    every edge and the best graph are exact: see docs/posteriors.md.
     """
 
     name: ClassVar[str] = "structure"
@@ -110,28 +111,28 @@ class StructureTask(_Posterior):
     generated: ClassVar[tuple[str, ...]] = ("nodes", "rows", "graphs", "data_seed")
 
     score: Score = "auto"
-    """bge: of numbers, moved and scaled to mean 0 and variance 1; bdeu: of categories; auto: bge,
+    """bge: for numbers, moved and scaled to mean 0 and variance 1; bdeu: for categories; auto: bge,
     but asks where a file looks like categories."""
     max_parents: int | None = None
-    """The most parents of a node; no limit by default."""
+    """Largest number of parents of a node; no limit by default."""
     nodes: int = 5
     """Variables of the generated network; 29,281 graphs on 5, 543 on 4."""
     rows: int = 100
-    """Observations of it."""
+    """Observations of the generated network."""
     graphs: GraphLaw = "erdos-renyi"
-    """How its graph is drawn, with one edge for each node."""
+    """Law of its graph, which has one edge for each node in expectation."""
     data_seed: int = 0
     """Seed of graph, coefficients and observations."""
 
     def check(self) -> None:
-        """Refuses categories of what is generated, which are numbers.
+        """Checks the score as well: generated data are numbers.
 
         Raises:
-            InputError: as every task with a generator, or if these are asked for.
+            InputError: as every posterior, or if generated data are to be scored as categories.
         """
         if self.data is None:
             require(self, "score", self.score != "bdeu", "be bge: generated data are numbers")
-            # Runs of before `auto` have what it stands for here.
+            # Runs stored before `auto` existed have bge here.
             object.__setattr__(self, "score", "auto")
         super().check()
 
@@ -142,7 +143,7 @@ class StructureTask(_Posterior):
         return StructureLearning.from_csv(self.data, self.score, self.max_parents)
 
     def facts(self, source: str = "") -> dict[str, str]:
-        """What the file holds, and by which score and prior it is judged."""
+        """Contents of the file, and the score and prior used for it."""
         if self.data is None:
             return {"score": "bge"}
         score = f"{self.score}, as asked for"
@@ -166,9 +167,9 @@ class VariablesTask(_Posterior):
     outcome: str = ""
     """The column that the others explain; the last one by default."""
     prior: Literal["zellner", "hyper-g"] = "zellner"
-    """Of the coefficients: with g the number of rows, or with a random g (Liang et al., 2008)."""
+    """Prior of the coefficients: g is the number of rows, or random (Liang et al., 2008)."""
     variables: int = 10
-    """Columns that are generated, of which one in three matters."""
+    """Generated columns; every third one matters."""
     rows: int = 100
     """Observations."""
     data_seed: int = 0
@@ -188,7 +189,7 @@ class VariablesTask(_Posterior):
         return tuple(name for name in names if name != (self.outcome or names[-1]))
 
     def facts(self, source: str = "") -> dict[str, str]:
-        """What the file holds, and which of its columns the others explain."""
+        """Contents of the file, and the column that the others explain."""
         facts = super().facts(source)
         return facts and {**facts, "outcome": self.outcome or self.table().names[-1]}
 
