@@ -38,7 +38,7 @@ class Target(ABC, Generic[State]):
 
     @abstractmethod
     def start(self, rng: Random) -> State:
-        """Where a chain begins."""
+        """The first state of a chain."""
 
     @abstractmethod
     def neighbours(self, state: State) -> Sequence[State]:
@@ -102,20 +102,20 @@ class GraphTarget(Target[Parents]):
     def neighbours(self, state: Parents) -> list[Parents]:
         """The acyclic graphs that keep to the limit on parents."""
         behind = all_ancestors(state)
-        found = []
+        near = []
         for v, mask in enumerate(state):
             for u in range(len(state)):
                 here = 1 << u
                 if mask & here:
-                    found.append(_with(state, v, mask ^ here))
+                    near.append(_with(state, v, mask ^ here))
                     # Turned round, it closes a cycle with any other path from u to v.
                     rest = mask ^ here
                     others = any(rest >> w & 1 and behind[w] & here for w in range(len(state)))
                     if not others and self._may(u, state[u] | 1 << v):
-                        found.append(_with(_with(state, v, rest), u, state[u] | 1 << v))
+                        near.append(_with(_with(state, v, rest), u, state[u] | 1 << v))
                 elif u != v and not behind[u] >> v & 1 and self._may(v, mask | here):
-                    found.append(_with(state, v, mask | here))
-        return found
+                    near.append(_with(state, v, mask | here))
+        return near
 
     def weight(self, state: Parents) -> Fraction:
         """`R(G)` times a power of two, the same for all graphs."""
@@ -169,13 +169,13 @@ class OrderTarget(Target[Order]):
 
     def edge_probabilities(self, state: Order) -> list[list[Fraction]]:
         """The probability of each edge given the order; the row is where it starts."""
-        found = [[Fraction(0)] * len(state) for _ in state]
+        rows = [[Fraction(0)] * len(state) for _ in state]
         for v, before in _places(state):
             row = self.sums[v]
             for u in range(len(state)):
                 if before >> u & 1:
-                    found[u][v] = 1 - Fraction(row[before ^ 1 << u], row[before])
-        return found
+                    rows[u][v] = 1 - Fraction(row[before ^ 1 << u], row[before])
+        return rows
 
     def draw(self, state: Order, rng: Random) -> Order:
         """The parents of each node of a graph that the order extends, drawn in proportion to R."""
@@ -225,16 +225,16 @@ def pairs_below(count: int) -> tuple[tuple[int, int], ...]:
 
 def parts(mask: int) -> list[int]:
     """All masks that are part of one, itself and 0 included."""
-    found = [mask]
-    while found[-1]:
-        found.append(found[-1] - 1 & mask)
-    return found
+    subsets = [mask]
+    while subsets[-1]:
+        subsets.append(subsets[-1] - 1 & mask)
+    return subsets
 
 
 def linear_extensions(parents: Sequence[int]) -> int:
-    """In how many orders of the nodes of an acyclic graph each comes after its parents.
+    """The number of orders of the nodes of an acyclic graph with each after its parents.
 
-    Over the sets that hold the parents of their nodes, as many as `2^n`.
+    A recursion over the sets that hold the parents of their nodes, at most `2^n`.
     """
     full = 2 ** len(parents) - 1
 

@@ -315,7 +315,7 @@ def test_states_print_readably() -> None:
         (lambda: Sets((1.0,), 1), "weight of item 0 is 1.0"),  # type: ignore[arg-type]
         (lambda: Sets(fractions(1), 0), "size is 0"),
         (lambda: Sets(fractions(1), 1, "mean"), "form is 'mean'"),  # type: ignore[arg-type]
-        (lambda: BitSequences(()), "no mode is given"),
+        (lambda: BitSequences(()), "there is no mode"),
         (lambda: BitSequences(("01", "011")), "has 3 bits, but the first has 2"),
         (lambda: BitSequences(("012",)), "zeros and ones"),
         (lambda: BitSequences(("0101",), 3), "words of 3 bits do not make up 4"),

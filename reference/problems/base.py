@@ -1,4 +1,4 @@
-"""What a sampling problem is, and how it becomes a pointed DAG with rewards."""
+"""Sampling problems, and their enumeration as pointed DAGs with rewards."""
 
 import inspect
 import math
@@ -29,9 +29,9 @@ RewardForm = Literal["product", "sum"]
 Order = Literal["any", "fixed"]
 
 MAX_NODES = 2_000_000
-# Of an enumeration; and after how many states clock and memory are looked at.
+# Limit of an enumeration, and the number of states between two looks at clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
-# What Python holds of a state, at the least: its label, its number, its children.
+# A lower bound for the label, the number and the children of a state in Python.
 BYTES_PER_STATE = 200
 # Beyond, a single fraction has a million bits.
 MAX_LOG_REWARD = 1_000_000
@@ -73,11 +73,11 @@ Problem = Rewarded[S] | LogRewarded[S]
 
 
 def check_members(problem: object, *, with_reward: bool = True) -> None:
-    """Checks that an object has what a problem has.
+    """Checks that an object has the members of a problem.
 
     Args:
         problem: the object.
-        with_reward: whether a reward is needed, which a state graph alone does without.
+        with_reward: whether a reward is needed; a state graph alone has none.
 
     Raises:
         InputError: if it lacks a member, or has both `reward` and `log_reward`.
@@ -109,7 +109,7 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
 
 
 class AskedProblem(Generic[S]):
-    """A problem as it is asked: what it answers is checked, and some of it asked for twice.
+    """A problem whose answers are checked, some of them by asking twice.
 
     Args:
         problem: the problem.
@@ -133,7 +133,7 @@ class AskedProblem(Generic[S]):
 
     @cached_property
     def reward(self) -> Asked[Fraction]:
-        """`R(x)`, as `enumerate_rewards` says."""
+        """`R(x)`, exact, or within 2^-51 of `exp(log R)`."""
         if hasattr(self._problem, "log_reward"):
             return Asked(self.name, "log_reward", self._problem.log_reward, _from_logarithm)
         return Asked(self.name, "reward", self._problem.reward, positive_reward)
@@ -200,7 +200,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
 
 
 def _path_to_last(states: list[S], rows: list[tuple[int, ...]]) -> list[S]:
-    """States from the initial one to the one that is opened next."""
+    """A path from the initial state to the one that is expanded next."""
     path = [len(rows)]
     for node in reversed(range(len(rows))):
         if path[-1] in rows[node]:
@@ -230,7 +230,7 @@ def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
 
 
 def positive_reward(value: Any, terminal: object) -> Fraction:
-    """A reward as a `Fraction`, checked: the logarithm of it must exist.
+    """A reward as a `Fraction`; its logarithm must exist.
 
     Raises:
         InputError: if it is negative, zero, NaN or infinite.

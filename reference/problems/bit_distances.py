@@ -1,4 +1,4 @@
-"""How many strings of bits lie at each distance from the nearest of some modes."""
+"""Counts of bit strings by their distance to the nearest of some modes."""
 
 import math
 from collections import Counter
@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from reference.errors import TooLargeError
 
-# Sums of distances that are compared, at most: a few seconds.
+# Largest number of sums of distances, a few seconds.
 MOST = 4 * 10**9
-# Numbers in one table of distances.
+# Largest number of entries in one table of distances.
 LARGEST = 10**7
 
 Rows = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
         modes: strings of n zeros and ones.
 
     Raises:
-        TooLargeError: if these are too many, as of modes that have nothing in common.
+        TooLargeError: if there are too many, as for modes that have nothing in common.
     """
     columns = [tuple(mode[i] != modes[0][i] for mode in modes) for i in range(len(modes[0]))]
     sizes = sorted(Counter(columns).items(), key=lambda item: -item[1])
@@ -46,14 +46,14 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
     narrow = np.ascontiguousarray(second.T.astype(np.int16))
     for row, times in zip(first.astype(np.int16), first_times, strict=True):
         nearest = (narrow + row[:, None]).min(0)
-        found = np.bincount(nearest, weights=second_times.astype(float))
-        for distance in np.flatnonzero(found).tolist():
-            counts[distance] += int(times) * int(found[distance])
+        at_distance = np.bincount(nearest, weights=second_times.astype(float))
+        for distance in np.flatnonzero(at_distance).tolist():
+            counts[distance] += int(times) * int(at_distance[distance])
     return counts
 
 
 def _distances(classes: Sequence[tuple[tuple[bool, ...], int]], modes: int) -> tuple[Rows, Rows]:
-    """The distances to all modes on some classes of positions, and how many strings have them."""
+    """The distances to all modes on some classes of positions, with the number of strings each."""
     rows, times = np.zeros((1, modes), np.int64), np.ones(1, np.int64)
     for column, size in classes:
         if len(rows) * (size + 1) * modes > LARGEST:

@@ -13,7 +13,7 @@ from reference.problems.bit_distances import distance_counts
 from reference.problems.closed_form import Summed, seeded
 from reference.problems.sequences import Build
 
-# The words of which modes are made (Malkin et al., 2022).
+# The words that make up modes (Malkin et al., 2022).
 WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
 
 
@@ -21,8 +21,9 @@ WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
 class BitSequences(Summed):
     """Strings of n bits, built k bits at a time: `log R(x) = -c min over modes y of d(x, y) / n`.
 
-    `d` is the Hamming distance; rewards are rounded to 24 bits. `Z` is a sum over the distances;
-    how many strings have each can be counted where the modes share their words, as the paper's do.
+    `d` is the Hamming distance; rewards are rounded to 24 bits. `Z` is a sum over the distances,
+    weighted by the number of strings at each, which can be counted where the modes share words, as
+    in the paper.
 
     Attributes:
         modes: strings of n zeros and ones.
@@ -39,7 +40,7 @@ class BitSequences(Summed):
     def __post_init__(self) -> None:
         modes = kept_list("BitSequences", "modes", self.modes)
         if not modes:
-            raise InputError("BitSequences: no mode is given: give at least one string of bits")
+            raise InputError("BitSequences: there is no mode: give at least one string of bits")
         for mode in modes:
             if not isinstance(mode, str) or not mode or set(mode) - {"0", "1"}:
                 raise InputError(

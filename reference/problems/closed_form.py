@@ -1,4 +1,4 @@
-"""What some problems know without enumeration: their partition function, and exact samples."""
+"""Closed forms: the partition function and exact samples without enumeration."""
 
 import math
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ class Enclosure(NamedTuple):
     error: float
 
     def contains(self, number: float | Fraction) -> bool:
-        """Whether `number` may be the enclosed one, decided exactly."""
+        """True if `number` may be the enclosed one, decided exactly."""
         return abs(Fraction(number) - Fraction(self.value)) <= Fraction(self.error)
 
     @classmethod
@@ -93,11 +93,10 @@ def closed_form(problem: object) -> ClosedForm[Hashable]:
 class FiniteLaw(Generic[S]):
     """A law given by rational weights, and exact samples from it.
 
-    Samples are drawn with integers alone, so that their law is the given one, not one rounded to
-    floats.
+    Samples are drawn with integers alone, so that their law is exact.
 
     Args:
-        states: what is sampled.
+        states: the outcomes.
         numerators: a non-negative integer per state, proportional to its weight; not all zero.
         denominator: the weights are the numerators over this.
     """
@@ -131,7 +130,7 @@ class FiniteLaw(Generic[S]):
 
 
 def seeded(seed: int) -> Random:
-    """A generator of integers, started by a seed that must be given.
+    """A generator of random integers.
 
     Raises:
         InputError: if it is not an integer from 0 to 2^64 - 1.
@@ -141,7 +140,7 @@ def seeded(seed: int) -> Random:
 
 
 def check_count(count: int) -> int:
-    """The number of samples asked for.
+    """The number of samples, checked.
 
     Raises:
         InputError: if it is not an integer of at least 0.

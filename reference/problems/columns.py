@@ -1,4 +1,4 @@
-"""Tables of data: a user's CSV file, and what a table must be to be learned from."""
+"""Tables of data: CSV files, and checked matrices of numbers or categories."""
 
 import csv
 import hashlib
@@ -19,24 +19,24 @@ from reference.files import read_file
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# What is left of a column of length 1 once the others are taken out, where it is their combination.
+# Below this, the residue of a normalised column after projection on the others is rounding.
 LEAST_RESIDUE = 1e-7
 
 
-# What people write where a value is missing.
+# Common marks of a missing value.
 MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
-# The numbers that programs write there.
+# Numbers that programs write for a missing value.
 STAND_INS = {"-99", "-999", "-9999"}
 
 # Python's own `float` also reads `1_000`, `nan` and the digits of other scripts.
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
-# Columns with as few different integers, each twice in the mean, are taken for categories.
+# A column with at most this many different integers, each twice on average, may be categories.
 MOST_CODES = 10
 
 
 class Table(NamedTuple):
-    """Rows of text under names, as a file holds them, without the spaces around each value.
+    """Rows of text under names, as in a file, without the spaces around each value.
 
     Attributes:
         source: the file, as messages name it.
@@ -74,7 +74,7 @@ class Table(NamedTuple):
         return np.array(self.rows, np.float64)
 
     def coded(self) -> dict[str, list[str]]:
-        """The columns that look like categories with integers for names, and these integers."""
+        """The columns that look like categories coded by integers, with these integers."""
         coded = {}
         for name, column in self.columns.items():
             values = sorted(set(column))
@@ -83,7 +83,7 @@ class Table(NamedTuple):
         return coded
 
     def remarks(self) -> list[str]:
-        """What is likely a mistake, a sentence each."""
+        """Likely mistakes, a sentence each."""
         remarks = []
         for name, column in self.columns.items():
             texts = not any(map(DECIMAL.fullmatch, column))
@@ -228,8 +228,8 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
         values: Any = np.array(data, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{owner}: the data hold what is no number, but must be a matrix of numbers, a row for "
-            "each observation"
+            f"{owner}: the data hold a value that is no number, but must be a matrix of numbers, a "
+            "row for each observation"
         ) from None
     if values.ndim != 2 or values.shape[1] != len(names) or len(values) < 2:
         raise InputError(
@@ -246,27 +246,32 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
 
 
 def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """The names of so many variables, "0", "1", ... if none are given.
+    """The names of variables, by default "0", "1", ...
+
+    Args:
+        owner: the caller, for messages.
+        names: their names, if they have some.
+        count: the number of variables.
 
     Raises:
-        InputError: if there are not as many, or two are the same.
+        InputError: if there are not `count` names, or two are the same.
     """
     check_integer(owner, "the number of variables", count, 1, most=10_000)
     if names is None:
         return tuple(map(str, range(count)))
-    given = check_list(owner, "names", names)
-    if not all(isinstance(name, str) for name in given) or not (
-        len(given) == len(set(given)) == count
+    entries = check_list(owner, "names", names)
+    if not all(isinstance(name, str) for name in entries) or not (
+        len(entries) == len(set(entries)) == count
     ):
         raise InputError(
-            f"{owner}: names are {shown(given)}, but must be {count} different strings, one per "
+            f"{owner}: names are {shown(entries)}, but must be {count} different strings, one per "
             "variable"
         )
-    return tuple(given)
+    return tuple(entries)
 
 
 def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the columns of data, whose number is that of the names, if any are given."""
+    """The names of the columns of data, by default their numbers."""
     try:
         shape = np.shape(data)
     except (TypeError, ValueError):  # of rows of unequal length

@@ -1,4 +1,4 @@
-"""How large a network may be whose graphs are summed, and which parent sets a limit leaves."""
+"""Limits on networks whose graphs are summed: size, cost and numbers of parents."""
 
 import math
 
@@ -10,11 +10,11 @@ from reference.files import memory_of_machine
 
 # Beyond, 3^n terms take hours, and the table of local scores gigabytes.
 MAX_VARIABLES = 16
-# Of one term on one core: a product and a sum of integers, and each bit of a local weight in them.
+# On one core: a product and a sum of integers, and the share of each bit of a local weight.
 SECONDS_PER_TERM, SECONDS_PER_BIT = 3e-7, 2.5e-9
-# Of how many bits weights are, where there is nothing to look at yet.
+# Bits of a weight, assumed before there are weights.
 USUAL_BITS = 500
-# Of more variables the numbers below are longer than a line, and at last too large for floats.
+# Beyond, the numbers below are longer than a line, and at last too large for floats.
 MOST_SPELT_OUT = 40
 
 
@@ -69,7 +69,7 @@ def cost(nodes: int, bits: int) -> str:
 
 
 def check_max_parents(max_parents: int | None, nodes: int) -> int:
-    """The most parents of a node, of which there can be `n - 1`.
+    """The largest number of parents of a node, at most `n - 1`.
 
     Raises:
         InputError: if the limit is no integer of at least 0.
@@ -81,14 +81,14 @@ def check_max_parents(max_parents: int | None, nodes: int) -> int:
 
 
 def possible_families(nodes: int, max_parents: int) -> npt.NDArray[np.bool_]:
-    """Whether a node may have the parents of a bit mask, shape (n, 2^n)."""
+    """True where a node may have the parents of a bit mask, shape (n, 2^n)."""
     masks = np.arange(2**nodes)
     own = masks >> np.arange(nodes)[:, None] & 1
     return np.asarray((own == 0) & (np.bitwise_count(masks) <= max_parents), np.bool_)
 
 
 def dag_count(nodes: int) -> int:
-    """How many directed acyclic graphs there are on so many labelled nodes (Robinson, 1973)."""
+    """The number of directed acyclic graphs on n labelled nodes (Robinson, 1973)."""
     counts = [1]
     for n in range(1, nodes + 1):
         terms = (

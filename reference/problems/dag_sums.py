@@ -16,7 +16,7 @@ Integers = list[int]
 
 
 class DagSums:
-    """What `3^n` terms tell of a weighting of all DAGs.
+    """Sums over all DAGs, in `3^n` terms.
 
     Args:
         weights: `w_v(P)`, one row per node with an entry for each of the `2^n` masks P; not
@@ -82,13 +82,13 @@ class DagSums:
         `sum over U of D_v(U)` times the sum of `w_v` over those of them that lie in U. Those with
         the member u have `W_v(U) - W_v(U - u)`.
         """
-        found = [[0] * self.nodes for _ in range(self.nodes)]
+        edges = [[0] * self.nodes for _ in range(self.nodes)]
         for placed in range(self.full):
             for v, derivative in self._derivatives(placed):
                 here = self.within[v][placed]
                 for u in _members(placed):
-                    found[u][v] += derivative * (here - self.within[v][placed ^ 1 << u])
-        return found
+                    edges[u][v] += derivative * (here - self.within[v][placed ^ 1 << u])
+        return edges
 
     def _derivatives(self, placed: int) -> list[tuple[int, int]]:
         """`D_v(U)`, the derivative of the total by `W_v(U)`, for each node v outside of U.
@@ -103,12 +103,12 @@ class DagSums:
             places += [place | 1 << v for place in places]
             terms += [term * weight for term in terms]
         terms = [term * self.above[place] for place, term in zip(places, terms, strict=True)]
-        found = []
+        derivatives = []
         for v in reversed(others):
             half = len(terms) // 2
-            found.append((v, sum(terms[half:]) // self.within[v][placed]))
+            derivatives.append((v, sum(terms[half:]) // self.within[v][placed]))
             terms = [a + b for a, b in zip(terms[:half], terms[half:], strict=True)]
-        return found
+        return derivatives
 
     def after(self, placed: int, last: int) -> int:
         """`G(U, L)`: like `H(U)`, where every first node outside of U has a parent in L, part of U.
@@ -138,8 +138,8 @@ class DagSums:
         own, u has parents there, and of the rest of D every node without a parent in it has the
         parent u: `A(V - D) W_u(V - D) G(V - D + u, {u})`. Over all u and D: `n 3^(n-1)` terms.
         """
-        found = [[0] * self.nodes for _ in range(self.nodes)]
-        for u, row in enumerate(found):
+        paths = [[0] * self.nodes for _ in range(self.nodes)]
+        for u, row in enumerate(paths):
             for outside in range(self.full):
                 if outside >> u & 1:
                     continue
@@ -147,7 +147,7 @@ class DagSums:
                 term *= self.after(outside | 1 << u, 1 << u)
                 for v in self._others(outside):
                     row[v] += term
-        return found
+        return paths
 
     def draw(self, rng: Random) -> tuple[int, ...]:
         """The parents of each node of a DAG, with probability `w(G)` over the total, exactly.
@@ -182,7 +182,7 @@ class DagSums:
 
     @cached_property
     def _layers(self) -> dict[tuple[int, int], tuple[Integers, Integers]]:
-        """What may come after U and its last layer L, with cumulative sums; filled when needed."""
+        """The layers that may follow U and its last layer L, with cumulative sums; a cache."""
         return {}
 
     def attached(self, v: int, placed: int, last: int) -> int:

@@ -31,7 +31,7 @@ def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
     whole = np.rint(logs / LOG_2)
     fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
     mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
-    # What is rounded up to the next power of two.
+    # 1 where the rounding reaches the next power of two.
     up = mantissas >> BITS
     return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
 
@@ -54,10 +54,10 @@ def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> DyadicWeights:
     Args:
         log_weights: nats; -inf where there is none, but at one place at least.
     """
-    there = log_weights > -math.inf
-    rounded = dyadic_exponentials(log_weights[there])
+    present = log_weights > -math.inf
+    rounded = dyadic_exponentials(log_weights[present])
     shift = max(0, -int(rounded.exponents.min()))
     numerators = [0] * len(log_weights)
-    for place, m, e in zip(np.flatnonzero(there), *map(np.ndarray.tolist, rounded), strict=True):
+    for place, m, e in zip(np.flatnonzero(present), *map(np.ndarray.tolist, rounded), strict=True):
         numerators[place] = m << e + shift
     return DyadicWeights(tuple(numerators), shift)

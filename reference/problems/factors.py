@@ -16,7 +16,7 @@ class Factored(Protocol):
 
     @property
     def factor_count(self) -> int:
-        """How many factors there are: items, positions, comparisons."""
+        """The number of factors: items, positions, comparisons."""
         ...
 
     def with_factors(self, kept: Sequence[int]) -> Self:
@@ -40,24 +40,24 @@ def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
 
     Args:
         problem: the whole.
-        parts: how many parts it is split into.
-        kept: which of them, at least one.
+        parts: the number of parts it is split into.
+        kept: the numbers of the parts to keep, at least one.
 
     Raises:
-        InputError: as `split`, or if no part is kept, or one that is not there.
+        InputError: as `split`, or if no part is kept, or one that does not exist.
     """
     _parts(problem, parts)
-    given = check_list(type(problem).__name__, "the parts kept", kept)
-    if not given or not all(isinstance(part, Integral) and part in range(parts) for part in given):
+    chosen = check_list(type(problem).__name__, "the parts kept", kept)
+    if not chosen or not all(isinstance(k, Integral) and k in range(parts) for k in chosen):
         raise InputError(
-            f"the parts {shown(given)} of {type(problem).__name__} in {parts} parts: name at least "
-            f"one, and each from 0 to {parts - 1}"
+            f"the parts {shown(chosen)} of {type(problem).__name__} in {parts} parts: name "
+            f"at least one, and each from 0 to {parts - 1}"
         )
     count = problem.factor_count
     return problem.with_factors(
         [
             factor
-            for part in sorted(set(given))
+            for part in sorted(set(chosen))
             for factor in range(part * count // parts, (part + 1) * count // parts)
         ]
     )

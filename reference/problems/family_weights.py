@@ -20,7 +20,7 @@ from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 
 
 class FamilyWeights(NamedTuple):
-    """What a posterior over graphs is made of; see `StructureLearning`."""
+    """The fields of `StructureLearning`."""
 
     weights: tuple[tuple[int, ...], ...]
     shifts: tuple[int, ...]
@@ -35,7 +35,7 @@ def rounded_scores(
     """Log scores against those of the best graph, as dyadic numbers.
 
     Args:
-        owner: who asks, for messages.
+        owner: the caller, for messages.
         scores: nats, shape (n, 2^n).
         names: of the variables.
         max_parents: the most parents of a node; no limit by default.
@@ -45,7 +45,7 @@ def rounded_scores(
         TooLargeError: if the integers do not fit into memory.
     """
     try:
-        # A wider float that is too large for this one is refused below, as infinite.
+        # A wider float may become infinite here, and is refused below.
         with np.errstate(over="ignore"):
             table = np.array(scores, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -58,9 +58,9 @@ def rounded_scores(
         )
     check_size(n)
     most = check_max_parents(max_parents, n)
-    found = column_names(owner, names, n)
+    columns = column_names(owner, names, n)
     allowed = possible_families(n, most)
-    for name, row, may in zip(found, table, allowed, strict=True):
+    for name, row, may in zip(columns, table, allowed, strict=True):
         for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
             raise InputError(
                 f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
@@ -70,14 +70,14 @@ def rounded_scores(
     best = heaviest_dag(table.tolist(), times=add, one=0.0)
     base = table[np.arange(n), list(best)]
     table -= base[:, None]
-    # Before integers are made of them.
+    # Checked before the integers take memory.
     check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
     rows = [dyadic_weights(row) for row in table]
     return FamilyWeights(
         tuple(row.numerators for row in rows),
         tuple(row.shift for row in rows),
         most,
-        found,
+        columns,
         math.fsum(base),
     )
 
@@ -86,19 +86,20 @@ def check_weights(owner: str, weights: Any, shifts: Any, max_parents: int, names
     """Checks that weights are positive integers where a family is possible, and 0 elsewhere.
 
     Raises:
-        InputError: if they are not, or their numbers or those of the shifts are others.
+        InputError: if they are not, or there are not n rows of `2^n` weights and n shifts.
     """
     n = check_size(len(names))
     column_names(owner, names, n)
     check_integer(owner, "max_parents", max_parents, 0)
-    if len(shifts) != n:
-        raise InputError(f"{owner}: shifts must be {n} integers, for {n} names")
-    for shift in shifts:
-        check_integer(owner, "a shift", shift, 0)
     for row in weights:
         check_type(owner, "a row of weights", row, tuple)
-    if len(weights) != n or any(len(row) != 2**n for row in weights):
-        raise InputError(f"{owner}: weights must be {n} rows of 2^{n} integers, for {n} names")
+    if [*map(len, weights)] != [2**n] * n or len(shifts) != n:
+        raise InputError(
+            f"{owner}: weights must be {n} rows of 2^{n} integers, and shifts {n} integers, for "
+            f"{n} names"
+        )
+    for shift in shifts:
+        check_integer(owner, "a shift", shift, 0)
     for name, row, may in zip(
         names, weights, possible_families(n, max_parents).tolist(), strict=True
     ):

@@ -66,7 +66,7 @@ class Ising:
                     )
         if len(self.fields) != len(self.direction) or not self.fields:
             raise InputError(
-                f"Ising: {len(self.fields)} fields and {len(self.direction)} directions are given: "
+                f"Ising: there are {len(self.fields)} fields and {len(self.direction)} directions: "
                 "give one of each per spin, and at least one spin"
             )
         largest = sum(map(abs, self.fields)) + sum(map(abs, self.direction)) ** 2 / 2
@@ -175,7 +175,7 @@ class Ising:
         tilts = (abs(float(self.fields[i]) + along * float(self.direction[i])) for i in rest)
         free = sum(tilt + math.log1p(math.exp(-2 * tilt)) for tilt in tilts)
         bound = field + (along**2 + reach**2 - float(self._square)) / 2 + free
-        # Of numbers up to 700, 2^-30 is more than all roundings; rewards are rounded as well.
+        # 2^-30 covers the roundings of numbers up to 700; rewards are rounded as well.
         return bound + 2.0**-30 + ROUNDING
 
     def sample(self, count: int, seed: int) -> list[Spins]:

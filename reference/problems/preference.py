@@ -69,7 +69,7 @@ class Preference:
         check_choice("Preference", "order", self.order, Order)
         check_type("Preference", "differences", self.differences, tuple)
         if not self.differences:
-            raise InputError("Preference: no comparison is given: give at least one difference")
+            raise InputError("Preference: there is no comparison: give at least one difference")
         for k, row in enumerate(self.differences):
             check_type("Preference", f"difference {k}", row, tuple)
             if len(row) != len(self.differences[0]) or not row:
@@ -244,8 +244,8 @@ class _Blocks:
     """`2^n R(w)` for all `w` with the same first components, block by block.
 
     For the remaining components t only the distinct patterns (up to sign) of the differences there
-    matter, of which there are at most 41 for four components however many comparisons there are:
-    per pattern u, the product over its comparisons is a function of the integer `u . t` alone.
+    matter, at most 41 for four components and any number of comparisons: per pattern u, the product
+    over its comparisons is a function of the integer `u . t` alone.
 
     Attributes:
         heads: the first components of each block, one row per block.

@@ -16,7 +16,7 @@ from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
 from reference.problems.variables import VariableSelection
 
-# Called when needed: some read a table.
+# Functions, because some read a table.
 MINIMAL: Mapping[str, Callable[[], Any]] = {
     "lines": Lines.minimal,
     "lines-sparse": lambda: Lines.sparse(6, 2, (2, 5)),

@@ -1,4 +1,4 @@
-"""The lazy random walk: T steps on a box, of which the last position is sampled."""
+"""The lazy random walk: T steps on a box; the last position is sampled."""
 
 import math
 from collections.abc import Iterator

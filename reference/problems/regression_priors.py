@@ -95,7 +95,7 @@ class HyperGPrior(RegressionPrior):
                 f"HyperGPrior: {rows} rows, but {int(sizes.max())} variables need more than "
                 f"{int(sizes.max()) + self.a - 1:g}: leave variables out, or add rows"
             )
-        # Loaded where it is needed: the command line answers at once.
+        # SciPy takes long to import.
         from scipy.special import betainc, betaln
 
         b, c = (rows - 1) / 2, (sizes + self.a) / 2
@@ -106,13 +106,13 @@ class HyperGPrior(RegressionPrior):
             - (c - 1) * np.log(explained)
             - (b - c + 1) * np.log(unexplained)
         )
-        found = math.log(self.a / 2 - 1) + logs
+        usual = math.log(self.a / 2 - 1) + logs
         few = math.log(self.a - 2) - np.log(sizes + self.a - 2) + b / c * (1 - unexplained)
-        return np.asarray(np.where(1 - unexplained < SMALL, few, found), np.float64)
+        return np.asarray(np.where(1 - unexplained < SMALL, few, usual), np.float64)
 
 
 def residual_sums(gram: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What each set of variables leaves of the last one: a Schur complement for every bit mask.
+    """The residual sum of squares of each set of variables: a Schur complement per bit mask.
 
     One variable after the other is taken out, or not: for p of them `2^p` divisions, not inverses.
 

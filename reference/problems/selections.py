@@ -34,5 +34,5 @@ def changed(chosen: tuple[bool, ...], were: bool) -> tuple[Selection, ...]:
 
 
 def inclusion_indicators(state: Selection) -> dict[str, float]:
-    """Which variables a set has, by number, for `pdai certify --features`: 1 where it has one."""
+    """Indicators of the variables of a set, by number, for `pdai certify --features`."""
     return {str(i): float(here) for i, here in enumerate(state.chosen)}

@@ -23,7 +23,7 @@ from reference.errors import (
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
-# The numbers of states and trajectories have as many digits.
+# The numbers of states and trajectories have about this many digits.
 MAX_LENGTH = 10_000
 
 Build = Literal["append", "prepend-append"]
@@ -98,15 +98,15 @@ class SyntheticSequences(Sequences, Summed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, values, size in (
-            ("u", self.u, self.length),
-            ("v", self.v, len(self.alphabet)),
+        for name, values, size, each in (
+            ("u", self.u, self.length, "position"),
+            ("v", self.v, len(self.alphabet), "letter"),
         ):
-            given = kept_list("SyntheticSequences", name, values)
-            if len(given) != size or not all(map(_is_finite, given)):
+            entries = kept_list("SyntheticSequences", name, values)
+            if len(entries) != size or not all(map(_is_finite, entries)):
                 raise InputError(
-                    f"SyntheticSequences: {name} has {len(given)} values {shown(given)}, but must "
-                    f"be {size} finite numbers, one per {'position' if name == 'u' else 'letter'}"
+                    f"SyntheticSequences: {name} has {len(entries)} values {shown(entries)}, but "
+                    f"must be {size} finite numbers, one per {each}"
                 )
         check_choice("SyntheticSequences", "form", self.form, RewardForm)
         if self.form == "sum" and not (
@@ -167,7 +167,7 @@ class SyntheticSequences(Sequences, Summed):
 
     @cached_property
     def terms(self) -> tuple[tuple[Fraction, ...], ...]:
-        """What position i contributes with each letter: a factor of `R`, or a term."""
+        """The factor, or the term, of `R` for each position and letter."""
         if self.form == "sum":
             return tuple(tuple(Fraction(u) * Fraction(v) for v in self.v) for u in self.u)
         return tuple(tuple(dyadic(math.exp(u * v)) for v in self.v) for u in self.u)

@@ -98,11 +98,11 @@ class StructureLearning(Summed):
                 there are too many columns.
         """
         owner = "StructureLearning.gaussian"
-        found = data_names(owner, data, names)
-        check_size(len(found))
-        columns = standard_columns(owner, data, found)
-        most = check_max_parents(max_parents, len(found))
-        return cls.from_scores(bge_scores(columns, most, alpha_mu, alpha_w), found, most)
+        labels = data_names(owner, data, names)
+        check_size(len(labels))
+        columns = standard_columns(owner, data, labels)
+        most = check_max_parents(max_parents, len(labels))
+        return cls.from_scores(bge_scores(columns, most, alpha_mu, alpha_w), labels, most)
 
     @classmethod
     def discrete(
@@ -125,11 +125,11 @@ class StructureLearning(Summed):
                 there are too many columns.
         """
         owner = "StructureLearning.discrete"
-        found = data_names(owner, data, names)
-        check_size(len(found))
-        codes = levels(owner, data, found)
-        most = check_max_parents(max_parents, len(found))
-        return cls.from_scores(bdeu_scores(codes, most, sample_size), found, most)
+        labels = data_names(owner, data, names)
+        check_size(len(labels))
+        codes = levels(owner, data, labels)
+        most = check_max_parents(max_parents, len(labels))
+        return cls.from_scores(bdeu_scores(codes, most, sample_size), labels, most)
 
     @classmethod
     def from_csv(
@@ -167,7 +167,7 @@ class StructureLearning(Summed):
 
     @classmethod
     def uniform(cls, nodes: int, max_parents: int | None = None) -> Self:
-        """Every graph alike: `Z` counts them."""
+        """The uniform posterior: `Z` is the number of graphs."""
         return cls.from_scores(np.zeros((check_size(nodes), 2**nodes)), max_parents=max_parents)
 
     @classmethod
@@ -177,7 +177,7 @@ class StructureLearning(Summed):
 
     @property
     def nodes(self) -> int:
-        """How many variables there are, n."""
+        """n, the number of variables."""
         return len(self.names)
 
     @property
@@ -242,7 +242,7 @@ class StructureLearning(Summed):
         return self._shares(self._sums.ancestors)
 
     def quantities(self, terminal: Network) -> dict[str, float]:
-        """Which edges a graph has, by the names of the variables: 1 where it has one."""
+        """Indicators of the edges of a graph, by the names of the variables."""
         return dict(zip(self._edge_names, edge_indicators(terminal).values(), strict=True))
 
     def quantity_means(self) -> dict[str, Fraction]:

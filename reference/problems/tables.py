@@ -156,9 +156,9 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
         InputError: wrong dtype, wrong length, values that are not finite or all equal.
     """
     if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
-        found = getattr(scores, "dtype", type(scores).__name__)
+        dtype = getattr(scores, "dtype", type(scores).__name__)
         raise InputError(
-            f"the table's scores have dtype {found}, but must be float32: convert them with "
+            f"the table's scores have dtype {dtype}, but must be float32: convert them with "
             "astype('float32')"
         )
     rows = len(alphabet) ** length

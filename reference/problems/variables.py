@@ -97,24 +97,24 @@ class VariableSelection(Summed):
                 columns, there are too many columns, or too few rows.
         """
         owner = "VariableSelection.regression"
-        found = data_names(owner, data, names)
-        _check_size(len(found))
+        labels = data_names(owner, data, names)
+        _check_size(len(labels))
         check_type(owner, "prior", prior, RegressionPrior)
-        columns = standard_columns(owner, data, found)
+        columns = standard_columns(owner, data, labels)
         y = matrix(owner, np.reshape(np.asarray(outcome), (-1, 1)), ("the outcome",))
         if len(y) != len(columns):
             raise InputError(
                 f"{owner}: there are {len(y)} outcomes for {len(columns)} rows: give one for each"
             )
-        both = standard_columns(owner, np.hstack([columns, y]), (*found, "the outcome"))
+        both = standard_columns(owner, np.hstack([columns, y]), (*labels, "the outcome"))
         rows = len(both)
-        sizes = np.bitwise_count(np.arange(2 ** len(found))).astype(np.int64)
+        sizes = np.bitwise_count(np.arange(2 ** len(labels))).astype(np.int64)
         unexplained = np.clip(residual_sums(both.T @ both / rows), LEAST_RESIDUE**2, 1.0)
         logs = prior.log_factors(rows, sizes, unexplained)
         best = float(logs.max())
         weights = dyadic_exponentials(logs - best)
         return cls(
-            tuple(weights.mantissas.tolist()), tuple(weights.exponents.tolist()), found, best
+            tuple(weights.mantissas.tolist()), tuple(weights.exponents.tolist()), labels, best
         )
 
     @classmethod
@@ -155,7 +155,7 @@ class VariableSelection(Summed):
         seed: int = 0,
         prior: RegressionPrior = UNIT_INFORMATION,
     ) -> Self:
-        """Correlated standard normal columns, of which one in three matters.
+        """Correlated standard normal columns; every third one matters.
 
         Neighbours have the correlation 1/2; coefficients are 1/2 or -1/2, the noise standard
         normal.
@@ -205,7 +205,7 @@ class VariableSelection(Summed):
         return tuple(self._sum(masks >> i & 1 == 1) / z for i in range(len(self.names)))
 
     def quantities(self, terminal: Selection) -> dict[str, float]:
-        """Which variables a set has, by their names: 1 where it has one."""
+        """Indicators of the variables of a set, by their names."""
         return dict(zip(self.names, map(float, terminal.chosen), strict=True))
 
     def quantity_means(self) -> dict[str, Fraction]:
