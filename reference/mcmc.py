@@ -15,11 +15,10 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from fractions import Fraction
 from functools import cache
 from itertools import accumulate, combinations
 from random import Random
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 from reference.problems import StructureLearning
 from reference.problems.dag_sums import subset_sums
@@ -31,7 +30,7 @@ Order = tuple[int, ...]
 
 
 class Target(ABC, Generic[State]):
-    """An unnormalised law on states that have neighbours.
+    """An unnormalised law `w` on states that have neighbours.
 
     Neighbours are mutual: if b is one of a, then a is one of b.
     """
@@ -45,24 +44,8 @@ class Target(ABC, Generic[State]):
         """The states that may be proposed, each once; never the state itself."""
 
     @abstractmethod
-    def weight(self, state: State) -> Fraction:
-        """`w`, positive."""
-
-    @abstractmethod
     def log_weight(self, state: State) -> float:
         """`log w`, nats, in float64."""
-
-
-def transitions(target: Target[State], state: State) -> dict[State, Fraction]:
-    """The exact law of the next state, where the chain stays included."""
-    near = target.neighbours(state)
-    law = {state: Fraction(1)}
-    for other in near:
-        ratio = target.weight(other) / target.weight(state)
-        ratio *= Fraction(len(near), len(target.neighbours(other)))
-        law[other] = min(Fraction(1), ratio) / len(near)
-        law[state] -= law[other]
-    return law
 
 
 def chain(target: Target[State], rng: Random) -> Iterator[State]:
@@ -117,13 +100,6 @@ class GraphTarget(Target[Parents]):
                     near.append(_with(state, v, mask | here))
         return near
 
-    def weight(self, state: Parents) -> Fraction:
-        """`R(G)` times a power of two, the same for all graphs."""
-        value = 1
-        for row, mask in zip(self.problem.weights, state, strict=True):
-            value *= row[mask]
-        return Fraction(value)
-
     def log_weight(self, state: Parents) -> float:
         """`log R(G)`, nats."""
         return sum(row[mask] for row, mask in zip(self.logs, state, strict=True))
@@ -156,26 +132,9 @@ class OrderTarget(Target[Order]):
         """`n (n - 1) / 2` of them, each made when it is asked for."""
         return Exchanges(state)
 
-    def weight(self, state: Order) -> Fraction:
-        """The sum of `R(G)` over the graphs that the order extends, times a power of two."""
-        value = 1
-        for v, before in _places(state):
-            value *= self.sums[v][before]
-        return Fraction(value)
-
     def log_weight(self, state: Order) -> float:
-        """Its logarithm without that power, nats."""
+        """The log of the sum of `R(G)` over the graphs that the order extends, nats."""
         return sum(self.logs[v][before] for v, before in _places(state))
-
-    def edge_probabilities(self, state: Order) -> list[list[Fraction]]:
-        """The probability of each edge given the order; the row is where it starts."""
-        rows = [[Fraction(0)] * len(state) for _ in state]
-        for v, before in _places(state):
-            row = self.sums[v]
-            for u in range(len(state)):
-                if before >> u & 1:
-                    rows[u][v] = 1 - Fraction(row[before ^ 1 << u], row[before])
-        return rows
 
     def draw(self, state: Order, rng: Random) -> Order:
         """The parents of each node of a graph that the order extends, drawn in proportion to R."""
@@ -204,13 +163,7 @@ class Exchanges(Sequence[Order]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    @overload
-    def __getitem__(self, number: int) -> Order: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Order]: ...
-    def __getitem__(self, number: int | slice) -> Order | list[Order]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
+    def __getitem__(self, number: Any) -> Any:
         i, j = self.pairs[number]
         exchanged = list(self.order)
         exchanged[i], exchanged[j] = exchanged[j], exchanged[i]

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from reference.problems.dag_mode import best_subsets, heaviest_dag
-from reference.problems.dag_sums import DagSums, subset_sums
+from reference.problems.dag_sums import DagSums, best_subsets, heaviest_dag, subset_sums
 from verify.lib.all_dags import random_weights, weighted
 
 

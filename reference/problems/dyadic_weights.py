@@ -36,20 +36,8 @@ def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
     return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
 
 
-class DyadicWeights(NamedTuple):
-    """Weights `numerators / 2^shift`.
-
-    Attributes:
-        numerators: one per log weight, 0 where there is none.
-        shift: the power of two below them.
-    """
-
-    numerators: tuple[int, ...]
-    shift: int
-
-
-def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> DyadicWeights:
-    """The rounded exponentials over one power of two.
+def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> tuple[tuple[int, ...], int]:
+    """The rounded exponentials as integers n, 0 where there is none, over one power `2^shift`.
 
     Args:
         log_weights: nats; -inf where there is none, but at one place at least.
@@ -60,4 +48,4 @@ def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> DyadicWeights:
     numerators = [0] * len(log_weights)
     for place, m, e in zip(np.flatnonzero(present), *map(np.ndarray.tolist, rounded), strict=True):
         numerators[place] = m << e + shift
-    return DyadicWeights(tuple(numerators), shift)
+    return tuple(numerators), shift

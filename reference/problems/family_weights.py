@@ -15,7 +15,7 @@ from reference.problems.dag_limits import (
     check_size,
     possible_families,
 )
-from reference.problems.dag_mode import heaviest_dag
+from reference.problems.dag_sums import heaviest_dag
 from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 
 
@@ -72,14 +72,8 @@ def rounded_scores(
     table -= base[:, None]
     # Checked before the integers take memory.
     check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
-    rows = [dyadic_weights(row) for row in table]
-    return FamilyWeights(
-        tuple(row.numerators for row in rows),
-        tuple(row.shift for row in rows),
-        most,
-        columns,
-        math.fsum(base),
-    )
+    weights, shifts = zip(*map(dyadic_weights, table), strict=True)
+    return FamilyWeights(weights, shifts, most, columns, math.fsum(base))
 
 
 def check_weights(owner: str, weights: Any, shifts: Any, max_parents: int, names: Any) -> None:

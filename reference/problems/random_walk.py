@@ -133,14 +133,3 @@ class LazyRandomWalk(Listed[Walker]):
         """The target, cell by cell: every cell of the box is a terminal state."""
         terminals = (Walker(cell, self.steps) for cell in self._cells())
         return FiniteLaw.of(dict(zip(terminals, self.rewards, strict=True)))
-
-    def trajectory_counts(self) -> dict[Walker, int]:
-        """The number of trajectories that end in each terminal, by convolution over the steps."""
-        counts = {self.initial: 1}
-        for _ in range(self.steps):
-            following: dict[Walker, int] = {}
-            for state, count in counts.items():
-                for child in self.children(state):
-                    following[child] = following.get(child, 0) + count
-            counts = following
-        return counts

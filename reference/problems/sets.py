@@ -170,12 +170,6 @@ class Sets(Summed):
                 above += math.comb(len(rest) - 1, missing - 1) * sum(rest, Fraction(0))
         return above / math.comb(self.size, len(chosen))
 
-    def optimal_policy(self, state: Items) -> dict[Items, Fraction]:
-        """The Markovian `p_F(.|s)` that balances the uniform backward policy."""
-        here = self.flow(state)
-        backward = Fraction(1, len(state.members) + 1)
-        return {child: backward * self.flow(child) / here for child in self.children(state)}
-
     def sample(self, count: int, seed: int) -> list[Items]:
         """Independent samples of the target, drawn with integers alone.
 

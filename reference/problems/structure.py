@@ -14,8 +14,7 @@ from reference.errors import check_choice, check_type
 from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.columns import data_names, levels, read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, check_max_parents, check_size
-from reference.problems.dag_mode import heaviest_dag
-from reference.problems.dag_sums import DagSums
+from reference.problems.dag_sums import DagSums, heaviest_dag
 from reference.problems.family_weights import check_weights, rounded_scores
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, all_ancestors, edge_indicators
@@ -179,11 +178,6 @@ class StructureLearning(Summed):
     def nodes(self) -> int:
         """n, the number of variables."""
         return len(self.names)
-
-    @property
-    def most_edges(self) -> int:
-        """The number of edges of a largest graph."""
-        return sum(min(i, self.max_parents) for i in range(self.nodes))
 
     @property
     def initial(self) -> Network:

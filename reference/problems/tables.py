@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -122,31 +122,21 @@ class TableSequences(Sequences, Listed[str]):
         least, largest = min(integers), max(integers)
         floor = (largest - least) ** self.exponent
         numerators = (max(10_000 * (n - least) ** self.exponent, floor) for n in integers)
-        return FiniteLaw(_Strings(self.alphabet, self.length), numerators, 1000 * floor)
+        return FiniteLaw(_Strings(self), numerators, 1000 * floor)
 
 
 class _Strings(Sequence[str]):
-    """All strings of a length, in the order of their digits, without storing them."""
+    """All strings of a table, in its order, without storing them."""
 
-    def __init__(self, alphabet: str, length: int) -> None:
-        self.alphabet, self.length = alphabet, length
+    def __init__(self, table: TableSequences) -> None:
+        self.table = table
 
     def __len__(self) -> int:
-        size: int = len(self.alphabet) ** self.length
-        return size
+        return len(self.table.scores)
 
-    @overload
-    def __getitem__(self, number: int) -> str: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[str]: ...
-    def __getitem__(self, number: int | slice) -> str | list[str]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
-        letters = []
-        for _ in range(self.length):
-            number, digit = divmod(number, len(self.alphabet))
-            letters.append(self.alphabet[digit])
-        return "".join(reversed(letters))
+    def __getitem__(self, number: Any) -> Any:
+        digits = np.unravel_index(number, (len(self.table.alphabet),) * self.table.length)
+        return "".join(self.table.alphabet[digit] for digit in digits)
 
 
 def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:

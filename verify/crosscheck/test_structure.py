@@ -41,7 +41,11 @@ def test_the_closure_is_kept_along_the_way_at_a_size_beyond_enumeration() -> Non
         action = rng.choice(legal[:-1]) if len(legal) > 1 else legal[-1]
         state = step(state, jnp.int32(action))
     assert label.stopped
-    assert len(label.edges) == problem.most_edges == environment.horizon - 1
+    assert (
+        len(label.edges)
+        == sum(min(i, problem.max_parents) for i in range(problem.nodes))
+        == environment.horizon - 1
+    )
     log_reward = float(environment.log_reward(state))
     assert log_reward == pytest.approx(log_float(problem.reward(label)), rel=1e-5)
 
