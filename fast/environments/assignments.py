@@ -31,7 +31,7 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
         places: the number of places.
         choices: V, the number of values.
         order: the order in which places are set.
-        encoding: one-hot values, "open" being one of them, or what `numbers` gives.
+        encoding: one-hot values, one of them "open", or the code of `numbers`.
     """
 
     is_graded = True

@@ -26,7 +26,7 @@ class GridEnvironment(AbstractPairedEnvironment[GridState]):
     """The hypergrid. Action i increases coordinate i, the last action stops; parents likewise.
 
     Attributes:
-        coarse: c; cells look alike whose coordinates, divided by c and rounded down, are equal.
+        coarse: c; networks see coordinates rounded down to multiples of c.
     """
 
     side: int = eqx.field(static=True)

@@ -38,7 +38,7 @@ class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
         encoding: one-hot coordinates and time, or these numbers themselves.
         time_code: the code of the time: that of the coordinates ("same"), or 16 sines and 16
             cosines ("fourier", as in the paper).
-        coarse: c; positions look alike in blocks of c along each axis, from -M on.
+        coarse: c; networks see positions in blocks of c along each axis, from -M on.
     """
 
     is_graded = True

@@ -34,7 +34,7 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
         length: the number of letters of a terminal string.
         build: where letters are added.
         encoding: one-hot letters, "none yet" being one of them, or their numbers.
-        last: k; strings of one length look alike that end in the same k letters. None for all.
+        last: k; networks see the length and the last k letters, or all letters if None.
     """
 
     is_graded = True

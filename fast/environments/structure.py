@@ -31,12 +31,12 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     """Directed acyclic graphs, edge by edge (`StructureLearning`).
 
     Action `u (n - 1) + w` adds the edge from u to the w-th of the other nodes, the last one stops;
-    backward actions take away the same. The closure says which edges close a cycle; a new edge
-    from u to v adds to it the pairs of what reaches u and what v reaches, and where an edge is
-    taken away it is made anew from the rest.
+    backward action a undoes action a. The transitive closure shows which edges close a cycle. A new
+    edge from u to v adds the pairs of ancestors of u and descendants of v; after the removal of an
+    edge the closure is computed anew.
 
-    `log R` is a sum of n entries of a table, looked up once at the end: to add what each edge
-    changes would cost more on the way, and its rounding would depend on the way.
+    `log R` is a sum of n entries of a table, looked up once at the end. A sum along the trajectory
+    would cost more, and its rounding would depend on the trajectory.
 
     Attributes:
         table: `log w_v(P)`, a row per node, by the bit mask of P; -inf where there is none.

@@ -75,8 +75,8 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
 
         Args:
             problem: anything with `initial`, `children` and `reward`.
-            features: what a network sees of a state, equally many finite numbers for each. Without
-                it, networks see the number of the node, one-hot, and cannot generalise.
+            features: the features of a state, equally many finite numbers for each. Without them,
+                networks see the number of the node, one-hot, and cannot generalise.
             max_nodes: more states than these are refused.
 
         Raises:

@@ -25,10 +25,10 @@ class UniformDags(eqx.Module):
     """The uniform law on the DAGs with a limit on the number of parents.
 
     A node of a layer has a parent in the layer before it and none in its own or after; every DAG
-    has one division into layers. By symmetry only sizes count: `C(u, l)` DAGs continue u placed
-    nodes, l of them in the last layer, and of the `binom(n - u, t) c(u, l)^t C(u + t, t)` whose
-    next layer has t nodes each has one of `c(u, l)` parent sets (Kuipers and Moffa, 2015). Counted
-    in integers, drawn in float32.
+    has one division into layers. By symmetry only sizes count. `C(u, l)` DAGs continue u placed
+    nodes, l of them in the last layer; in `binom(n - u, t) c(u, l)^t C(u + t, t)` of them the next
+    layer has t nodes, each with one of `c(u, l)` parent sets (Kuipers and Moffa, 2015). Counted in
+    integers, drawn in float32.
 
     Attributes:
         log_layer: the log-probability of t, shape (n + 1, n + 1, n + 1), by u and l.

@@ -1,67 +1,37 @@
 """The sampling problems: the one definition of each task."""
 
-from reference.problems.base import (
-    Order,
-    Problem,
-    RewardForm,
-    dyadic,
-    enumerate_dag,
-    enumerate_rewards,
-    exact_reward,
-    positive_reward,
-)
-from reference.problems.bits import BitSequences
-from reference.problems.closed_form import ClosedForm, Enclosure, closed_form
-from reference.problems.factors import Factored, restrict, split
-from reference.problems.graphs import EdgeAddition, Graph
-from reference.problems.grid import Cell, Grid, Landscape
-from reference.problems.ising import Ising
-from reference.problems.lines import Lines
-from reference.problems.networks import Network
-from reference.problems.preference import Preference
-from reference.problems.random_walk import LazyRandomWalk
-from reference.problems.regression_priors import HyperGPrior, ZellnerPrior
-from reference.problems.selections import Selection
-from reference.problems.sequences import Build, Sequences, SyntheticSequences
-from reference.problems.sets import Sets
-from reference.problems.structure import StructureLearning
-from reference.problems.tables import TableSequences
-from reference.problems.variables import VariableSelection
-
-__all__ = [
-    "BitSequences",
-    "Build",
-    "Cell",
-    "ClosedForm",
-    "EdgeAddition",
-    "Enclosure",
-    "Factored",
-    "Graph",
-    "Grid",
-    "HyperGPrior",
-    "Ising",
-    "Landscape",
-    "LazyRandomWalk",
-    "Lines",
-    "Network",
-    "Order",
-    "Preference",
-    "Problem",
-    "RewardForm",
-    "Selection",
-    "Sequences",
-    "Sets",
-    "StructureLearning",
-    "SyntheticSequences",
-    "TableSequences",
-    "VariableSelection",
-    "ZellnerPrior",
-    "closed_form",
-    "dyadic",
-    "enumerate_dag",
-    "enumerate_rewards",
-    "exact_reward",
-    "positive_reward",
-    "restrict",
-    "split",
-]
+from reference.problems.base import Order as Order
+from reference.problems.base import Problem as Problem
+from reference.problems.base import RewardForm as RewardForm
+from reference.problems.base import dyadic as dyadic
+from reference.problems.base import enumerate_dag as enumerate_dag
+from reference.problems.base import enumerate_rewards as enumerate_rewards
+from reference.problems.base import exact_reward as exact_reward
+from reference.problems.base import positive_reward as positive_reward
+from reference.problems.bits import BitSequences as BitSequences
+from reference.problems.closed_form import ClosedForm as ClosedForm
+from reference.problems.closed_form import Enclosure as Enclosure
+from reference.problems.closed_form import closed_form as closed_form
+from reference.problems.factors import Factored as Factored
+from reference.problems.factors import restrict as restrict
+from reference.problems.factors import split as split
+from reference.problems.graphs import EdgeAddition as EdgeAddition
+from reference.problems.graphs import Graph as Graph
+from reference.problems.grid import Cell as Cell
+from reference.problems.grid import Grid as Grid
+from reference.problems.grid import Landscape as Landscape
+from reference.problems.ising import Ising as Ising
+from reference.problems.lines import Lines as Lines
+from reference.problems.networks import Network as Network
+from reference.problems.preference import Preference as Preference
+from reference.problems.random_walk import LazyRandomWalk as LazyRandomWalk
+from reference.problems.regression_priors import HyperGPrior as HyperGPrior
+from reference.problems.regression_priors import ZellnerPrior as ZellnerPrior
+from reference.problems.selections import Selection as Selection
+from reference.problems.sequences import Build as Build
+from reference.problems.sequences import Sequences as Sequences
+from reference.problems.sequences import SyntheticSequences as SyntheticSequences
+from reference.problems.sets import Sets as Sets
+from reference.problems.structure import StructureLearning as StructureLearning
+from reference.problems.tables import TableSequences as TableSequences
+from reference.problems.variables import VariableSelection as VariableSelection

@@ -56,7 +56,7 @@ class Rewarded(StateGraph[S], Protocol[S]):
     """A problem that gives its reward."""
 
     def reward(self, terminal: S) -> Fraction | float | int:
-        """`R(x) > 0`; the target is `pi(x) = R(x) / Z`. A float is the dyadic rational it is."""
+        """`R(x) > 0`; the target is `pi(x) = R(x) / Z`. A float stands for its exact value."""
         ...
 
 

@@ -59,7 +59,7 @@ class Table(NamedTuple):
         """The values as numbers, shape (N, n).
 
         Args:
-            otherwise: what to do about a column of text, for the message.
+            otherwise: the advice about a column of text, for the message.
 
         Raises:
             InputError: if a value is no plain decimal number.
@@ -222,7 +222,7 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
     """Data as a matrix of finite numbers with a column per name.
 
     Raises:
-        InputError: if it is none, or has fewer than two rows.
+        InputError: if it is no such matrix, or has fewer than two rows.
     """
     try:
         values: Any = np.array(data, np.float64)

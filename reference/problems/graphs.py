@@ -131,7 +131,14 @@ class EdgeAddition(Listed[Graph]):
     ) -> Self:
         """Two terminals after the last inner state `p`: `q_1 = p + first`, `q_2 = p + second`.
 
-        All features are equal, `R(q_1) = t` and `R(q_2) = 1 - t`, as in fig:graphssg.
+        All features are equal, as in fig:graphssg.
+
+        Args:
+            nodes: the number of nodes.
+            inner: the inner states, the last one p.
+            first: the edge from p to `q_1`.
+            second: the edge from p to `q_2`.
+            t: `R(q_1)`; `R(q_2) = 1 - t`.
         """
         states = check_list("EdgeAddition.fork", "inner", inner)
         if not states or not isinstance(states[-1], Graph):

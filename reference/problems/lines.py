@@ -44,8 +44,13 @@ class Lines(Listed[str]):
     def laplaces(cls, length: int = 16, step: int = 1, seed: int = 0) -> Self:
         """The mixture of four Laplaces (eq:laplaces), `R(q_i) = sum_j w_j exp(-|i - k_j|)`.
 
-        `k_j` uniform on 1..N and `w` uniform on the simplex, drawn with `seed`. Rewards are
-        rounded to 24 bits, so that they are exact rationals and exact float32 numbers at once.
+        `k_j` uniform on 1..N and `w` uniform on the simplex. Rewards are rounded to 24 bits, so
+        that they are exact rationals and exact float32 numbers at once.
+
+        Args:
+            length: `N`.
+            step: `M`.
+            seed: seed of the mixture.
         """
         check_integer("Lines", "the length N", length, 1)
         check_seed("Lines.laplaces", seed)
@@ -76,7 +81,13 @@ class Lines(Listed[str]):
 
     @classmethod
     def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = (2, 20)) -> Self:
-        """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere."""
+        """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere.
+
+        Args:
+            length: `N`.
+            step: `M`.
+            peaks: the numbers i of the states `q_i` with reward 1.
+        """
         check_integer("Lines", "the length N", length, 1)
         for peak in check_list("Lines.sparse", "peaks", peaks):
             check_integer("Lines.sparse", "a peak", peak, 0)

@@ -138,8 +138,8 @@ class StructureLearning(Summed):
 
         Args:
             path: the file.
-            score: `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses what looks
-                like categories.
+            score: `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
+                that look like categories.
             max_parents: the most parents of a node; no limit by default.
 
         Raises:
@@ -160,7 +160,15 @@ class StructureLearning(Summed):
         seed: int = 0,
         max_parents: int | None = None,
     ) -> Self:
-        """The posterior given data of a random linear Gaussian network (`random_network`)."""
+        """The posterior given data of a random linear Gaussian network (`random_network`).
+
+        Args:
+            nodes: n, the number of variables.
+            rows: the number of observations.
+            graphs: the law of the graph.
+            seed: seed of graph, coefficients and observations.
+            max_parents: the most parents of a node; no limit by default.
+        """
         check_size(nodes)
         return cls.gaussian(random_network(nodes, rows, seed, graphs).data, max_parents=max_parents)
 

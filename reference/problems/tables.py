@@ -42,6 +42,11 @@ class TableSequences(Sequences, Listed[str]):
     def load(cls, path: Path, build: Build = "prepend-append", exponent: int = 3) -> Self:
         """A table from a NumPy archive with the arrays `score`, `alphabet` and `length`.
 
+        Args:
+            path: the archive.
+            build: where letters are added.
+            exponent: how sharply the target prefers high scores.
+
         Raises:
             InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
         """

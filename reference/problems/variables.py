@@ -159,6 +159,12 @@ class VariableSelection(Summed):
 
         Neighbours have the correlation 1/2; coefficients are 1/2 or -1/2, the noise standard
         normal.
+
+        Args:
+            variables: p, the number of columns.
+            rows: the number of observations.
+            seed: seed of the columns and their coefficients.
+            prior: of the coefficients.
         """
         _check_size(variables)
         check_integer("VariableSelection.random", "rows", rows, variables + 2)
