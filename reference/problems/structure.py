@@ -5,17 +5,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from operator import add
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from reference.errors import check_choice, check_type
+from reference.errors import InputError, check_choice, check_integer, check_type, shown
 from reference.problems.closed_form import Summed, check_count, seeded
-from reference.problems.columns import data_names, levels, read_table, standard_columns
-from reference.problems.dag_limits import check_affordable, check_max_parents, check_size
+from reference.problems.columns import (
+    column_names,
+    data_names,
+    levels,
+    read_table,
+    standard_columns,
+)
+from reference.problems.dag_limits import (
+    check_affordable,
+    check_max_parents,
+    check_size,
+    possible_families,
+)
 from reference.problems.dag_sums import DagSums, heaviest_dag
-from reference.problems.family_weights import check_weights, rounded_scores
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, all_ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
@@ -49,10 +61,31 @@ class StructureLearning(Summed):
     indicators = staticmethod(edge_indicators)
 
     def __post_init__(self) -> None:
-        for name in ("weights", "shifts", "names"):
-            check_type("StructureLearning", name, getattr(self, name), tuple)
-        check_type("StructureLearning", "offset", self.offset, float)
-        check_weights("StructureLearning", self.weights, self.shifts, self.max_parents, self.names)
+        owner = "StructureLearning"
+        for field_name in ("weights", "shifts", "names"):
+            check_type(owner, field_name, getattr(self, field_name), tuple)
+        check_type(owner, "offset", self.offset, float)
+        n = check_size(len(self.names))
+        column_names(owner, self.names, n)
+        check_integer(owner, "max_parents", self.max_parents, 0)
+        for row in self.weights:
+            check_type(owner, "a row of weights", row, tuple)
+        if [*map(len, self.weights)] != [2**n] * n or len(self.shifts) != n:
+            raise InputError(
+                f"{owner}: weights must be {n} rows of 2^{n} integers, and shifts {n} integers, "
+                f"for {n} names"
+            )
+        for shift in self.shifts:
+            check_integer(owner, "a shift", shift, 0)
+        allowed = possible_families(n, self.max_parents).tolist()
+        for name, row, may in zip(self.names, self.weights, allowed, strict=True):
+            for mask, (weight, possible) in enumerate(zip(row, may, strict=True)):
+                if not isinstance(weight, int) or (weight > 0) != possible or weight < 0:
+                    raise InputError(
+                        f"{owner}: the weight of {name!r} with parents {mask:#b} is "
+                        f"{shown(weight)}, but must be a positive integer where a node has at most "
+                        f"{self.max_parents} parents, not itself, and 0 elsewhere"
+                    )
 
     @classmethod
     def from_scores(
@@ -62,15 +95,45 @@ class StructureLearning(Summed):
 
         Args:
             scores: nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit u
-                stands for node u). What lies where P holds v, or too many, is not read.
+                stands for node u). Entries where P holds v, or too many nodes, are not read.
             names: of the variables, "0", "1", ... by default.
             max_parents: the most parents of a node; no limit by default.
 
         Raises:
             InputError: if the scores are of another shape, or one that is read is not finite.
+            TooLargeError: if the integer weights do not fit into memory.
         """
-        rounded = rounded_scores("StructureLearning.from_scores", scores, names, max_parents)
-        return cls(*rounded)
+        owner = "StructureLearning.from_scores"
+        try:
+            # A wider float may become infinite here, and is refused below.
+            with np.errstate(over="ignore"):
+                table = np.array(scores, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
+        n = len(table) if table.ndim == 2 else 0
+        if not n or table.shape[1] != 2 ** min(n, 60):
+            raise InputError(
+                f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
+                "for each node, a column for the bit mask of each parent set"
+            )
+        check_size(n)
+        most = check_max_parents(max_parents, n)
+        variables = column_names(owner, names, n)
+        allowed = possible_families(n, most)
+        for name, row, may in zip(variables, table, allowed, strict=True):
+            for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
+                raise InputError(
+                    f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
+                    f"{row[mask]}, but must be finite: mend it, or lower max_parents"
+                )
+        table = np.where(allowed, table, -np.inf)
+        best = heaviest_dag(table.tolist(), times=add, one=0.0)
+        base = table[np.arange(n), list(best)]
+        table -= base[:, None]
+        # Checked before the integers take memory.
+        check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
+        weights, shifts = zip(*map(dyadic_weights, table), strict=True)
+        return cls(weights, shifts, most, variables, math.fsum(base))
 
     @classmethod
     def gaussian(
