@@ -1,4 +1,4 @@
-"""Whether a network of your own keeps the rules of latent dynamics: along sampled trajectories."""
+"""The check of a user's dynamics: their rules, along sampled trajectories."""
 
 from typing import Any, NamedTuple
 
@@ -9,45 +9,45 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fast.balance.steps import evaluate
-from fast.checking.along import along, cast, has_memory
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Uniform
 from fast.dynamics.own import check_network
 from fast.environments import AbstractEnvironment
+from fast.laws.enumeration import Floats
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
 from reference.errors import InputError
 
-# A batch of two axes, which is flattened, and cut, for fewer.
+# A batch with two axes; parts of it are batches with one and none.
 BATCH = (2, 8)
 
-# Two ways to the same numbers, in units in the last place of the largest output, per step and root
-# of the number of parameters: errors of a sum of n products grow with the root of n, and a latent
-# hands them on. In float64, where nothing but a mistake is larger.
+# The rounding allowed between two ways to the same numbers, in units in the last place of the
+# largest output, per step and root of the number of parameters: errors of a sum of n products grow
+# with the root of n, and a latent hands them on.
 ULPS = 64
 
 
 class DynamicsReport(NamedTuple):
-    """A network that has passed every check, in numbers.
+    """Figures of a network that has passed every check.
 
     Attributes:
         network: its class.
         environment: the environment's class.
         parameters: the number of its parameters.
         output: the number of its outputs.
-        is_markovian: whether it says that it is a function of the state alone.
-        remembers: whether two histories of one state were met that give different outputs; None if
-            no state was met with two.
+        is_markovian: whether it claims to be a function of the state alone.
+        remembers: whether two histories of a state gave different outputs; None if no state was met
+            with two.
         unroll_error: the largest difference between `unroll` and step by step, in float64,
             relative to the largest output.
-        recall_error: likewise between `recall` of what `record` gives, and `unroll`.
+        recall_error: likewise between `recall` of `record`, and `unroll`.
         gradient_norm: of the sum of `log p_F` of the trajectories, by all parameters; None if the
             outputs are not those of a policy.
         rounding: the largest difference between float32 and float64, relative to the largest
             output.
-        tolerance: how large that may be.
+        tolerance: the largest rounding allowed.
     """
 
     network: str
@@ -64,11 +64,11 @@ class DynamicsReport(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The whole report in a sentence."""
+        """The report in a sentence."""
         return f"{self.network} breaks no rule"
 
     def rows(self) -> dict[str, str]:
-        """Name and value of every figure, as text."""
+        """Names and values of the figures, as text."""
         memory = {None: "no state here has two: name another problem", True: "yes", False: "no"}
         norm = "no policy" if self.gradient_norm is None else f"{self.gradient_norm:.2g}"
         return {
@@ -93,19 +93,19 @@ def check_dynamics(
 ) -> DynamicsReport:
     """Checks every rule of latent dynamics along trajectories drawn from the uniform policy.
 
-    `unroll` is `read` after `initial` and `advance`; with no, one and two batch axes; it does not
-    look ahead; `recall` of what `record` gave is `unroll`; a network that says that it is Markovian
-    is; derivatives are finite; and in float32 it gives what it gives in float64.
+    `unroll` equals `read` after `initial` and `advance`, with no, one and two batch axes, and does
+    not look ahead. `recall` of `record` equals `unroll`. A network that claims to be Markovian is.
+    Derivatives are finite. Outputs in float32 are those in float64, up to rounding.
 
     Args:
-        network: made for that environment. Where the read-out is that of a policy
-            (`needs_head = False`), `log p_F` is differentiated, else the sum of read-outs.
-        environment: of which it sees the features.
+        network: made for that environment. If its outputs are those of a policy
+            (`needs_head = False`), `log p_F` is differentiated, else the sum of outputs.
+        environment: the environment whose features it sees.
         seed: of the trajectories.
         name: in messages, by default that of its class.
 
     Raises:
-        InputError: at the first rule that is broken.
+        InputError: at the first broken rule.
     """
     name = name or type(network).__name__
     _check_markovian(name, network)
@@ -113,25 +113,24 @@ def check_dynamics(
     seen = np.asarray(jax.jit(jax.vmap(jax.vmap(environment.observe)))(drawn.states))
     seen = seen.reshape(*BATCH, *seen.shape[1:])
     check_network(name, network, seen[0, 0, 0], seen.shape[-2])
-    single = along(name, cast(network, jnp.float32), jnp.asarray(seen, jnp.float32))
+    single, *_ = _all_ways(name, _cast(network, jnp.float32), jnp.asarray(seen, jnp.float32))
     with jax.enable_x64(True):
-        double, exact = cast(network, jnp.float64), jnp.asarray(seen, jnp.float64)
-        found = along(name, double, exact)
+        double, exact = _cast(network, jnp.float64), jnp.asarray(seen, jnp.float64)
+        unrolled, stepwise, recalled = _all_ways(name, double, exact)
         parameters = sum(
             leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array))
         )
         ulps = ULPS * seen.shape[-2] * max(1, parameters) ** 0.5
         least = ulps * float(np.finfo(np.float64).eps)
-        remembers = has_memory(seen, found.unrolled, drawn, least)
+        remembers = _has_memory(seen, unrolled, drawn, least)
         _check_markovian(name, network, remembers=remembers)
-        unroll_error = _compare(
-            name, found.unrolled, found.stepwise, least, "read() after initial() and advance()"
-        )
-        recall_error = _compare(name, found.unrolled, found.recalled, least, "recall() of record()")
-        _check_axes(name, double, exact, found.unrolled, least)
-        _check_causality(name, double, exact, found.unrolled, least)
+        way = "read() after initial() and advance()"
+        unroll_error = _compare(name, unrolled, stepwise, least, way)
+        recall_error = _compare(name, unrolled, recalled, least, "recall() of record()")
+        _check_axes(name, double, exact, unrolled, least)
+        _check_causality(name, double, exact, unrolled, least)
     tolerance = ulps * float(np.finfo(np.float32).eps)
-    rounding = _compare(name, found.unrolled, single.unrolled, tolerance, "itself in float32")
+    rounding = _compare(name, unrolled, single, tolerance, "itself in float32")
     return DynamicsReport(
         network=name,
         environment=type(environment).__name__,
@@ -150,7 +149,7 @@ def check_dynamics(
 def _check_markovian(
     name: str, network: AbstractDynamics[Any], *, remembers: bool | None = False
 ) -> None:
-    """Checks that what says that it is Markovian has no latent, and remembers nothing."""
+    """Checks that a network that claims to be Markovian has no latent, and remembers nothing."""
     if network.is_markovian and jax.tree.leaves(network.initial()):
         raise InputError(
             f"{name}: is_markovian is True, but it has a latent: leave it at False, or derive from "
@@ -170,6 +169,80 @@ def _draw(environment: AbstractEnvironment[Any], seed: int) -> Trajectories:
     return sample_trajectories(policy, environment, draws)[0]
 
 
+def _cast(network: AbstractDynamics[Any], dtype: Any) -> AbstractDynamics[Any]:
+    """The network with its parameters in another precision."""
+    return jax.tree.map(  # type: ignore[no-any-return]
+        lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, network
+    )
+
+
+def _all_ways(
+    name: str, network: AbstractDynamics[Any], observations: Any
+) -> tuple[Floats, Floats, Floats]:
+    """The outputs by `unroll`, by `advance` and `read`, and by `recall` of `record`.
+
+    Raises:
+        InputError: if an output is not finite, or `recall` gives another number of outputs.
+    """
+    unrolled, stepwise, recalled = map(np.asarray, _outputs(network, observations))
+    for method, value in (("unroll", unrolled), ("read", stepwise)):
+        if not np.isfinite(value).all():
+            raise InputError(
+                f"{name}: {method}() gives numbers that are not finite in {value.dtype}: "
+                "normalise the latent, or start from smaller parameters"
+            )
+    if recalled.size != unrolled.size:
+        raise InputError(
+            f"{name}: recall() gives {recalled.size} numbers, and unroll() {unrolled.size}: let it "
+            "give what unroll() gives"
+        )
+    return unrolled, stepwise, recalled.reshape(unrolled.shape)
+
+
+@eqx.filter_jit
+def _outputs(network: AbstractDynamics[Any], observations: Any) -> tuple[Any, Any, Any]:
+    """The same, untested; step by step in a Python loop."""
+    latent = network.initial(observations.shape[:-2])
+    steps, records = [], []
+    for time in range(observations.shape[-2]):
+        if time:
+            latent = network.advance(latent, observations[..., time, :])
+        steps.append(network.read(latent, observations[..., time, :]))
+        records.append(network.record(latent, observations[..., time, :])[1])
+    # Time first, as sampling stacks them.
+    cached = jax.tree.map(lambda *leaves: jnp.stack(leaves), *records)
+    flat = observations.reshape(-1, *observations.shape[-2:])
+    rows = tuple(leaf.reshape(leaf.shape[0], len(flat), *leaf.shape[3:]) for leaf in cached)
+    if network.is_markovian:
+        # A Markovian network recalls rows of states, without an axis of time.
+        lined = tuple(jnp.swapaxes(leaf, 0, 1).reshape(-1, *leaf.shape[2:]) for leaf in rows)
+        recalled = network.recall(flat.reshape(-1, flat.shape[-1]), lined)
+    else:
+        by_batch = tuple(jnp.swapaxes(leaf, 0, 1) for leaf in rows)
+        recalled = network.recall(flat, by_batch)
+    return network.unroll(observations), jnp.stack(steps, -2), recalled
+
+
+def _has_memory(seen: Any, unrolled: Any, drawn: Trajectories, tolerance: float) -> bool | None:
+    """Whether states with the same features give different outputs.
+
+    None if no state was reached in two ways.
+    """
+    active = np.asarray(drawn.active)
+    features = seen.reshape(*active.shape[:1], -1, seen.shape[-1])[:, : active.shape[1]]
+    outputs = unrolled.reshape(*active.shape[:1], -1, unrolled.shape[-1])[:, : active.shape[1]]
+    first: dict[bytes, tuple[bytes, Any]] = {}
+    answer = None
+    for batch, time in np.argwhere(active).tolist():
+        history = features[batch, : time + 1].tobytes()
+        output = outputs[batch, time]
+        other, its = first.setdefault(features[batch, time].tobytes(), (history, output))
+        if np.abs(its - output).max() > tolerance * np.abs(unrolled).max():
+            return True
+        answer = answer if other == history else False
+    return answer
+
+
 def _compare(name: str, unrolled: Any, other: Any, tolerance: float, what: str) -> float:
     """The largest difference, relative to the largest output.
 
@@ -177,26 +250,26 @@ def _compare(name: str, unrolled: Any, other: Any, tolerance: float, what: str) 
         InputError: if it is above the tolerance.
     """
     difference = np.abs(unrolled - other)
-    found = float(difference.max() / max(np.abs(unrolled).max(), 1e-30))
-    if not found <= tolerance:
+    largest = float(difference.max() / max(np.abs(unrolled).max(), 1e-30))
+    if not largest <= tolerance:
         time = int(np.argmax(difference.max(axis=tuple(i for i in range(4) if i != 2))))
         raise InputError(
-            f"{name}: unroll() differs from {what} by {found:.2g}, relative to the largest output, "
+            f"{name}: unroll() differs from {what} by {largest:.2g} of the largest output, "
             f"most at time {time}, and rounding explains {tolerance:.1g}: let them compute the same"
         )
-    return found
+    return largest
 
 
 def _check_axes(
     name: str, network: AbstractDynamics[Any], seen: Any, unrolled: Any, tolerance: float
 ) -> None:
-    """Checks that one trajectory, and a batch of one axis, give what they give among others."""
+    """Checks that a trajectory alone, and a batch with one axis, have the same outputs."""
     for observations, expected in ((seen[0], unrolled[0]), (seen[0, 0], unrolled[0, 0])):
-        found = np.asarray(_unroll(network, observations))
+        alone = np.asarray(_unroll(network, observations))
         latent = network.initial(observations.shape[:-2])
         first = np.asarray(network.read(latent, observations[..., 0, :]))
         wide = expected.reshape(1, -1, *expected.shape[-2:])
-        _compare(name, wide, found.reshape(wide.shape), tolerance, "itself with fewer batch axes")
+        _compare(name, wide, alone.reshape(wide.shape), tolerance, "itself with fewer batch axes")
         start = first.reshape(wide[:, :, :1].shape)
         _compare(name, wide[:, :, :1], start, tolerance, "read() with fewer batch axes")
 
@@ -204,7 +277,7 @@ def _check_axes(
 def _check_causality(
     name: str, network: AbstractDynamics[Any], seen: Any, unrolled: Any, tolerance: float
 ) -> None:
-    """Checks that outputs do not depend on observations that come later."""
+    """Checks that outputs do not depend on later observations."""
     for time in range(1, seen.shape[-2]):
         changed = seen.at[..., time:, :].set(jnp.roll(seen[..., time:, :], 1, axis=-1) + 1)
         early = np.asarray(_unroll(network, changed))[..., :time, :]
@@ -227,7 +300,7 @@ def _gradient_norm(
     drawn: Trajectories,
     seen: Any,
 ) -> float | None:
-    """The norm of the gradient of the sum of `log p_F`, or of read-outs if they are no logits.
+    """The norm of the gradient of the sum of `log p_F`; None if outputs are not a policy's.
 
     Raises:
         InputError: if an entry is not finite.

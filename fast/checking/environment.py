@@ -1,21 +1,31 @@
-"""Whether an environment of your own has the state graph and the rewards of its problem."""
+"""The check of a user's environment: its state graph, its rules and its rewards on a problem."""
 
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from fast.checking.environment_rules import Facts, check_rules, everywhere
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import check_types, encode_all
-from fast.laws.enumeration import Precision, enumerate_environment, log_reward_tolerance
+from fast.laws.enumeration import (
+    Enumeration,
+    Precision,
+    decode_all,
+    enumerate_environment,
+    log_reward_tolerance,
+)
+from fast.tracing import same_program
 from reference.errors import InputError, check_choice
 from reference.problems import Problem, enumerate_dag
 
+# Random terminal states that are drawn.
+DRAWS = 4_096
+
 
 class CheckReport(NamedTuple):
-    """An environment that has passed every check, in numbers.
+    """Figures of an environment that has passed every check.
 
     Attributes:
         environment: its class.
@@ -49,11 +59,11 @@ class CheckReport(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The whole report in a sentence."""
+        """The report in a sentence."""
         return f"{self.environment} breaks no rule: it is its problem, {self.problem}"
 
     def rows(self) -> dict[str, str]:
-        """Name and value of every figure, as text."""
+        """Names and values of the figures, as text."""
         return {
             "states, all compared": f"{self.states:,}",
             "edges, all followed, undone and redone": f"{self.edges:,}",
@@ -76,11 +86,11 @@ def check_environment(
     environment: AbstractEnvironment[Any],
     precision: Precision = "float32",
 ) -> CheckReport:
-    """Enumerates a problem and checks every rule of an environment on every state and edge.
+    """Enumerates a problem and checks an environment against it on every state and edge.
 
     `enumerate_environment` compares states, edges, masks, terminals, rewards and the numbers of
-    parents. Here every edge is undone as well: as the backward action leads to the edge's parent
-    and is legal, and there are as many legal ones as parents, they lead to exactly the parents.
+    parents. Here every edge is undone and redone as well. Its backward action is legal and leads to
+    its parent; as there are as many legal ones as parents, they lead to exactly the parents.
 
     Args:
         problem: small enough to enumerate.
@@ -117,11 +127,13 @@ def _report(
             "leave it at False"
         )
     enumeration = enumerate_environment(problem, environment, precision=precision)
-    at, along = jax.tree.map(np.asarray, everywhere(environment, states))
-    facts = Facts(name, enumeration, states, at, along)
-    check_rules(facts, environment)
+    _check_states_and_edges(name, enumeration, environment, states)
+    start = environment.initial()
+    same_program(name, _at, environment, start)
+    same_program(name, _along, environment, start, jnp.int32(0))
+    _check_random_terminals(name, enumeration, environment)
     inner = [node for node, row in enumerate(dag.children) if row]
-    log_rewards = at.log_reward[list(dag.terminals)]
+    log_rewards = np.asarray(jax.vmap(environment.log_reward)(states))[list(dag.terminals)]
     return CheckReport(
         environment=name,
         problem=type(problem).__name__,
@@ -131,9 +143,84 @@ def _report(
         horizon=environment.horizon,
         actions=environment.actions,
         parents=environment.parents,
-        features=at.observation.shape[1],
+        features=enumeration.observations.shape[1],
         inner_states=len(inner),
-        observations=len({at.observation[node].tobytes() for node in inner}),
+        observations=len({enumeration.observations[node].tobytes() for node in inner}),
         log_reward_error=float(np.abs(log_rewards - enumeration.log_rewards).max()),
         log_reward_tolerance=log_reward_tolerance(enumeration.log_rewards, precision),
     )
+
+
+def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
+    """All that an environment says at a state."""
+    return (
+        environment.mask(state),
+        environment.parent_mask(state),
+        environment.is_terminal(state),
+        environment.observe(state),
+        environment.log_reward(state),
+    )
+
+
+def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
+    """Whether an action stays at a state, can be undone, and leads back; and the action redone."""
+    child = environment.step(state, action)
+    undone = environment.undo(state, action)
+    is_slot = (undone >= 0) & (undone < environment.parents)
+    return (
+        _same(child, state),
+        is_slot & environment.parent_mask(child)[undone],
+        _same(environment.backward_step(child, undone), state),
+        environment.redo(child, undone),
+    )
+
+
+def _same(state: Any, other: Any) -> jax.Array:
+    leaves = zip(jax.tree.leaves(state), jax.tree.leaves(other), strict=True)
+    return jnp.array([jnp.all(a == b) for a, b in leaves]).all()
+
+
+def _check_states_and_edges(
+    name: str, enumeration: Enumeration, environment: AbstractEnvironment[Any], states: Any
+) -> None:
+    """Checks terminal states and features, and that every edge can be undone and redone."""
+    dag, actions = enumeration.dag, np.arange(environment.actions, dtype=np.int32)
+    mask = np.asarray(jax.vmap(environment.mask)(states))
+    every = jax.vmap(jax.vmap(_along, (None, None, 0)), (None, 0, None))
+    stays, undone, returned, redone = map(np.asarray, jax.jit(every)(environment, states, actions))
+    edges, ends = enumeration.edge >= 0, np.array([not row for row in dag.children])[:, None]
+    for method, rule, broken in (
+        ("mask", "allow every action at a terminal state, for the soft-max", ends & ~mask),
+        ("step", "stay at a terminal state", ends & ~stays),
+        ("observe", "give finite numbers", ~np.isfinite(enumeration.observations)),
+        ("undo", "give a backward action that is legal at the child", edges & ~undone),
+        ("backward_step", "go back to the parent", edges & ~returned),
+        ("redo", "give the action that undo() takes back", edges & (redone != actions)),
+    ):
+        for node, number in np.argwhere(broken).tolist():
+            which = "feature" if method == "observe" else "action"
+            raise InputError(
+                f"{name}: {method}() must {rule}, but does not at {dag.labels[node]!r}, {which} "
+                f"{number}: fix {method}()"
+            )
+
+
+def _check_random_terminals(
+    name: str, enumeration: Enumeration, environment: AbstractEnvironment[Any]
+) -> None:
+    """Checks that random terminals are terminals, and that each is met if there are few."""
+    dag = enumeration.dag
+    terminals = {dag.labels[x] for x in dag.terminals}
+    keys = jax.random.split(jax.random.key(0), DRAWS)
+    met = set(decode_all(environment, jax.jit(jax.vmap(environment.random_terminal))(keys)))
+    for label in met - terminals:
+        raise InputError(
+            f"{name}: random_terminal() gives {label!r}, which is no terminal state: draw "
+            "uniformly among the terminal states"
+        )
+    # Uniform draws miss one of n with probability n exp(-DRAWS / n) at most: here below 1e-8.
+    if len(terminals) <= DRAWS // 25 and met != terminals:
+        raise InputError(
+            f"{name}: random_terminal() never gives {min(terminals - met, key=repr)!r} in "
+            f"{DRAWS:,} draws: draw uniformly among the terminal states"
+        )
