@@ -1,4 +1,4 @@
-"""Expectations of features of terminal states: what people ask of a posterior."""
+"""Expectations of features of terminal states, such as marginals of a posterior."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from reference.metrics import Estimate
 # Trajectories for expectations that cannot be summed.
 SAMPLES = 16_384
 
-# Of a label of a terminal state, numbers by name.
+# The named features of a terminal state, from its label.
 Features = Callable[[Any], Mapping[str, float]]
 
 
@@ -27,8 +27,8 @@ class Expectation:
     """The expectation of a feature.
 
     Attributes:
-        name: of the feature.
-        sampler: under the sampler; a sum over all states if there is no standard error.
+        name: the name of the feature.
+        sampler: under the sampler; exact if there is no standard error.
         weighted: the mean by importance weights, where trajectories are drawn.
         target: the exact one, where it is known.
     """
@@ -40,20 +40,20 @@ class Expectation:
 
 
 def features_of(problem: Any) -> Features | None:
-    """What a problem calls the quantities of its states (`quantities`), if it does."""
-    found: Any = getattr(problem, "quantities", None)
-    return found if callable(found) else None
+    """The features that a problem defines by a method `quantities`; None if it has none."""
+    features: Any = getattr(problem, "quantities", None)
+    return features if callable(features) else None
 
 
 def summed_expectations(
     features: Features, enumeration: Enumeration, law: Floats, target: Floats
 ) -> tuple[Expectation, ...]:
-    """Under a law and the target on all terminal states.
+    """Exact expectations under a sampler's law and the target, on all terminal states.
 
     Args:
-        features: of a state.
+        features: the features of a state.
         enumeration: the enumerated problem.
-        law: of the sampler.
+        law: the law of the sampler.
         target: `R / Z`.
     """
     dag = enumeration.dag
@@ -71,10 +71,10 @@ def drawn_expectations(
     exact: Mapping[str, Any],
     seed: int,
 ) -> tuple[Expectation, ...]:
-    """Under a sampler, by trajectories drawn from it, and by their importance weights.
+    """Expectations under a sampler and its target, from drawn trajectories and their weights.
 
     Args:
-        features: of a state; by default what networks see of it.
+        features: the features of a state; by default those that networks see.
         policy: the sampler.
         environment: the state graph.
         exact: known expectations, by name.
@@ -82,7 +82,7 @@ def drawn_expectations(
     """
     drawn = drawn_terminals(policy, environment, SAMPLES, seed)
     if features is None:
-        states = [environment.encode(label) for label in drawn.states]
+        states = map(environment.encode, drawn.states)
         batch = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
         values = np.asarray(jax.vmap(environment.observe)(batch), np.float64)
         names = tuple(f"feature {i}" for i in range(values.shape[1]))
@@ -101,7 +101,7 @@ def drawn_expectations(
 
 
 def _table(features: Features, states: list[Any]) -> tuple[tuple[str, ...], Floats]:
-    """Names, and a row of values per state.
+    """Names of features, and a row of values per state.
 
     Raises:
         InputError: if the names are not those of the first state, or a value is no finite number.
@@ -111,16 +111,16 @@ def _table(features: Features, states: list[Any]) -> tuple[tuple[str, ...], Floa
     for state in states:
         if state in rows:
             continue
-        found = features(state)
-        names = names or tuple(found)
-        if tuple(found) != names:
+        values = features(state)
+        names = names or tuple(values)
+        if tuple(values) != names:
             raise InputError(
-                f"quantities({shown(state)}) has the names {shown(tuple(found))}, but must have "
+                f"quantities({shown(state)}) has the names {shown(tuple(values))}, but must have "
                 f"{shown(names)} in that order, as those of other states"
             )
-        rows[state] = [float(value) for value in found.values()]
+        rows[state] = [float(value) for value in values.values()]
         if not np.isfinite(rows[state]).all():
             raise InputError(
-                f"quantities({shown(state)}) is {shown(found)}, but must be finite numbers by name"
+                f"quantities({shown(state)}) is {shown(values)}, but must be finite numbers by name"
             )
     return names, np.array([rows[state] for state in states])

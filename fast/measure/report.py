@@ -1,4 +1,4 @@
-"""The figures a run ends with, each beside the untrained policy and exact sampling."""
+"""The final figures of a run, beside those of the uniform policy and of exact sampling."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,18 +19,17 @@ MEAN_BEST = 20
 
 @dataclass(frozen=True)
 class Figures:
-    """What is measured of one sampler; None where it cannot be had.
+    """The figures of one sampler; None where a figure is unknown.
 
     Attributes:
-        tv: total variation distance to the target, of the kind that `Report.tv_kind` says.
-        fcs: FCS (eq:fcsa), batches of 128 terminals: of uniform ones, or of such as samplers drew,
-            as `Report.fcs_states` says.
+        tv: total variation distance to the target, of kind `Report.tv_kind`.
+        fcs: FCS (eq:fcsa) on batches of 128 terminals, chosen as `Report.fcs_states` says.
         kl: `KL(pi || p_T)` in nats, or an upper bound of it; infinite if a state was missed.
         log_z: an estimate of `log Z`: the learned one, else the mean of `-f(tau)`, whose
             expectation is at most `log Z`.
         best: the mean log reward of the 20 best states among `Report.drawn` samples.
-        top_found: how many of the best 0.5 % of terminals those samples contain.
-        weights: what importance weights say, where `log Z` is unknown.
+        top_found: the number of the best 0.5 % of terminals among those samples.
+        weights: figures of importance weights, where `log Z` is unknown.
     """
 
     tv: Estimate | None
@@ -44,25 +43,24 @@ class Figures:
 
 @dataclass(frozen=True)
 class Report:
-    """The end of a run.
+    """The figures of all samplers of a run, and how they were obtained.
 
     Attributes:
         learned: the trained samplers, one per seed.
         uniform: the policy that chooses uniformly among the legal actions.
-        exact: samples from the target itself, where something is sampled; None if the target
-            cannot be sampled.
+        exact: samples from the target itself; None if the target cannot be sampled.
         method: how the learned law was obtained, in words.
-        tv_kind: "exact"; "estimated" by backward trajectories, whose error the notes tell;
-            "sampled", so that it has a floor; "of trajectories", an upper bound of
-            the distance between terminal laws; or "unknown".
+        tv_kind: "exact"; "estimated" by backward trajectories, with its error in the notes;
+            "sampled", with a floor; "of trajectories", an upper bound of the distance between
+            terminal laws; or "unknown".
         log_z: the true `log Z`, or None.
         log_z_is_learned: whether the learned `log_z` is a parameter or a flow.
-        drawn: how many samples the best states are looked for in.
+        drawn: the number of samples among which the best states are searched.
         terminals: `|X|`, or None if not enumerated.
-        top_count: how many terminals the best 0.5 % are, ties included.
-        notes: what a reader of the figures must know.
-        fcs_states: where the states of FCS are from: "uniform" ones, or "drawn" by the trained
-            samplers, where `Z` is unknown.
+        top_count: the number of terminals in the best 0.5 %, ties included.
+        notes: caveats of the figures.
+        fcs_states: the states of FCS: "uniform", or "drawn" by the trained samplers, where `Z` is
+            unknown.
         expectations: of features of terminal states, under the sampler of the first seed.
     """
 
@@ -82,11 +80,11 @@ class Report:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """How each figure is known; `TV` and the divergence as sums in float64, if exact."""
-        known = "float64" if self.tv_kind == "exact" else "estimate"
+        """The arithmetic behind each figure: "float64" sums, a "learned" value or an "estimate"."""
+        kind = "float64" if self.tv_kind == "exact" else "estimate"
         return {
-            "tv": known,
-            "kl": known,
+            "tv": kind,
+            "kl": kind,
             "fcs": "estimate",
             "log_z": "learned" if self.log_z_is_learned else "estimate",
             "best": "estimate",
@@ -94,7 +92,7 @@ class Report:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data; an infinite divergence, which JSON cannot hold, becomes null."""
+        """The report as plain data; JSON has no infinity, so an infinite divergence is null."""
         data = asdict(self)
         data["kinds"] = self.kinds
         for column in (*data["learned"], data["uniform"], data["exact"]):
@@ -104,33 +102,31 @@ class Report:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Report":
-        """What `to_json` made; a divergence that it could not hold is infinite again."""
-
-        def figures(column: dict[str, Any]) -> Figures:
-            values = dict(column)
-            for name in ("tv", "fcs", "log_z"):
-                values[name] = values[name] and Estimate(**values[name])
-            # Where TV is known, the divergence is.
-            if values["kl"] is None and values["tv"] is not None:
-                values["kl"] = math.inf
-            if values.get("weights"):
-                below = Estimate(**values["weights"]["log_z_below"])
-                values["weights"] = Weights(**{**values["weights"], "log_z_below": below})
-            return Figures(**values)
-
-        known = {field.name for field in fields(cls)}
-        # Reports of before the number was stored are of so many.
-        values: dict[str, Any] = {"drawn": 10_000}
-        values |= {name: value for name, value in data.items() if name in known}
-        values["learned"] = tuple(map(figures, values["learned"]))
-        values["uniform"] = figures(values["uniform"])
-        values["exact"] = values["exact"] and figures(values["exact"])
-        values["notes"] = tuple(values["notes"])
+        """The report that `to_json` wrote; a null divergence is infinite again."""
+        values = {field.name: data[field.name] for field in fields(cls)}
+        values["learned"] = tuple(map(_figures, data["learned"]))
+        values["uniform"] = _figures(data["uniform"])
+        values["exact"] = data["exact"] and _figures(data["exact"])
+        values["notes"] = tuple(data["notes"])
         values["expectations"] = tuple(
-            Expectation(**{**found, "sampler": Estimate(**found["sampler"])})
-            for found in values.get("expectations", ())
+            Expectation(**{**each, "sampler": Estimate(**each["sampler"])})
+            for each in data["expectations"]
         )
         return cls(**values)
+
+
+def _figures(column: dict[str, Any]) -> Figures:
+    """Figures from plain data."""
+    values = dict(column)
+    for name in ("tv", "fcs", "log_z"):
+        values[name] = column[name] and Estimate(**column[name])
+    # Where TV is known, so is the divergence.
+    if column["kl"] is None and column["tv"] is not None:
+        values["kl"] = math.inf
+    if column["weights"]:
+        below = Estimate(**column["weights"]["log_z_below"])
+        values["weights"] = Weights(**{**column["weights"], "log_z_below": below})
+    return Figures(**values)
 
 
 def figures_of_all(

@@ -1,4 +1,4 @@
-"""What importance weights of drawn trajectories say of a sampler, where `Z` is unknown."""
+"""Importance weights of drawn trajectories, which measure a sampler where `Z` is unknown."""
 
 import math
 from dataclasses import dataclass
@@ -12,17 +12,15 @@ from reference.metrics import Estimate
 
 @dataclass(frozen=True)
 class Weights:
-    """Figures of the weights `R(x) p_B(tau|x) / p_F(tau)`.
-
-    None of them sees a mode in which no trajectory ended.
+    """Figures of the weights `R(x) p_B(tau|x) / p_F(tau)`; blind to modes that were never drawn.
 
     Attributes:
-        drawn: how many trajectories.
-        effective: `(sum of w)^2 / sum of w^2`, the effective number of them (ESS).
-        pareto_k: the shape of the tail; above 0.7 means are not to be relied on. None if there are
-            too few, or there is no tail.
-        log_z_below: the mean log weight, whose expectation is at most `log Z`, nats.
-        log_mean: the logarithm of the mean weight, which comes to `log Z`, nats.
+        drawn: the number of trajectories.
+        effective: the effective sample size, `(sum of w)^2 / sum of w^2`.
+        pareto_k: the shape of the tail; above 0.7 means are unreliable. None if there are too few
+            weights, or no tail.
+        log_z_below: the mean log weight, whose expectation is at most `log Z`, in nats.
+        log_mean: the logarithm of the mean weight, which converges to `log Z`, in nats.
     """
 
     drawn: int
@@ -33,7 +31,7 @@ class Weights:
 
     @classmethod
     def of(cls, log_weights: Floats) -> "Weights":
-        """The figures of log weights, nats."""
+        """The figures of log weights, in nats."""
         tail = pareto_k(log_weights)
         return cls(
             len(log_weights),
