@@ -1,4 +1,4 @@
-"""Normal laws and their mixtures on R^d: densities in nats, and samples as functions of noise."""
+"""Normal distributions and mixtures on R^d: densities in nats, samples as functions of noise."""
 
 import math
 from collections.abc import Sequence
@@ -6,9 +6,13 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fast.stochastic.moments import covariance_factor, mean_vector
+from reference.errors import InputError
+
+Floats = npt.NDArray[np.float64]
 
 
 def log_normal(
@@ -22,7 +26,7 @@ def log_normal(
 
 
 class Normal(eqx.Module):
-    """`N(mu, Lambda)`, which the target gives the latent at a terminal; nothing here is learned.
+    """`N(mu, Lambda)`, the target distribution of the latent at a terminal; it is not learned.
 
     Attributes:
         mean: `mu`.
@@ -34,7 +38,7 @@ class Normal(eqx.Module):
 
     @classmethod
     def of(cls, mean: Sequence[float], covariance: Sequence[float], size: int) -> "Normal":
-        """From `mu` and `Lambda`, as `fast.stochastic.moments` reads and checks them."""
+        """From `mu` and `Lambda`, read by `mean_vector` and `covariance_factor`."""
         return cls(
             jnp.asarray(mean_vector(mean, size), jnp.float32),
             jnp.asarray(covariance_factor(covariance, size), jnp.float32),
@@ -50,7 +54,7 @@ class Normal(eqx.Module):
 
 
 class Mixture(eqx.Module):
-    """`xi`: a learned mixture of normal laws with diagonal covariances.
+    """`xi`: a learned mixture of normal distributions with diagonal covariances.
 
     Attributes:
         logits: of the weights.
@@ -64,7 +68,7 @@ class Mixture(eqx.Module):
 
     def __init__(self, components: int, size: int, *, key: PRNGKeyArray):
         self.logits = jnp.zeros(components)
-        # Apart from each other, as equal components would stay equal; together about N(0, I).
+        # Equal components would stay equal. Together they are about N(0, I).
         self.means = 0.3 * jax.random.normal(key, (components, size))
         self.log_scales = jnp.zeros((components, size))
 
@@ -75,10 +79,57 @@ class Mixture(eqx.Module):
     def place(
         self, component: Int[Array, "*batch"], noise: Float[Array, "*batch d"]
     ) -> Float[Array, "*batch d"]:
-        """The latent that standard normal noise stands for in a component."""
+        """The latent of a component, as a function of standard normal noise."""
         return self.means[component] + jnp.exp(self.log_scales[component]) * noise
 
     def log_density(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
         """`log xi(w)`."""
         terms = log_normal(latent[..., None, :], self.means, self.log_scales)
         return jax.nn.logsumexp(terms + self.log_weights(), axis=-1)
+
+
+def mean_vector(mean: Sequence[float], size: int) -> Floats:
+    """`mu` as an array; zeros if it is empty.
+
+    Raises:
+        InputError: if it does not have that size, or is not finite.
+    """
+    if not mean:
+        return np.zeros(size)
+    if len(mean) != size or not all(map(math.isfinite, mean)):
+        raise InputError(
+            f"mu is {tuple(mean)}, but must be {size} finite numbers, one per latent coordinate"
+        )
+    return np.array(mean, np.float64)
+
+
+def covariance_factor(entries: Sequence[float], size: int) -> Floats:
+    """The lower triangular `L` with `L L^T = Lambda`; the identity if `entries` is empty.
+
+    Args:
+        entries: `Lambda` row by row, or its diagonal alone.
+        size: its number of rows.
+
+    Raises:
+        InputError: if it has another number of entries, or is not symmetric positive definite.
+    """
+    if not entries:
+        return np.eye(size)
+    if len(entries) not in (size, size**2):
+        raise InputError(
+            f"Lambda has {len(entries)} entries, but must have {size} (its diagonal) or {size**2} "
+            "(row by row), as the latent has that many coordinates"
+        )
+    values = np.array(entries, np.float64)
+    matrix = np.diag(values) if len(entries) == size else values.reshape(size, size)
+    if not np.isfinite(matrix).all() or not np.array_equal(matrix, matrix.T):
+        raise InputError(f"Lambda is {matrix.tolist()}, but must be finite and symmetric")
+    try:
+        factor: Floats = np.linalg.cholesky(matrix).astype(np.float64)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        raise InputError(
+            f"Lambda is not positive definite, its smallest eigenvalue being {smallest:.3g}, so "
+            "that the latent would have no density: add a positive number to its diagonal"
+        ) from None
+    return factor

@@ -8,7 +8,7 @@ from jaxtyping import PRNGKeyArray
 from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
-from fast.stochastic.moments import covariance_factor, mean_vector
+from fast.stochastic.densities import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy, count_features
 from fast.training.config import TrainConfig
 from reference.arguments import require, require_counts

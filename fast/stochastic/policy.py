@@ -1,4 +1,4 @@
-"""A policy whose latent is drawn anew on every step."""
+"""A policy with a latent that is drawn anew on every step."""
 
 import math
 from collections.abc import Sequence
@@ -28,14 +28,15 @@ class StochasticPolicy(eqx.Module):
         w_{t+1} ~ N(memory w_t + phi(s_{t+1}, w_t), diag(scale(s_{t+1}, w_t))^2)
 
     Backwards, the parent `s_t` is uniform among those of `s_{t+1}`, and `w_t` is normal given
-    `(s_t, s_{t+1}, w_{t+1})`: `p_B` is a law, whatever its networks. With `memory^2 + sigma^2 = 1`
-    and networks that are zero, forward and backward steps are those of one stationary reversible
-    process of law `N(0, I)`, so that training starts with balanced latents.
+    `(s_t, s_{t+1}, w_{t+1})`, so that `p_B` is always normalised. With `memory^2 + sigma^2 = 1` and
+    networks that are zero, forward and backward steps are those of one stationary reversible
+    process with marginals `N(0, I)`: training starts with balanced latents.
 
-    With `is_stochastic` False the latent is the mean instead, from the first mean of `xi` on: a
-    deterministic lift, to which the scales, `xi`'s weights and the reverse network mean nothing. It
-    is what the stochastic policy becomes as all scales go to 0; the densities of its loss have no
-    such limit. (Paper: example "Lines" of the stochastic section; Lahlou et al., A theory of
+    With `is_stochastic` False the latent is its mean, from the first mean of `xi` on. This is a
+    deterministic lift, which does not read the scales, the weights of `xi` or the reverse network.
+    The stochastic policy converges to it as all scales go to 0; the densities of its loss do not.
+
+    (Paper: example "Lines" of the stochastic section; Lahlou et al., A theory of
     continuous GFlowNets, 2023.)
 
     Attributes:
@@ -45,7 +46,7 @@ class StochasticPolicy(eqx.Module):
         start: `xi`.
         sigma: the scale before training.
         memory: the share of the latent that a step keeps.
-        mu, covariance: of the latent at a terminal, as `fast.stochastic.moments` reads them.
+        mu, covariance: of the latent at a terminal, read by `fast.stochastic.densities`.
         is_stochastic: whether the latent is random.
 
     Raises:
@@ -105,7 +106,7 @@ class StochasticPolicy(eqx.Module):
 
     @property
     def target(self) -> Normal:
-        """The law that the target gives the latent at a terminal."""
+        """The target distribution of the latent at a terminal."""
         return Normal.of(self.mu, self.covariance, self.start.means.shape[1])
 
     def log_p_f(
@@ -139,12 +140,12 @@ class StochasticPolicy(eqx.Module):
 
 
 def features_of(environment: AbstractEnvironment[Any], state: Any) -> Float[Array, " features"]:
-    """`psi(s)`: the features of a state, and whether it is terminal, which they may leave out."""
+    """`psi(s)`: the features of a state, and whether it is terminal."""
     ended = environment.is_terminal(state)
     seen = environment.observe(state)
     return jnp.append(seen, ended.astype(seen.dtype))
 
 
 def count_features(environment: AbstractEnvironment[Any]) -> int:
-    """How many they are."""
+    """The number of features that `features_of` gives."""
     return int(jax.eval_shape(lambda: features_of(environment, environment.initial())).size)

@@ -1,19 +1,16 @@
-"""Training with a random latent as a pair of pure functions, by trajectory balance.
+"""Training with a random latent, by trajectory balance.
 
-The gradient of trajectory balance is that of `E (log Z + f(tau))^2` over trajectories `tau` of
-states *and* latents, whose law is held fixed:
+The gradient is that of `E (log Z + f(tau))^2` over trajectories `tau` of states *and* latents:
 
-- "fixed", the default: the loss is differentiated at the trajectories as they were drawn, so that
-  the law they were drawn from needs no density, may explore, and is not drawn to where residuals
-  happen to be small. On-policy, by what `xi` and `p_F` are made of, it is on average the gradient
-  of `2 KL(p_F || p_B R / Z)`. A latent's step is trained by its density alone: nothing is
-  backpropagated through time.
-- "reparameterised": the gradient of the on-policy loss itself, of which the law depends on what is
-  trained: through the latents as functions of noise, and, as components and actions are discrete,
-  by their score. It is zero at balance as well, but elsewhere it also moves the samples to where
-  residuals are small.
-- A deterministic latent is a function of the states: the loss is differentiated through it, at
-  fixed states, which is the default of `pdai train`.
+- "fixed", the default: the trajectories are held fixed as they were drawn. The sampler then needs
+  no density, may explore, and is not pulled to where residuals happen to be small. On-policy, for
+  the parameters of `xi` and `p_F`, it is on average the gradient of `2 KL(p_F || p_B R / Z)`. A
+  step of a latent is trained by its density alone, without backpropagation through time.
+- "reparameterised": the gradient of the on-policy loss, through the latents as functions of noise
+  and through the scores of components and actions, which are discrete. It is zero at balance as
+  well, but elsewhere it also moves the samples to where residuals are small.
+- A deterministic latent is a function of the states. The loss is differentiated through it, at
+  fixed states; this is the default of `pdai train`.
 """
 
 from typing import Any, ClassVar
@@ -51,10 +48,17 @@ def stochastic_loss(
     trajectories: LatentTrajectories,
     gradient: GradientKind = "fixed",
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """A function whose gradient is the one asked for, and the mean squared residual.
+    """A surrogate with the chosen gradient, and the mean squared residual.
 
-    The two are the same number for "fixed"; for "reparameterised", whose trajectories must be drawn
-    on-policy, the first has the derivative of the sampling law added, at the value 0.
+    The two are equal for "fixed". For "reparameterised", with trajectories drawn on-policy, the
+    surrogate also has a term of value 0 with the derivative of the sampling distribution.
+
+    Args:
+        sampler: the policy and `log Z`.
+        environment: the state graph.
+        target: the target distribution of the latent at a terminal.
+        trajectories: a batch.
+        gradient: which gradient.
     """
     policy: StochasticPolicy = sampler.policy
     if gradient == "fixed" and policy.is_stochastic:
@@ -97,7 +101,7 @@ class Latents(Method):
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
-        """That of the loss on a batch drawn by the exploring policy."""
+        """The gradient of the loss on a batch drawn by the exploring policy."""
         config, policy = self.config, state.sampler.policy
         assert isinstance(config.dynamics, MeanOptions)
         noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)

@@ -1,4 +1,4 @@
-"""Trajectories of states and latents: sampled, traced again, and weighed."""
+"""Trajectories of states and latents: sampled, traced again, and evaluated."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fast.balance.steps import Steps
 from fast.environments import AbstractEnvironment
 from fast.sampling.actions import ON_POLICY, Exploration, draw_action
-from fast.sampling.trajectories import Trajectories
+from fast.sampling.trajectories import Trajectories, batch_first, repeat
 from fast.stochastic.densities import Normal, log_normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 
@@ -28,13 +28,13 @@ class Noise(NamedTuple):
 
 
 class LatentTrajectories(NamedTuple):
-    """A batch of trajectories of pairs `(s_t, w_t)`: `Trajectories`, and what a random latent adds.
+    """A batch of trajectories of pairs `(s_t, w_t)`.
 
     Attributes:
         base: the states, padded to the horizon.
         latents: `w_0, ..., w_T`; after the end, the last one again.
-        component: that of `xi` which `w_0` was drawn from.
-        normal: the noise that the latents are functions of.
+        component: the component of `xi` from which `w_0` was drawn.
+        normal: the noise of which the latents are functions.
     """
 
     base: Trajectories
@@ -63,17 +63,20 @@ def sample_latent_trajectories(
 ) -> LatentTrajectories:
     """Samples trajectories from `xi` and `p_F`, or with exploring actions; latents never explore.
 
-    No gradient flows through the samples: `trace` gives the latents again as functions of the
-    policy.
+    No gradient flows through the samples; `trace` repeats the latents as functions of the policy.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        noise: the random numbers.
+        exploration: how actions are drawn; by default from `p_F` itself.
     """
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
     every = jnp.ones(weights.shape, bool)
     component = draw_action(weights, every, noise.uniform[0], ON_POLICY)
     latent = _first(policy, component, noise.normal[0])
-    state = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), environment.initial()
-    )
+    state = repeat(environment.initial(), batch)
 
     def move(carry: Any, draws: Any) -> tuple[Any, Any]:
         state, seen, latent, active = carry
@@ -95,10 +98,9 @@ def sample_latent_trajectories(
     (final, *_), (later, actions, active, latents) = lax.scan(
         move, carry, (noise.uniform[1:], noise.normal[1:])
     )
-    states = jax.tree.map(
-        lambda a, b: jnp.swapaxes(jnp.concatenate([a[None], b]), 0, 1), state, later
-    )
-    base = Trajectories(states, actions.T, active.T, final, jax.vmap(environment.log_reward)(final))
+    states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), state, later)
+    log_reward = jax.vmap(environment.log_reward)(final)
+    base = batch_first(Trajectories(states, actions, active, final, log_reward))
     latents = jnp.concatenate([latent[None], latents])
     return LatentTrajectories(
         lax.stop_gradient(base),
@@ -115,8 +117,7 @@ def trace(
 ) -> Float[Array, "batch times d"]:
     """The latents along given states as functions of the policy and the noise.
 
-    Equal to those sampled, and differentiable: through every latent before, as in
-    backpropagation through time.
+    They equal the sampled ones and are differentiable, as in backpropagation through time.
     """
     base = trajectories.base
     seen = _features(environment, base)
@@ -150,15 +151,15 @@ def evaluate(
                     - sum over t < n of log p_B
 
     (the printed loss pads trajectories to one length, which leaves it undefined.)
-    The density of `w_0` counts to the first step, that of `w_n` to the reward. For a deterministic
-    latent there are no densities: the terms are those of the states.
+    The density of `w_0` is in the first step, that of `w_n` in the reward. A deterministic latent
+    has no densities, so that the terms are those of the states.
 
     Args:
         policy: the policy.
         environment: the state graph.
-        target: the law that the target gives the latent at a terminal.
+        target: the target distribution of the latent at a terminal.
         trajectories: the states; their own latents are not read.
-        latents: those to evaluate at, as sampled or as traced.
+        latents: the latents to evaluate, as sampled or as traced.
     """
     base = trajectories.base
     seen = _features(environment, base)
@@ -183,7 +184,7 @@ def rollout_latents(
 ) -> tuple[Trajectories, Steps]:
     """Trajectories from `xi` and `p_F`, and their terms, with the reward of the state alone.
 
-    The density that the target gives the last latent counts to `p_B(. | x)` here.
+    The target density of the last latent is in `p_B(. | x)` here.
     """
     target = policy.target
     noise = draw_noise(key, environment, batch, len(target.mean))
@@ -200,7 +201,7 @@ def log_choices(
     trajectories: LatentTrajectories,
     latents: Float[Array, "batch times d"],
 ) -> Float[Array, " batch"]:
-    """The log probability of all that is discrete: the component of `xi`, and the actions."""
+    """The log probability of all discrete choices: the component of `xi` and the actions."""
     base = trajectories.base
     taken = _log_chosen(policy, environment, base, _features(environment, base), latents[:, :-1])
     chosen = policy.start.log_weights()[trajectories.component]

@@ -21,8 +21,13 @@ from fast.laws.paths import rollout
 from fast.laws.terminal_law import sampled_law
 from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
-from fast.stochastic.densities import Mixture, Normal, log_normal
-from fast.stochastic.moments import covariance_factor, mean_vector
+from fast.stochastic.densities import (
+    Mixture,
+    Normal,
+    covariance_factor,
+    log_normal,
+    mean_vector,
+)
 from fast.stochastic.options import GradientKind
 from fast.stochastic.policy import LOG_RANGE, StochasticPolicy, count_features, features_of
 from fast.stochastic.training import stochastic_loss
@@ -174,7 +179,11 @@ def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tu
         yield tuple(nodes)
 
 
-@pytest.mark.crosscheck("fast.stochastic.moments", "fast.stochastic.densities.log_normal")
+@pytest.mark.crosscheck(
+    "fast.stochastic.densities.mean_vector",
+    "fast.stochastic.densities.covariance_factor",
+    "fast.stochastic.densities.log_normal",
+)
 @pytest.mark.crosscheck("fast.stochastic.densities.Normal", "fast.stochastic.densities.Mixture")
 def test_densities_are_those_of_scipy() -> None:
     rng = np.random.default_rng(0)
