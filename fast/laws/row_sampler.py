@@ -69,7 +69,7 @@ class RowSampler:
             self.policy = to_float64(policy)
         self.environment, self.problem, self.precision = environment, problem, precision
         self.rng = np.random.default_rng(seed)
-        self._rewards = None if problem is None else LogRewards(problem)
+        self._rewards = LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -151,8 +151,6 @@ class RowSampler:
     def _checked(self, terminals: Sequence[Hashable], given: Floats) -> list[Enclosure]:
         """`log R` of the problem, with which the environment must agree."""
         tolerance = log_reward_tolerance(given, self.precision)
-        if self._rewards is None:
-            return [Enclosure(value, tolerance) for value in given.tolist()]
         return [
             self._rewards.confirm(x, value, tolerance, "environment")
             for x, value in zip(terminals, given.tolist(), strict=True)

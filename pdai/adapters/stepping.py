@@ -103,7 +103,7 @@ class SteppedSampler:
     ):
         self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
-        self._own_rewards = None if problem is None else LogRewards(problem)
+        self._rewards = LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -179,10 +179,8 @@ class SteppedSampler:
             for x in labels:
                 check_hashable("a state that label gives", x)
         tolerance = FLOAT32_ERROR * (1 + np.abs(given))
-        numbers = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
-        if self._own_rewards is None:
-            return labels, [Enclosure(value, error) for _, value, error in numbers]
-        return labels, [self._own_rewards.confirm(*row, "library") for row in numbers]
+        rows = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
+        return labels, [self._rewards.confirm(*row, "library") for row in rows]
 
     def _forward(self, states: Any) -> Logits:
         return called("the library", "forward", self.steps.forward, states)

@@ -87,7 +87,13 @@ certify.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 
 
 def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certificate:
-    """As `certify`, with the options as one record."""
+    """As `certify`, with the options as one record.
+
+    Args:
+        what: the sampler.
+        problem: the problem; None for a run.
+        options: all others.
+    """
     options = options.checked()
     source = source_of(what, problem, options)
     if isinstance(options.target, str | Path):

@@ -34,7 +34,7 @@ class RunSource(SamplerSource):
 
     Args:
         folder: the run folder.
-        options: of which the seed of the run, that of the draws, and the limits count.
+        options: the seeds and the limits are used.
         accept_changed: whether parts of the user's own may have changed since.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What can be certified: a function, a file of samples, or an object that draws; runs apart."""
+"""The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -18,7 +18,6 @@ from reference.certificates.reversal import reversed_walker
 from reference.certificates.walks import Sampler, Walker, no_parents, parents_of
 from reference.errors import InputError, TooLargeError, check_type, plain, shown
 from reference.loading import as_problem, load_object, name_of
-from reference.problems.base import enumerate_rewards
 from reference.sources import digest_of
 from reference.user_code import called
 
@@ -70,10 +69,9 @@ class SamplerSource:
 
     def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
         """The exact distribution of an enumerated sampler, whose certificate file is written."""
-        problem, dag, said = self.target.problem, made.lifted.base, list[str]()
-        rewards = self.target.rewards or enumerate_rewards(problem, dag)
+        dag, rewards, said = made.lifted.base, self.target.rewards, list[str]()
         if file is not None:
-            said = write_proof(file, made, rewards, problem, problem_name)
+            said = write_proof(file, made, rewards, self.target.problem, problem_name)
         law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
         return law._replace(notes=[*law.notes, *said])
 
@@ -161,9 +159,8 @@ class DrawingSource(SamplerSource):
                 "a certificate file holds the rows of a run or a function, and these are another "
                 "library's: leave it out"
             )
-        dag = self.target.dag()
-        rewards = enumerate_rewards(self.target.problem, dag)
-        law: ExactLaw = self._sampler.exact(dag, rewards, self.target.max_states)
+        target = self.target
+        law: ExactLaw = self._sampler.exact(target.dag(), target.rewards, target.max_states)
         return law
 
     def walker(self) -> "DrawingSource":
@@ -197,11 +194,7 @@ class DrawingSource(SamplerSource):
 
 
 def _checked_walks(what: str, walks: Walks) -> Walks:
-    """A user's trajectories, whose columns are numbers of one length and logarithms of chances.
-
-    Raises:
-        InputError: if they are not.
-    """
+    """A user's trajectories; raises InputError unless columns are of one length and in range."""
     columns = {}
     for name, column in zip(Walks._fields[1:], walks[1:], strict=True):
         values = np.asarray(column)
@@ -219,7 +212,7 @@ def _checked_walks(what: str, walks: Walks) -> Walks:
                 "probability is at most 0: give sums of log-probabilities, in nats"
             )
     if (columns["error"] < 0).any():
-        raise InputError(f"{what} gives an error below 0: give what rounding may do, in nats")
+        raise InputError(f"{what} gives an error below 0: give a bound of the rounding, in nats")
     if len(walks.terminals) not in (0, len(columns["error"])):
         raise InputError(
             f"{what} gives {len(walks.terminals)} terminals for {len(columns['error'])} "
@@ -230,6 +223,11 @@ def _checked_walks(what: str, walks: Walks) -> Walks:
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
     """The sampler that the first argument of `certify` means.
+
+    Args:
+        what: the argument.
+        problem: the second argument.
+        options: the others, checked.
 
     Raises:
         InputError: if it means none, or a problem is missing.

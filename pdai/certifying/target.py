@@ -32,13 +32,13 @@ class Target:
         problem: the problem; None where only log Z or samples are given.
         max_states: more are not enumerated.
         seconds: of the search for log Z.
-        rewards: of all terminal states, where they are enumerated already.
+        known_rewards: of all terminal states, where they are enumerated already.
     """
 
     problem: Any
     max_states: int
     seconds: float
-    rewards: Sequence[Fraction] | None = None
+    known_rewards: Sequence[Fraction] | None = None
 
     def dag(self) -> PointedDAG[Any]:
         """The enumerated graph.
@@ -57,13 +57,17 @@ class Target:
         except TooLargeError as error:
             return error
 
+    @cached_property
+    def rewards(self) -> Sequence[Fraction]:
+        """`R(x)` of every terminal state; raises TooLargeError."""
+        return self.known_rewards or enumerate_rewards(self.problem, self.dag())
+
     def probabilities(self) -> Mapping[Hashable, Fraction] | None:
         """`pi(x)` of every terminal state; None if they are too many, or there is no problem."""
         if self.problem is None or isinstance(self._dag, TooLargeError):
             return None
         labels = [self._dag.labels[x] for x in self._dag.terminals]
-        target = normalize(enumerate_rewards(self.problem, self._dag))
-        return dict(zip(labels, target, strict=True))
+        return dict(zip(labels, normalize(self.rewards), strict=True))
 
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
         """Checks that states are terminal states of the problem, as far as these are known.
@@ -87,12 +91,12 @@ class Target:
                 )
 
     def texts(self) -> StateTexts:
-        """How terminal states are written in files of samples."""
+        """The reading of terminal states in files of samples."""
         return StateTexts(self.problem, self.probabilities())
 
     @property
     def is_searched(self) -> bool:
-        """Whether `log_z` is searched for with the problem's bounds of subtrees."""
+        """True if `log_z` is a search with the problem's bounds of subtrees."""
         known = callable(getattr(self.problem, "log_z", None))
         return not known and isinstance(self.problem, Bounding)
 
@@ -111,12 +115,12 @@ class Target:
 
     def _summed_log_z(self) -> Interval | None:
         """`log Z` from all rewards: states may be few where histories are not."""
-        rewards = self.rewards
-        if rewards is None:
-            if self.problem is None or isinstance(self._dag, TooLargeError):
-                return None
-            rewards = enumerate_rewards(self.problem, self._dag)
-        total = sum(rewards, start=Fraction(0))
+        if self.problem is None:
+            return None
+        try:
+            total = sum(self.rewards, start=Fraction(0))
+        except TooLargeError:
+            return None
         value = log_float(total)
         # The difference of two logarithms of integers, each within units of its size.
         error = 2.0**-49 * (math.log(total.numerator) + math.log(total.denominator) + 1)

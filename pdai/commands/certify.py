@@ -42,7 +42,7 @@ class Certify(CertifyOptions, Accepting):
     """Write all that is printed here, as JSON."""
 
     def run(self) -> None:
-        """Prints what is known, and writes what is asked for."""
+        """Prints the certificate, and writes the files that are wanted."""
         from pdai.certifying.certify import certificate_of
         from pdai.front import load
         from pdai.sample_tables import csv_table

@@ -1,7 +1,7 @@
-"""Certificates of samplers: a table of exact rows, rewards, and what their total variation is.
+"""Certificates of samplers: files with exact rows, rewards, and their total variation.
 
-Whoever holds the file need not trust who wrote it: `pdai-check`, a program extracted from a proof
-(`proofs_notes/checker`), accepts it only if what it says is so.
+A reader of the file need not trust its writer: `pdai-check`, a program extracted from a proof
+(`proofs_notes/checker`), accepts only true claims.
 
 >>> import tempfile
 >>> from reference import RATIONAL, ForwardPolicy, enumerate_dag, enumerate_rewards

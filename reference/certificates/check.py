@@ -29,7 +29,7 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether the claim is established."""
+        """True if the claim is established."""
         return self.status == "accepted"
 
     def __str__(self) -> str:

@@ -109,7 +109,7 @@ class ForwardRows:
         return [self._kept[key] for key in keys]
 
     def findings(self) -> list[str]:
-        """How far rows of probabilities were from the sum one."""
+        """The largest rounding of the sum of a row, as a sentence."""
         if not self.largest_gap:
             return []
         return [
@@ -225,8 +225,8 @@ class BackwardRows:
         for parent in parents:
             if state not in self.graph.children(parent):
                 raise InputError(
-                    f"parents({shown(state)}) has {shown(parent)}, of which it is no child, so the "
-                    "mass of p_B is not one: fix parents, or children"
+                    f"parents({shown(state)}) has {shown(parent)}, which does not have it as a "
+                    "child, so the mass of p_B is not one: fix parents, or children"
                 )
         if len(set(parents)) != len(parents) or not parents:
             raise InputError(f"parents({shown(state)}) is {parents!r}: give each parent once")

@@ -245,8 +245,8 @@ def _drawn(sampler: Sampler, size: int, draws: Draws) -> Walks:
         )
     if not len(walks.log_weight) and not draws.count:
         raise InputError(
-            f"the sampler draws no trajectory, or none after the {PILOT:,} of which regimes S and N"
-            " estimate log Z: record more"
+            f"the sampler draws no trajectory, or none after the {PILOT:,} from which regimes S "
+            "and N estimate log Z: record more"
         )
     draws.log_weights.append(walks.log_weight)
     if draws.watch is not None:

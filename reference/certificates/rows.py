@@ -19,19 +19,19 @@ from reference.errors import InputError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# A row of probabilities may be off from one by that per entry: a few roundings of float32.
+# The largest error of the sum of a row, per entry: a few roundings of float32.
 FLOAT32 = 2.0**-23
 
 
 def unit_row(row: Sequence[float], what: object) -> list[float]:
-    """A row of probabilities in float64: all are what is certified, but the largest is rounded.
+    """A row of probabilities in float64, closed.
 
     Args:
         row: numbers >= 0, one per child, that sum to one up to float32.
         what: its name in messages, such as "the row of 'aab'".
 
     Raises:
-        InputError: if a number is no probability, or they do not sum to one.
+        InputError: if a number is no probability, or the sum is not one.
     """
     total = math.fsum(row) if all(map(math.isfinite, row)) else math.nan
     if not total > 0 or min(row) < 0:
@@ -103,7 +103,7 @@ def _close(rows: Floats) -> Floats:
 
 
 def exact_row(row: Sequence[float]) -> list[Fraction]:
-    """The probabilities that a closed row stands for: exact, with the sum one."""
+    """The exact probabilities of a closed row, with the sum one."""
     exact = [Fraction(p) for p in row]
     largest = row.index(max(row))
     exact[largest] += 1 - sum(exact)
@@ -113,13 +113,13 @@ def exact_row(row: Sequence[float]) -> list[Fraction]:
 def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator) -> int:
     """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
 
-    A uniform number of 53 bits decides, unless it lies within rounding of a boundary: then more
+    A uniform number of 53 bits decides, unless it lies within rounding of a boundary. Then more
     bits are drawn, until exact arithmetic decides.
 
     Args:
         row: the probabilities.
         sums: their partial sums, in float64.
-        rng: where bits come from.
+        rng: the source of bits.
     """
     uniform, window = rng.random(), (len(row) + 2) * 2.0**-52
     first = bisect_right(sums, uniform - window)

@@ -42,7 +42,7 @@ class StateTexts:
 
     @property
     def listed(self) -> bool:
-        """Whether all terminal states are known."""
+        """True if all terminal states are known."""
         return self._terminals is not None
 
     def read(self, text: str) -> Hashable:
