@@ -8,12 +8,14 @@ from it is exact.
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite, nan
 from numbers import Rational, Real
 from operator import eq
 from random import Random
+from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from reference.errors import InputError, TooLargeError, plain, shown
@@ -28,6 +30,9 @@ ASKED_AGAIN = 100
 # A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
 # grown to GROWN bytes, as states that hold their own past do.
 LONGEST, GROWN = 100_000, 2**28
+# A single state of more bytes, or nested deeper, is taken to grow without end: what compares or
+# prints it must go through all of it.
+LARGEST_STATE, DEEPEST_STATE = 2**24, 400
 
 
 class Of(NamedTuple):
@@ -248,17 +253,27 @@ class Growth:
         self.name, self.seconds = name, seconds
         self._start, self._before = time.monotonic(), memory_in_use()
 
-    def check(self, depth: int, path: Sequence[Any] | Callable[[], Sequence[Any]]) -> None:
+    def check(
+        self, depth: int, state: Any, path: Sequence[Any] | Callable[[], Sequence[Any]]
+    ) -> None:
         """Checks that the search may go on.
 
         Args:
             depth: the length of the longest path.
+            state: its last state.
             path: some states of it, for messages; or a function that returns them.
 
         Raises:
             InputError: if the path must be endless.
             TooLargeError: if time or memory is used up.
         """
+        if _is_vast(state):
+            raise InputError(
+                f"{self.name}: the states of the path {_arrows(path)} grow to more than "
+                f"{LARGEST_STATE // 2**20} MiB, or are nested deeper than {DEEPEST_STATE}: does "
+                "each hold the one before? Give every state an end, such as a largest length; or "
+                "write it shorter, such as a flat tuple"
+            )
         size = memory_in_use() - self._before
         if depth > LONGEST or (depth > LONGEST // 10 and size > GROWN):
             raise InputError(
@@ -275,6 +290,23 @@ class Growth:
                 f"{_arrows(path)}: is there an end to it? If so, give more seconds, or a smaller "
                 "instance"
             )
+
+
+def _is_vast(state: Any) -> bool:
+    """Whether a state of nested tuples, sets or dataclasses is too large, counted as printed."""
+    size, level, depth = 0, [state], 0
+    while level and depth <= DEEPEST_STATE:
+        following: list[Any] = []
+        for part in level:
+            size += getsizeof(part, 64) if isinstance(part, str | bytes | int | tuple) else 64
+            if size > LARGEST_STATE:
+                return True
+            if isinstance(part, tuple | frozenset):
+                following += part
+            elif is_dataclass(part):
+                following += vars(part).values() if hasattr(part, "__dict__") else ()
+        level, depth = following, depth + 1
+    return depth > DEEPEST_STATE
 
 
 def _arrows(path: Sequence[Any] | Callable[[], Sequence[Any]]) -> str:

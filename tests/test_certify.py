@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pdai
+from pdai.certifying.options import CertifyOptions
 from pdai.certifying.target import log_z_interval
 from reference import InputError
 from reference.bounds import one_sided_tv_bound
@@ -389,7 +390,9 @@ def fails(*_: Any) -> Any:
         (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
         (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
         (Words, {"log_z": math.inf, "regime": "Z"}, "must be a finite number"),
-        (Words, {"level": "x"}, "level is 'x', but must be a number"),
+        (Words, {"level": "x"}, "level is 'x', a str, but must be a number"),
+        (Words, {"level": True}, "level is True, a bool, but must be a number"),
+        (Words, {"width": "x"}, "width is 'x', a str, but must be a number"),
         (Words, {"level": 5e-324}, "level is 5e-324, but must lie between 0 and 1"),
         (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
         (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
@@ -416,6 +419,12 @@ def test_log_z_may_be_any_number_or_two(given: Any) -> None:
     assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
 
 
+@pytest.mark.parametrize("kind", [float, Decimal, Fraction, jnp.float32, np.array], ids=repr)
+def test_a_level_may_be_any_number(kind: Any) -> None:
+    options = CertifyOptions(level=kind(0.25), width=kind(0.5), seconds=kind(2.0)).checked()
+    assert [options.level, *options.budget] == [0.25, 0.5, 100_000, 2.0]
+
+
 def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any:
     """An object that draws these numbers, of reward one."""
     zero = np.zeros(np.shape(p_f)[:1])
@@ -439,6 +448,9 @@ def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any
         (drawing([-0.5] * 4, [0.1] * 4), "D: draw gives log_p_b = 0.1, but the logarithm of"),
         (drawing([-0.5] * 4, error=[-0.1] * 4), "D: draw gives an error below 0"),
         (drawing([-0.5] * 4, ends=["aaa"]), "D: draw gives 1 terminals for 4 trajectories"),
+        (drawing([-0.5] * 4), "D: draw gives no terminal states, of which the problem has the"),
+        (drawing([-0.5], ends=["aaa"]), r"log R\('aaa'\) is 0 in the sampler, 1.386.* in the prob"),
+        (drawing([-0.5], ends=["aa"]), "'aa' is not terminal"),
         (drawing([]), "the sampler draws no trajectory"),
         (os.environ, r"is of the type _Environ, but must be a run folder, a function"),
     ],
@@ -446,6 +458,8 @@ def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any
 def test_what_is_no_sampler_is_refused(what: Any, words: str) -> None:
     with pytest.raises(InputError, match=words) as refused:
         pdai.certify(what, Words)
+    with pytest.raises(InputError, match=words):
+        pdai.certify(what, Words, regime="S", target=["aaa"] * 9)
     assert "PATH" not in str(refused.value)
 
 

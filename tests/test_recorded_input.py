@@ -111,6 +111,29 @@ def test_a_target_of_states_that_no_file_can_hold_is_refused(target: Any, tmp_pa
         certified(tmp_path / "x.csv", ["001"] * 9, Bits, target=target, max_states=3)
 
 
+def test_a_target_whose_parts_are_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """Equal numbers of another library are the same state; their digits as text are not."""
+    lines, bits = ['"(0, 1, 0)"'] * 400, [(0, 1, 0), (1, 1, 0)] * 200
+    alike = [tuple(map(np.int64, x)) for x in bits]
+    for target in (bits, alike):
+        assert certified(tmp_path / "x.csv", lines, Tuples, target=target, max_states=3).interval
+    texts = [tuple(map(str, x)) for x in bits]
+    with pytest.raises(InputError, match=r"has str in it, but .* reach have numbers and tuple"):
+        certified(tmp_path / "x.csv", lines, Tuples, target=texts, max_states=3)
+    digits = {"parse": lambda _, text: tuple(ast.literal_eval(text))}
+    wrong = also("Wrong", (), Tuples.children, **digits)
+    with pytest.raises(InputError, match="has str in it"):
+        certified(tmp_path / "x.csv", ["'010'"] * 9, wrong, target=bits, max_states=3)
+
+
+def test_a_target_that_is_not_reached_by_the_parents_is_refused(tmp_path: Path) -> None:
+    members = {"parents": lambda _, state: [state[:-1]]}
+    problem = also("Reversed", "", Bits.children, **members)
+    certified(tmp_path / "x.csv", STRINGS, problem, target=STRINGS, max_states=3)
+    with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
+        certified(tmp_path / "x.csv", STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
+
+
 def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="may be 1, a int, or '1', a str, of Alike"):
         certified(tmp_path / "x.csv", ["1"] * 2_000, Alike)

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -124,6 +125,11 @@ class _Number(int):
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
+@dataclass(frozen=True)
+class _Held:
+    before: Any
+
+
 def _of(**members: Any) -> Any:
     return type("P", (_Rewarded,), members)()
 
@@ -188,6 +194,25 @@ def test_rewards_of_any_kind_of_number_have_one_sum(kind: Any) -> None:
 )
 def test_an_endless_graph_is_refused_with_the_path_that_grows(initial: Any, children: Any) -> None:
     with pytest.raises(InputError, match=r"^P: the path .* -> .* has more than .* has no end"):
+        enumerate_dag(_of(initial=initial, children=children))
+
+
+@pytest.mark.parametrize(
+    ("initial", "children"),
+    [
+        ((), lambda p, s: [(s,)]),
+        (frozenset(), lambda p, s: [frozenset([s])]),
+        (_Held(None), lambda p, s: [_Held(s)]),
+        ((), lambda p, s: [(s, s)]),
+        ("a", lambda p, s: [s + s]),
+        ((0,), lambda p, s: ["stop", s + s] if s != "stop" else []),
+    ],
+    ids=["nested", "sets", "records", "pairs", "doubled", "doubled tuples"],
+)
+def test_states_that_grow_without_end_are_refused_before_they_fill_the_memory(
+    initial: Any, children: Any
+) -> None:
+    with pytest.raises(InputError, match=r"^P: the states of the path .* -> .* grow to more than"):
         enumerate_dag(_of(initial=initial, children=children))
 
 

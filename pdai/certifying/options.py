@@ -16,7 +16,7 @@ from reference.certificates.statement import Regime
 from reference.errors import InputError, check_integer, check_seed, check_sequence
 from reference.files import check_output
 from reference.loading import load_object
-from reference.user_code import exact
+from reference.user_code import number_or_infinite
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:
@@ -89,15 +89,19 @@ class CertifyOptions:
             for name in ("p_b", "features")
             if isinstance(spec := getattr(self, name), str)
         }
+        # Any kind of number will do.
+        loaded |= {
+            name: number_or_infinite(getattr(self, name), name)
+            for name in ("width", "seconds", "level")
+        }
         check_fields("certify", options := replace(self, **loaded))
-        options = replace(options, level=float(exact(self.level, "level")))
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)
         # A share of a smaller level is zero in float64.
-        if not 1e-300 < self.level < 1:
+        if not 1e-300 < options.level < 1:
             raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
-        for name, value, least in zip(Budget._fields, self.budget, (0, 2, 0), strict=True):
+        for name, value, least in zip(Budget._fields, options.budget, (0, 2, 0), strict=True):
             if not value >= least:
                 raise InputError(f"{name} is {value}, but must be at least {least}")
         if self.target is not None and not isinstance(self.target, str | Path):

@@ -13,9 +13,9 @@ from pdai.certifying.target import Target
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
 from reference.certificates.importance import Walks
 from reference.certificates.policies import BackwardRows, ForwardRows
-from reference.certificates.recorded import Recorded, read_record
+from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
 from reference.certificates.reversal import reversed_walker
-from reference.certificates.walks import Sampler, Walker, no_parents, parents_of
+from reference.certificates.walks import LogRewards, Sampler, Walker, no_parents, parents_of
 from reference.errors import InputError, TooLargeError, check_type, plain, shown
 from reference.loading import as_problem, load_object, name_of
 from reference.sources import digest_of
@@ -150,6 +150,7 @@ class DrawingSource(SamplerSource):
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
         self._sampler = sampler
+        self._rewards = None if target.problem is None else LogRewards(target.problem)
 
     def exact(self, file: str | Path | None) -> ExactLaw | None:
         if self.target.problem is None or not hasattr(self._sampler, "exact"):
@@ -179,10 +180,18 @@ class DrawingSource(SamplerSource):
         self._sampler.rng = value
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
+        # Where there is a problem, its rewards count, and these need the ends.
+        labels = labels or self._rewards is not None
         return self._walks("draw", partial(self._sampler.draw, labels=labels), count)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        return self._walks("draw_backward", self._sampler.draw_backward, terminals)
+        walks = self._walks("draw_backward", self._sampler.draw_backward, terminals)
+        if list(walks.terminals) != list(terminals):
+            raise InputError(
+                f"{self.name}: draw_backward gives trajectories that end in "
+                f"{shown(walks.terminals)}, but was asked for {shown(terminals)}: give one for each"
+            )
+        return walks
 
     def findings(self) -> Sequence[str]:
         return getattr(self._sampler, "findings", list)()
@@ -190,7 +199,22 @@ class DrawingSource(SamplerSource):
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
         walks = called(self.name, method, function, argument)
         check_type(self.name, f"the answer of {method}", walks, Walks)
-        return _checked_walks(f"{self.name}: {method}", walks)
+        walks = _checked_walks(what := f"{self.name}: {method}", walks)
+        if self._rewards is None:
+            return walks
+        if len(walks.terminals) != len(walks.error):
+            raise InputError(
+                f"{what} gives no terminal states, of which the problem has the rewards: give "
+                "them, or leave the problem out and give log Z"
+            )
+        own = [
+            self._rewards.confirm(x, r, REWARD_TOLERANCE * (1 + abs(r)), "sampler")
+            for x, r in zip(walks.terminals, walks.log_reward.tolist(), strict=True)
+        ]
+        log_reward, off = np.array([[log.value, log.error] for log in own]).reshape(-1, 2).T
+        # The object's error is of its own sum, log R included.
+        other = np.where(log_reward == walks.log_reward, 0.0, off)
+        return walks._replace(log_reward=log_reward, error=walks.error + other)
 
 
 def _checked_walks(what: str, walks: Walks) -> Walks:

@@ -3,10 +3,22 @@
 import ast
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
+from functools import cached_property
+from numbers import Number
+from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from reference.certificates.policies import BackwardRows
+from reference.certificates.walks import LONG, parents_of
 from reference.errors import InputError, check_hashable, plain, shown
-from reference.user_code import called
+from reference.problems.base import AskedProblem
+from reference.user_code import Growth, called
+
+# Of states that are not listed: how many random walks show the kinds of their parts, and how many
+# states of a target are followed back to the initial one.
+WALKS, FOLLOWED = 100, 1_000
 
 
 class Outside(NamedTuple):
@@ -57,11 +69,11 @@ class StateTexts:
         return self._read[text]
 
     def check(self, states: Iterable[Hashable]) -> None:
-        """Checks that states are of the type by which texts are read.
+        """Checks that states of a target are terminal ones, of the type by which texts are read.
 
         Raises:
             InputError: if one is of another type than the initial state, by which texts are read,
-                or is not terminal.
+                is not terminal, or is not reached, as far as `parents(state)` shows.
         """
         if self.listed or self._problem is None:
             return
@@ -74,8 +86,39 @@ class StateTexts:
                     f"file are read as the initial state of {self._name}, a {kind.__name__}: give "
                     f"{self._name} a parse(text)"
                 )
-        for state in dict.fromkeys(states):
+        for number, state in enumerate(dict.fromkeys(states)):
             self._terminal(str(state), state)
+            if number < FOLLOWED:
+                self._follow_back(state)
+
+    def _follow_back(self, state: Hashable) -> None:
+        if (parents := parents_of(self._problem)) is None:
+            return
+        graph, path = BackwardRows(parents, self._problem), [state]
+        growth = Growth(f"{self._name}, by its parents", 60.0)
+        try:
+            while path[-1] != self._problem.initial:
+                path.append(graph.parents(path[-1])[0])
+                if len(path) > LONG:
+                    growth.check(len(path), path[-1], path)
+        except InputError as error:
+            raise InputError(
+                f"the target has {shown(state)}, which is not reached in {self._name}: {error}"
+            ) from None
+
+    @cached_property
+    def _kinds(self) -> set[str]:
+        """The kinds of the parts of terminal states, where they are not listed."""
+        graph, rng = AskedProblem[Any](self._problem), Random(0)
+        growth, kinds = Growth(self._name, 60.0), set[str]()
+        for _ in range(WALKS):
+            path = [graph.initial]
+            while children := graph.children(path[-1]):
+                path.append(rng.choice(children))
+                if len(path) > LONG:
+                    growth.check(len(path), path[-1], path)
+            kinds |= _kinds_of(path[-1])
+        return kinds
 
     def _state(self, text: str) -> Hashable:
         states = self._written.get(text, [])
@@ -131,4 +174,19 @@ class StateTexts:
                 f"the sample {shown(text)} is not terminal in {self._name}: give the ends of "
                 "trajectories"
             )
+        elif other := _kinds_of(state) - self._kinds:
+            raise InputError(
+                f"the sample {shown(state)} has {' and '.join(sorted(other))} in it, but the "
+                f"states that {WALKS} random walks in {self._name} reach have "
+                f"{' and '.join(sorted(self._kinds))}: write them as the problem does"
+            )
         return state
+
+
+def _kinds_of(state: Any) -> set[str]:
+    """The kinds of a state and of all parts of it; equal numbers of two kinds are one."""
+    if isinstance(state, Number | np.bool_):
+        return {"numbers"}
+    parts = state if isinstance(state, tuple | frozenset) else ()
+    kind = next((base.__name__ for base in (str, bytes) if isinstance(state, base)), None)
+    return {kind or type(state).__name__}.union(*map(_kinds_of, parts))

@@ -141,7 +141,7 @@ class Walker:
                 histories[i] = (*histories[i], row.others[to])
             going = [i for i in going if graph.children(histories[i][-1])]
             if going and len(path := histories[going[0]]) > LONG:
-                growth.check(len(path), path)
+                growth.check(len(path), path[-1], path)
         return histories
 
     def with_backward(self, backward: BackwardRows) -> "Walker":
@@ -177,7 +177,7 @@ class Walker:
             row = self.backward.row(path[-1])
             path.append(row.others[choose(row.values, row.sums, rng)])
             if len(path) > LONG and not len(path) % LONG:
-                growth.check(len(path), path)
+                growth.check(len(path), path[-1], path)
         return tuple(reversed(path))
 
     def findings(self) -> Sequence[str]:

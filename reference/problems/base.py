@@ -170,7 +170,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
         depth += 1
         for state in states[len(rows) :]:
             if len(rows) < LOOKED or not len(rows) % LOOKED:
-                growth.check(depth, lambda: _path_to_last(states, rows))
+                growth.check(depth, state, lambda: _path_to_last(states, rows))
             row = []
             for child in asked.children(state):
                 try:
