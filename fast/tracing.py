@@ -13,7 +13,7 @@ import numpy as np
 from reference.errors import InputError, shown
 from reference.user_code import asked_again, called
 
-# Raised where traced code wants to know the numbers.
+# Raised where traced code reads numbers.
 TRACED = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
@@ -22,13 +22,13 @@ TRACED = (
 
 
 class Held(eqx.Module):
-    """A module of the user's own whose leaves are its arrays; all else in it is held fixed.
+    """A user's module whose leaves are its arrays; everything else in it is a constant.
 
-    Functions, flags and numbers may so be fields of a network, as they are in `eqx.nn`, and what is
-    transformed, trained and saved is arrays alone. It answers to every name as the module does.
+    So functions, flags and numbers may be fields of a network, as in `eqx.nn`, while only arrays
+    are transformed, trained and saved. Every other attribute is the module's.
 
     Attributes:
-        arrays: the module with `None` for what is no array.
+        arrays: the module with `None` for everything but arrays.
         rest: the module with `None` for every array.
     """
 
@@ -64,7 +64,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a user's function answers while JAX traces it.
+    """The result of a user's function while JAX traces it.
 
     Raises:
         InputError: if it raises; the message names owner, function, error, file and line.
@@ -82,26 +82,25 @@ def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any)
 
 def answer(
     owner: str, shape: tuple[int, ...], name: str, function: Callable[..., Any], *arguments: Any
-) -> Any:
-    """What a user's method answers, which must be an array of real numbers of a shape.
+) -> jax.Array:
+    """The result of a user's method, which must be an array of real numbers of a shape.
 
     Raises:
-        InputError: if it raises, or answers something else.
+        InputError: if it raises, or returns something else.
     """
     value = traced(owner, name, function, *arguments)
-    is_real = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
-    if not is_real or value.shape != shape:
-        got = f"{shown(value)}, a {type(value).__name__}"
-        if isinstance(value, jax.Array):
-            got = f"{value.dtype} numbers of the shape {value.shape}"
-        wanted = f"an array of the shape {shape}" if shape else "one number, such as a mean"
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
-        where = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
-        raise InputError(
-            f"{owner}: {name}(){where} gives {got}, but must give {wanted}, of floats that jnp "
-            "computes from what it is given"
-        )
-    return value
+    got = f"{shown(value)}, a {type(value).__name__}"
+    if isinstance(value, jax.Array):
+        if value.shape == shape and jnp.issubdtype(value.dtype, jnp.floating):
+            return value
+        got = f"{value.dtype} numbers of the shape {value.shape}"
+    wanted = f"an array of the shape {shape}" if shape else "one number, such as a mean"
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    where = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+    raise InputError(
+        f"{owner}: {name}(){where} gives {got}, but must give {wanted}, of floats that jnp "
+        "computes from what it is given"
+    )
 
 
 def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -118,7 +117,7 @@ def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> N
 
 def _program(owner: str, function: Callable[..., Any], *arguments: Any) -> list[str]:
     """The lines of a program, and the arrays in it, as text."""
-    # Each time another function, as JAX keeps what it traced.
+    # A new function each time, as JAX caches traces.
     program, _, _ = eqx.filter_make_jaxpr(lambda *given: function(*given))(*arguments)
     if any(isinstance(each, jax.core.Tracer) for each in program.consts):
         raise InputError(

@@ -27,7 +27,7 @@ from fast.training.compose import (
 from fast.training.config import TrainConfig
 
 HELP = {"-h", "--help"}
-# The default of every network, as its options say; they are not imported for --help.
+# The default of every network, whose options are not imported for --help.
 PARAMETERS = 40_000
 
 
@@ -115,6 +115,8 @@ def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
         return _made(task, {"task": task, "common": _common(chosen.task)}, defaults)
     groups: dict[str, Any] = {"parts": Parts}
     for part, picked in choose_parts(task, options).items():
+        if picked.is_object:
+            defaults |= vars(picked.make())
         # A group of options is called by the name of the chosen part.
         called = str(names.get(part, part)).rpartition(":")[2]
         # A user's class or function has the options of any part of its kind.

@@ -1,4 +1,4 @@
-"""The command `pdai`: whatever goes wrong ends in one line, and Ctrl-C at once.
+"""The command `pdai`: every error ends in one line, and Ctrl-C at once.
 
 Imports nothing heavy before `main`: Ctrl-C may come while modules load.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-# As Python's own, of a program that was interrupted.
+# The exit code of an interrupted Python program.
 INTERRUPTED = 130
 
 
@@ -49,7 +49,7 @@ def _run(arguments: Sequence[str]) -> None:
     from reference.files import refusal
 
     for stream in (sys.stdout, sys.stderr):
-        # A name of a file, or a state, may have what the terminal's encoding does not.
+        # The terminal's encoding may lack characters of a file name or a state.
         with suppress(AttributeError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -67,19 +67,19 @@ def _run(arguments: Sequence[str]) -> None:
         print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever reads, such as `head`, has enough.
+        # The reader, such as `head`, has stopped.
         _abandon_stdout()
         sys.exit(1)
     except OSError as error:
         _abandon_stdout()
-        told = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
-        print(f"pdai: {printable(str(told))}", file=sys.stderr)
+        refused = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
+        print(f"pdai: {printable(str(refused))}", file=sys.stderr)
         sys.exit(1)
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Looks for no garbage in the body: while modules load there is none, and it takes time."""
+    """Disables garbage collection in the body: imports leave no garbage, and a search is slow."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -102,14 +102,14 @@ def _check_working_directory() -> None:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Ends the body by Ctrl-C, also one that Python swallows, as in a callback."""
-    came: list[int] = []
+    """Ends the body at Ctrl-C, even where Python swallows the exception, as in a callback."""
+    interrupts: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        interrupts.append(number)
         raise KeyboardInterrupt
 
-    # Elsewhere, as in a thread, or where a test has its own, it is left alone.
+    # Another handler, such as a test's or a thread's, stays.
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:
         signal.signal(signal.SIGINT, note)
@@ -118,26 +118,26 @@ def _interrupts() -> Iterator[None]:
     finally:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
+    if interrupts:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def _cached_programs() -> Iterator[None]:
-    """Has JAX keep what it compiles; says once if it cannot, and not for each program."""
+    """Makes JAX keep compiled programs; if it cannot, prints one warning instead of many."""
     folder = cache_folder()
-    # Read when JAX is imported; what is set by the user stands.
+    # JAX reads these when it is imported; settings of the user stay.
     if folder is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
-    # Small programs as well: a run has a hundred of them, which together take seconds.
+    # Small programs too: a run has a hundred of them, which together take seconds.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    usual, told = warnings.showwarning, list[str]()
+    usual, shown = warnings.showwarning, list[str]()
 
     def once(message: Any, *rest: Any, **more: Any) -> None:
         if "persistent compilation cache" not in str(message):
             usual(message, *rest, **more)
-        elif not told:
-            told.append(str(message))
+        elif not shown:
+            shown.append(str(message))
             print(
                 "pdai: programs kept in "
                 f"{os.environ.get('JAX_COMPILATION_CACHE_DIR')!r} cannot be read or written; they "
@@ -154,9 +154,9 @@ def _cached_programs() -> Iterator[None]:
 
 
 def cache_folder() -> Path | None:
-    """Where compiled programs are kept; None if there is no place for them, as without a home.
+    """The folder of compiled programs; None without a home folder.
 
-    As the XDG Base Directory Specification has it: what is empty or relative counts as not set.
+    By the XDG Base Directory Specification, an empty or relative variable counts as not set.
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
@@ -168,6 +168,6 @@ def cache_folder() -> Path | None:
 
 
 def _abandon_stdout() -> None:
-    """Drops what is not printed yet: Python would fail with it once more at its end."""
+    """Drops unprinted output, on which Python would fail once more at its exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

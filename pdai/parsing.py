@@ -1,4 +1,4 @@
-"""The command line of `pdai`, read. Imports JAX only in the commands that compute."""
+"""The parser of the command line. Imports JAX only in the commands that compute."""
 
 from collections.abc import Sequence
 from dataclasses import make_dataclass
@@ -16,8 +16,8 @@ from reference.errors import InputError, no_such
 # Shows every option of the chosen parts; --help shows the common ones.
 ALL = "--help-all"
 
-# The commands in the order of the help: the module of `pdai.commands` that is loaded for each, and
-# what it is there: a class, or a function that makes one of the parts that the arguments choose.
+# The commands in the order of the help: for each its module in `pdai.commands`, and the class there
+# or a function that makes the class from the arguments.
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train_command"),
     "distribute": ("combine", "distribute_command"),
@@ -36,14 +36,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 def load_command(name: str, arguments: Sequence[str]) -> type[Any]:
     """The class of a command, with the options that the arguments after its name choose."""
-    module, made = COMMANDS[name]
-    found: Any = getattr(import_module(f"pdai.commands.{module}"), made)
-    command: type[Any] = found if isinstance(found, type) else found(arguments)
-    return command
+    module, attribute = COMMANDS[name]
+    command: Any = getattr(import_module(f"pdai.commands.{module}"), attribute)
+    return command if isinstance(command, type) else command(arguments)
 
 
 def problems(command: str) -> Sequence[str]:
-    """What can stand first after a command that takes a problem; empty for others."""
+    """The problems of a command that takes one; empty for others."""
     if command in ("distribute", "stream"):
         from pdai.commands.combine import USUAL
 
@@ -54,7 +53,7 @@ def problems(command: str) -> Sequence[str]:
 def commands(arguments: Sequence[str]) -> Any:
     """All commands as one type, with the options that the arguments choose."""
     chosen = next((word for word in arguments if not word.startswith("-")), None)
-    # Without a command all are shown; beside another, only that they are there.
+    # Without a command all are shown in full; beside another, only their names.
     every = {
         name: load_command(name, arguments[1:] if name == chosen else ("--help",))
         if chosen in (None, name)
@@ -67,10 +66,10 @@ def commands(arguments: Sequence[str]) -> Any:
 
 
 def refuse_unknown_names(arguments: Sequence[str]) -> None:
-    """Refuses a command or a problem that there is not, in a line that names the nearest.
+    """Refuses an unknown command or problem in a line that names the nearest.
 
     Raises:
-        InputError: if it is none.
+        InputError: if one is unknown.
     """
     command, problem = (*arguments, "", "")[:2]
     for kind, word, names in (
@@ -81,34 +80,34 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
 
 
 def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
-    """Refuses a value that is none of an option's fixed ones, in a line that names the nearest.
+    """Refuses a value outside an option's fixed choices in a line that names the nearest.
 
     Raises:
-        InputError: if it is none.
+        InputError: if there is such a value.
     """
     choices = fixed_choices(kind)
     for number, word in enumerate(arguments):
         flag, equals, value = word.partition("=")
-        there = choices.get(flag.removeprefix("--").replace("-", "_"))
-        if not flag.startswith("--") or there is None:
+        allowed = choices.get(flag.removeprefix("--").replace("-", "_"))
+        if not flag.startswith("--") or allowed is None:
             continue
         if not equals:
             value = next(iter(arguments[number + 1 :]), "--")
-        if not value.startswith("-") and value not in there:
-            raise InputError(no_such(f"choice of {flag}", value, there))
+        if not value.startswith("-") and value not in allowed:
+            raise InputError(no_such(f"choice of {flag}", value, allowed))
 
 
 def parse(arguments: Sequence[str]) -> Any:
     """The command that arguments give, ready to run.
 
     Raises:
-        InputError: if an option is of no part that is chosen, or breaks a rule.
+        InputError: if an option belongs to no chosen part, or breaks a rule.
         SystemExit: if they cannot be parsed, or help is asked for.
     """
     refuse_unknown_names(arguments)
     every = commands(arguments)
     if ALL in arguments or not HELP.isdisjoint(arguments):
-        # Help is about the commands alone, whatever follows them.
+        # Help depends on the command and the problem alone.
         words = takewhile(lambda word: not word.startswith("-"), arguments)
         arguments = [*words, "--help"]
     else:
@@ -122,7 +121,7 @@ def parse(arguments: Sequence[str]) -> Any:
             tyro.conf.OmitSubcommandPrefixes,
             tyro.conf.OmitArgPrefixes,
             tyro.conf.DisallowNone,
-            # What an option is stands below it; to look for comments reads each class once more.
+            # Help texts are docstrings; a search for comments would read each class once more.
             tyro.conf.HelptextFromCommentsOff,
         ),
     )

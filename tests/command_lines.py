@@ -34,7 +34,7 @@ def parameters(run: Path) -> bytes:
 
 def understand(arguments: Sequence[str]) -> None:
     """Parses what follows `pdai`; one that asks for help has to get it."""
-    if arguments[-1] == "--help":
+    if arguments[-1] in ("--help", "--help-all"):
         with pytest.raises(SystemExit) as stop:
             parse(arguments)
         assert stop.value.code == 0

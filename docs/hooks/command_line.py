@@ -13,12 +13,14 @@ CHOSEN = {"train": ("six6",), "distribute": ("sets",), "stream": ("preference",)
 
 def command_line_page() -> str:
     """The help of every command, as Markdown."""
-    parts = ["# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` shows the options "]
-    parts.append("of the parts that are chosen: here those of `six6`.\n\n")
+    parts = ["# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` shows the common "]
+    parts.append("options; with `--help-all` those of the chosen parts, here of `six6`.\n\n")
     parts.append(_block(()))
     for name in COMMANDS:
         words = (name, *CHOSEN.get(name, ()))
         parts.append(f"## pdai {' '.join(words)}\n\n{_block(words)}")
+        if name == "train":
+            parts.append(f"With `--help-all`:\n\n{_block((*words, '--help-all'))}")
     return "".join(parts)
 
 

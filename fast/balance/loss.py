@@ -36,15 +36,16 @@ class Loss:
     """A function of a batch of complete trajectories, zero if the policy is balanced on them.
 
     Attributes:
-        needs_flow: whether it reads `log F(s_t, W_t)`, which the network then gives.
-        learns_log_z: whether `log Z` is a parameter of its own.
-        log_z_reach: how far from the batch's it may be, in nats, before that replaces it.
-        least_batch: the smallest batch that it has a value on.
-        needs_markovian: whether it is for Markovian policies only.
-        reads_backward: whether it reads `p_B`.
-        reads_cache: whether it reads the activations that sampling cached.
-        combines_samplers: whether samplers can be combined by it (eq:apx:dist, eq:apx:sm).
-        source: who proposed it.
+        needs_flow: true if it reads `log F(s_t, W_t)`, which the network then gives.
+        learns_log_z: true if `log Z` is a parameter of its own.
+        log_z_reach: the largest distance, in nats, between that parameter and the estimate of a
+            batch; beyond it the estimate replaces the parameter.
+        least_batch: the size of the smallest batch on which it has a value.
+        needs_markovian: true if it is for Markovian policies only.
+        reads_backward: true if it reads `p_B`.
+        reads_cache: true if it reads the activations that sampling cached.
+        combines_samplers: true if samplers can be combined by it (eq:apx:dist, eq:apx:sm).
+        source: its authors, and the year.
     """
 
     needs_flow: ClassVar[bool] = False
@@ -64,13 +65,13 @@ class Loss:
 
     @property
     def unit(self) -> str:
-        """The unit of its values, for the axis of a plot; empty if it does not say."""
+        """The unit of its values, for the axis of a plot; empty if it has none."""
         return ""
 
     def learned_log_z(
         self, sampler: Sampler, environment: AbstractEnvironment[Any]
     ) -> Float[Array, ""] | None:
-        """`log Z` in nats as the sampler has learned it; None if nothing learned says it."""
+        """`log Z` in nats as the sampler has learned it; None if it has not."""
         if self.learns_log_z:
             return sampler.log_z
         if not self.needs_flow:
@@ -94,7 +95,7 @@ class TrajectoryLoss(Loss, ABC):
 
         Args:
             steps: the terms: `log p_F`, `log p_B`, `log F` per step, `log R` per trajectory, in
-                nats, 0 where padded; `steps.context` is what `context` gave.
+                nats, 0 where padded; `steps.context` is the result of `context`.
             log_z: the parameter, if the loss learns one; else 0.
             key: for losses that draw random numbers.
         """
@@ -108,23 +109,22 @@ class TrajectoryLoss(Loss, ABC):
         return -log_ratio(steps).mean()
 
     def starting_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
-        """`log Z` from which a step goes on: as learned, or that of the batch where it is far off.
+        """`log Z` from which a step starts: the parameter, or the batch's where that is far off.
 
         The best constant for a batch is `-E f(tau)`. Where `log R` spans hundreds of nats, it
         moves faster at first than Adam follows, so that all residuals have one sign and the policy
-        learns little else; beyond `log_z_reach` the batch's is taken, with which the gradient is
-        that of the log variance. (Richter et al., VarGrad, 2020.)
+        learns little else. Beyond `log_z_reach` it replaces the parameter, and the gradient is that
+        of the log variance. (Richter et al., VarGrad, 2020.)
         """
         if not self.learns_log_z:
             return log_z
-
         best = -log_ratio(steps).mean()
         return jnp.where(jnp.abs(best - log_z) > self.log_z_reach, best, log_z)
 
     def context(self, environment: AbstractEnvironment[Any], trajectories: Trajectories) -> Any:
-        """What else the loss wants to know of trajectories: arrays with a leading batch axis.
+        """More inputs from trajectories: arrays with a leading batch axis; by default none.
 
-        No gradient flows through it. By default nothing.
+        No gradient flows through them.
         """
         return ()
 
@@ -133,8 +133,8 @@ class TrajectoryLoss(Loss, ABC):
 class RatioLoss(TrajectoryLoss):
     """A loss of `f(tau) = log( p_F(tau) / (p_B(tau|x) R(x)) )` that a constant does not change.
 
-    Such a loss needs no `log Z`, and samplers can be combined by it: then `f` is the ratio of
-    eq:apx:dist or eq:apx:sm.
+    It needs no `log Z`, and it can combine samplers: then `f` is the ratio of eq:apx:dist or
+    eq:apx:sm.
     """
 
     least_batch: ClassVar[int] = 2

@@ -1,4 +1,4 @@
-"""A loss asked for its numbers, which may be of the user's own."""
+"""The numbers of a loss, checked, as the loss may be a user's."""
 
 from typing import Any
 
@@ -16,18 +16,15 @@ from fast.tracing import answer, traced
 def value_of(
     loss: TrajectoryLoss, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray
 ) -> Float[Array, ""]:
-    """The loss of a batch, which is of the user's own perhaps.
+    """The loss of a batch.
 
     Raises:
-        InputError: if it raises, or is not one real number.
+        InputError: if the loss raises, or is not one real number.
     """
-    value: Array
     name = type(loss).__name__
     if isinstance(loss, RatioLoss):
-        value = answer(name, (), "of_ratios", loss.of_ratios, log_ratio(steps), key)
-    else:
-        value = answer(name, (), "value", loss.value, steps, log_z, key)
-    return value
+        return answer(name, (), "of_ratios", loss.of_ratios, log_ratio(steps), key)
+    return answer(name, (), "value", loss.value, steps, log_z, key)
 
 
 def penalties_of(
@@ -36,24 +33,23 @@ def penalties_of(
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
 ) -> Float[Array, "batch time"]:
-    """The penalties of a batch, likewise.
+    """The penalties of a batch.
 
     Raises:
-        InputError: if asking for them raises, or they are not one real number for each step.
+        InputError: if the loss raises, or they are not one real number per step.
     """
     shape = trajectories.active.shape
     asked = policy, environment, trajectories
-    penalties: Array = answer(type(loss).__name__, shape, "penalties", loss.penalties, *asked)
-    return penalties
+    return answer(type(loss).__name__, shape, "penalties", loss.penalties, *asked)
 
 
 def context_of(
     loss: TrajectoryLoss, environment: AbstractEnvironment[Any], trajectories: Trajectories
 ) -> Any:
-    """What else a loss wants to know of trajectories; no gradient flows through it.
+    """The further inputs of a loss; no gradient flows through them.
 
     Raises:
-        InputError: if asking for it raises.
+        InputError: if the loss raises.
     """
     name = type(loss).__name__
     return lax.stop_gradient(traced(name, "context", loss.context, environment, trajectories))

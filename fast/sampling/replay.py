@@ -17,7 +17,7 @@ class Buffer(NamedTuple):
     Attributes:
         states: of shape (capacity, ...).
         log_rewards: in nats.
-        added: how many were ever added.
+        added: the number of states ever added.
     """
 
     states: Any
@@ -51,7 +51,7 @@ def choose(buffer: Buffer, draws: Float[Array, " batch"], *, by_reward: bool) ->
     Args:
         buffer: the buffer.
         draws: one number per state, uniform on [0, 1).
-        by_reward: whether in proportion to the reward.
+        by_reward: draw in proportion to the reward.
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
     weights = filled.astype(buffer.log_rewards.dtype)
@@ -71,11 +71,11 @@ class NoReplay:
 
     @property
     def capacity(self) -> int:
-        """How many terminal states are remembered."""
+        """The number of terminal states that are remembered."""
         return 0
 
     def replayed(self, batch: int) -> int:
-        """How many trajectories of a batch are drawn backwards."""
+        """The number of trajectories of a batch that are drawn backwards."""
         return 0
 
 
@@ -84,9 +84,9 @@ class UniformReplay(NoReplay):
     """Part of each batch is drawn backwards from remembered states, chosen uniformly."""
 
     replay_share: float = 0.5
-    """That part."""
+    """The share of the batch."""
     replay_capacity: int = 8_192
-    """How many terminal states are remembered."""
+    """The number of terminal states that are remembered."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -95,11 +95,11 @@ class UniformReplay(NoReplay):
 
     @property
     def capacity(self) -> int:
-        """How many terminal states are remembered."""
+        """The number of terminal states that are remembered."""
         return self.replay_capacity
 
     def replayed(self, batch: int) -> int:
-        """How many trajectories of a batch are drawn backwards."""
+        """The number of trajectories of a batch that are drawn backwards."""
         return round(self.replay_share * batch)
 
 

@@ -1,4 +1,4 @@
-"""Latents drawn anew on every step, as dynamics among others."""
+"""Options of dynamics with a random latent, and of their mean."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -22,7 +22,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
     """The mean of a Gaussian latent: path-dependent, and not random.
 
     Attributes:
-        is_stochastic: whether the latent is random.
+        is_stochastic: true if the latent is random.
     """
 
     is_summable: ClassVar[bool] = False
@@ -48,7 +48,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
 
     @property
     def gradient(self) -> GradientKind:
-        """As in `GaussianOptions`, like the next three."""
+        """The gradient, as in `GaussianOptions`."""
         return "fixed"
 
     @property
@@ -63,44 +63,45 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
 
     @property
     def covariance(self) -> tuple[float, ...]:
-        """Its covariance there."""
+        """The covariance of the latent at a terminal."""
         return ()
 
     def check(self, config: TrainConfig) -> None:
-        """Refuses a run whose other parts ask for what only known histories have.
+        """Refuses a run whose other parts need a deterministic latent.
 
         Raises:
             InputError: if one does, with the reason.
         """
-        name, loss = config.name_of("dynamics"), config.loss
-
-        def refuse(what: str, reason: str) -> None:
-            raise InputError(f"dynamics {name} with {what}: {reason}")
-
-        if not isinstance(loss, TrajectoryBalance) or loss.penalty != "square":
-            refuse(
-                f"loss {config.name_of('loss')}",
+        loss, p_b = config.loss, config.p_b
+        reasons = {
+            f"loss {config.name_of('loss')}": (
+                not isinstance(loss, TrajectoryBalance) or loss.penalty != "square",
                 "it is trained by trajectory balance, of squares; use --loss tb",
-            )
-        if config.p_b.has_parameters or config.p_b.reads_latent:
-            refuse(
-                f"p_b {config.name_of('p_b')}",
+            ),
+            f"p_b {config.name_of('p_b')}": (
+                p_b.has_parameters or p_b.reads_latent,
                 "its p_B is uniform over parents, and a law of its own over latents; leave --p-b "
                 "at uniform",
-            )
-        if config.replay.capacity or config.run.devices > 1:
-            refuse("replay or several devices", "it draws all forwards, on one device; use neither")
-        if config.factors.parts > 1 or config.factors.frozen:
-            refuse(
-                "factors of a reward",
+            ),
+            "replay or several devices": (
+                config.replay.capacity or config.run.devices > 1,
+                "it draws all forwards, on one device; use neither",
+            ),
+            "factors of a reward": (
+                config.factors.parts > 1 or config.factors.frozen,
                 "samplers are combined along trajectories of states, whose probability is an "
                 "integral here; choose other dynamics",
-            )
+            ),
+        }
+        for part, (is_wrong, reason) in reasons.items():
+            if is_wrong:
+                name = config.name_of("dynamics")
+                raise InputError(f"dynamics {name} with {part}: {reason}")
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> StochasticPolicy:
-        """A whole `StochasticPolicy`: the latents are a part of what it gives the law of."""
+        """A whole `StochasticPolicy`, which is a law of states and latents."""
         return StochasticPolicy(
             count_features(environment),
             outputs,

@@ -1,4 +1,4 @@
-"""What a training run is asked to do: its parts, each with options of its own. Imports no JAX."""
+"""The configuration of a training run: its parts, each with its options. Imports no JAX."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,20 +26,20 @@ ALL = Factors()
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A run: a task, dynamics, a loss, a backward policy, sampling, an optimiser.
+    """The parts of a run.
 
-    `fast.training.compose` makes one from options by name.
+    `fast.training.compose.configure` makes one from options by name.
 
     Attributes:
         task: the problem.
         dynamics: the network.
-        loss: what is minimised.
+        loss: the loss that is minimised.
         p_b: the backward policy.
-        sampling: how batches are drawn.
-        replay: what of them is drawn backwards.
-        optimiser: how long and how fast.
+        sampling: the size and the exploration of batches.
+        replay: the trajectories of a batch that are drawn backwards.
+        optimiser: steps and learning rate.
         run: seeds, arithmetic, devices, measurements, the folder.
-        factors: which part of the reward.
+        factors: the part of the reward.
 
     Raises:
         InputError: if two parts do not go together, with the reason.
@@ -150,11 +150,11 @@ class TrainConfig:
         return name_of_part(part, getattr(self, part))
 
     def own_parts(self) -> list[str]:
-        """The parts that are the user's own."""
+        """The names of the parts that are the user's own."""
         return [part for part in CHOICES if own_part(part, getattr(self, part))]
 
     def changed(self, **changes: Any) -> Self:
-        """The same with other options; what belongs to a part that is left goes with it."""
+        """The same with other options; a replaced part takes its own options with it."""
         from fast.training.compose import change
 
         return change(self, changes)

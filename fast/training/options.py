@@ -7,13 +7,13 @@ from typing import Literal
 from reference.arguments import check_options, require, require_counts
 from reference.errors import InputError
 
-# JAX keeps 32 bits of a seed, without a word; NumPy refuses one that is negative.
+# JAX silently keeps 32 bits of a seed; NumPy refuses one that is negative.
 SEEDS_END = 2**31
 
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """How many trajectories a step draws, and how their actions explore."""
+    """The batches of a training, and the exploration in them."""
 
     batch: int = 128
     """Trajectories per step."""
@@ -45,12 +45,12 @@ class RunOptions:
     devices: int = 1
     """Split each batch over this many devices."""
     evaluations: int = 10
-    """How often the distance to the target is measured during training."""
+    """Number of measurements of the distance to the target during training."""
     law_samples: int = 262_144
-    """How many samples the final law of a policy is estimated from, where it cannot be summed. With
-    fewer than 16,384, states too many to enumerate are measured by fewer trajectories as well."""
+    """Samples for the final law of a policy, where it cannot be summed. With fewer than 16,384,
+    states too many to enumerate are measured by fewer trajectories as well."""
     checkpoint_every: int = 500
-    """Steps between checkpoints, rounded up to hundreds: what a killed run loses at most."""
+    """Steps between checkpoints, rounded up to hundreds: the most that a killed run loses."""
     max_states: int = 2_000_000
     """Problems of at most this many states are enumerated, and measured exactly where possible."""
     out: Path | None = None
@@ -65,7 +65,7 @@ class RunOptions:
 
 
 def check_seeds(seed: int, seeds: int) -> None:
-    """Checks that all seeds of a run are numbers that JAX and NumPy tell apart.
+    """Refuses seeds that JAX or NumPy would confuse with others.
 
     Raises:
         InputError: if one is not.

@@ -52,7 +52,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         Try:
             pdai train lines
             pdai train six6 --dynamics markov --seeds 3
-            pdai train six6 --dynamics srwm --help
+            pdai train six6 --dynamics srwm --help-all
             pdai train custom --problem my_module:MyProblem
             pdai train --resume runs/six6-gru-0
             pdai train --resume runs/six6-gru-0 --steps 20000
