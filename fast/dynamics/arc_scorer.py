@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
-from fast.dynamics.scorer import AbstractScorer
+from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, NodeFeatures
 from fast.environments.structure import StructureEnvironment
 from reference.errors import check_integer, check_type
 
@@ -14,13 +14,13 @@ from reference.errors import check_integer, check_type
 class ArcScorer(AbstractScorer):
     """`zeta(f(x_u; G), f(x_v; G))` for the edge from u to v of every action, and a logit to stop.
 
-    `f` is a graph network of two layers that tells what points to a node from what it points to
-    (Morris et al., 2019, with a weight matrix for each direction):
+    `f` is a graph network of two layers with a weight matrix for each direction of edges (Morris et
+    al., 2019):
 
         agg(H) = [H || A^T H || A H],    f(X) = agg(relu(agg(X) W_1 + b_1)) W_2 + b_2,
         zeta(a, b) = w . relu(a U + b V + c),    stop = w' . relu(mean_v f(x_v; G) U' + c').
 
-    `X` is the identity: variables are not alike, so each has a row of `W_1` as its embedding.
+    `X` is the identity: every variable has a row of `W_1` as its embedding.
 
     Attributes:
         weights: `W_1` and `W_2`.
@@ -71,8 +71,8 @@ class ArcScorer(AbstractScorer):
         self.pooled_bias = jnp.zeros(width)
         self.stop = 0.01 * self._drawn(keys[5], width, 1)[:, 0]
 
-    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
-        """`A` of a state that is observed, 1 in row u, column v for an edge from u to v."""
+    def adjacency(self, observation: Features) -> Adjacency:
+        """`A` of an observed state: 1 in row u, column v for an edge from u to v."""
         n, batch = self.nodes, observation.shape[:-1]
         # Edges are in the order of the rows without the diagonal, whose entries lie n + 1 apart.
         rows = observation[..., :-1].reshape(*batch, n - 1, n)
@@ -81,15 +81,15 @@ class ArcScorer(AbstractScorer):
         matrix = jnp.concatenate([jnp.zeros_like(flat[..., :1]), flat], -1)
         return matrix.reshape(*batch, n, n).astype(self.readout.dtype)
 
-    def degree(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch nodes"]:
+    def degree(self, adjacency: Adjacency) -> ByNode:
         """The number of edges at each node, in either direction."""
         return adjacency.sum(-1) + adjacency.sum(-2)
 
     def __call__(
         self,
-        adjacency: Float[Array, "*batch nodes nodes"],
-        path_features: Float[Array, "*batch nodes more"] | None = None,
-    ) -> Float[Array, "*batch actions"]:
+        adjacency: Adjacency,
+        path_features: NodeFeatures | None = None,
+    ) -> ByAction:
         """The score of every edge, then that of stopping; inputs `X` or `[X || path_features]`."""
         n, batch = self.nodes, adjacency.shape[:-2]
         states = jnp.broadcast_to(jnp.eye(n, dtype=adjacency.dtype), adjacency.shape)
@@ -107,7 +107,7 @@ class ArcScorer(AbstractScorer):
 
 
 def _aggregate(
-    states: Float[Array, "*batch nodes inputs"], adjacency: Float[Array, "*batch nodes nodes"]
+    states: Float[Array, "*batch nodes inputs"], adjacency: Adjacency
 ) -> Float[Array, "*batch nodes seen"]:
     transposed = jnp.swapaxes(adjacency, -1, -2)
     return jnp.concatenate([states, transposed @ states, adjacency @ states], -1)

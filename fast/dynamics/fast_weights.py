@@ -28,7 +28,7 @@ def delta_rule(keys: Vectors, writes: Vectors, reads: Vectors, values: Vectors) 
     delta rule over sequence length, 2024.)
 
     Args:
-        keys: `a_t`, what is read before the write, times its rate.
+        keys: `a_t`, the key of the erased value, times its rate.
         writes: `b_t`.
         reads: `c_t`.
         values: `v_t`.

@@ -21,7 +21,7 @@ from fast.dynamics.base import (
     ReadOutsAlong,
 )
 from fast.dynamics.markov import AbstractMarkovian
-from fast.dynamics.scorer import AbstractScorer
+from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, NodeFeatures
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
 from fast.environments.structure import StructureEnvironment
@@ -50,12 +50,12 @@ class EdgeScorer(AbstractScorer):
         layer: how a node sees its neighbours in the graph with adjacency matrix `A`.
             "gcn": `agg(H) = D^{-1/2} (A + I) D^{-1/2} H`, `D` the diagonal matrix of the row sums
             of `A + I` (Kipf and Welling, 2017), as in the paper's experiment. It is coarser than
-            1-WL: if all inputs are equal, the nodes of regular components, of whatever degree, look
-            like isolated ones.
+            1-WL: if all inputs are equal, the nodes of regular components of any degree look like
+            isolated ones.
             "graphconv": `agg(H) = [H || A H]` (Morris et al., 2019), which for suitable weights
-            tells apart whatever a round of 1-WL does.
-        symmetric: whether `zeta` is averaged over the two orders of the pair. As printed, it sees
-            the smaller node first, and so depends on how the nodes are numbered.
+            distinguishes all that a round of 1-WL does.
+        symmetric: true if `zeta` is averaged over the two orders of the pair. As printed, it sees
+            the smaller node first, and so depends on the numbering of the nodes.
         nodes: the number of nodes.
     """
 
@@ -102,20 +102,20 @@ class EdgeScorer(AbstractScorer):
         self.symmetric = symmetric
         self.nodes = environment.nodes
 
-    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
-        """`A` of a state that is observed, in the precision of the weights."""
+    def adjacency(self, observation: Features) -> Adjacency:
+        """`A` of an observed state, in the precision of the weights."""
         matrix = observation.reshape(*observation.shape[:-1], self.nodes, self.nodes)
         return matrix.astype(self.readout.dtype)
 
-    def degree(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch nodes"]:
+    def degree(self, adjacency: Adjacency) -> ByNode:
         """The number of edges at each node."""
         return adjacency.sum(-1)
 
     def __call__(
         self,
-        adjacency: Float[Array, "*batch nodes nodes"],
-        path_features: Float[Array, "*batch nodes more"] | None = None,
-    ) -> Float[Array, "*batch actions"]:
+        adjacency: Adjacency,
+        path_features: NodeFeatures | None = None,
+    ) -> ByAction:
         """The score of every edge, for nodes with the inputs `X` or `[X || path_features]`."""
         one_hot = np.equal.outer(self.features, sorted(set(self.features)))
         shape = (*adjacency.shape[:-1], one_hot.shape[1])
@@ -136,7 +136,7 @@ class EdgeScorer(AbstractScorer):
     def _aggregate(
         self,
         states: Float[Array, "*batch nodes inputs"],
-        adjacency: Float[Array, "*batch nodes nodes"],
+        adjacency: Adjacency,
     ) -> Float[Array, "*batch nodes seen"]:
         if self.layer == "graphconv":
             return jnp.concatenate([states, adjacency @ states], -1)
@@ -148,7 +148,7 @@ class EdgeScorer(AbstractScorer):
         self,
         left: Float[Array, "*batch actions width"],
         right: Float[Array, "*batch actions width"],
-    ) -> Float[Array, "*batch actions"]:
+    ) -> ByAction:
         pair = jnp.concatenate([left, right], -1)
         score: Array = jax.nn.relu(pair @ self.hidden + self.hidden_bias) @ self.readout
         return score
@@ -158,20 +158,12 @@ Graphs = GraphEnvironment | StructureEnvironment
 
 
 def scorer_of(
-    environment: Graphs,
-    width: int,
-    *,
-    path_features: int = 0,
-    layer: Layer = "gcn",
-    symmetric: bool = True,
-    key: PRNGKeyArray,
+    environment: Graphs, width: int, *, path_features: int = 0, key: PRNGKeyArray, **options: Any
 ) -> AbstractScorer:
     """`EdgeScorer` with its options on graphs, or `ArcScorer`, which has none, on DAGs."""
     if isinstance(environment, StructureEnvironment):
         return ArcScorer(environment, width, path_features=path_features, key=key)
-    return EdgeScorer(
-        environment, width, path_features=path_features, layer=layer, symmetric=symmetric, key=key
-    )
+    return EdgeScorer(environment, width, path_features=path_features, key=key, **options)
 
 
 class GCNNetwork(AbstractMarkovian):
@@ -185,16 +177,8 @@ class GCNNetwork(AbstractMarkovian):
     scorer: AbstractScorer
     output: int = eqx.field(static=True)
 
-    def __init__(
-        self,
-        environment: Graphs,
-        width: int,
-        *,
-        layer: Layer = "gcn",
-        symmetric: bool = True,
-        key: PRNGKeyArray,
-    ):
-        self.scorer = scorer_of(environment, width, layer=layer, symmetric=symmetric, key=key)
+    def __init__(self, environment: Graphs, width: int, *, key: PRNGKeyArray, **options: Any):
+        self.scorer = scorer_of(environment, width, key=key, **options)
         self.output = environment.actions
 
     def read(self, latent: tuple[()], observation: Features) -> ReadOut:
@@ -210,8 +194,8 @@ class PathFeatures(NamedTuple):
         adjacency: `A`.
     """
 
-    m: Float[Array, "*batch nodes"]
-    adjacency: Float[Array, "*batch nodes nodes"]
+    m: ByNode
+    adjacency: Adjacency
 
 
 class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
@@ -221,7 +205,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
     which it was added: `m_{t+1} = m_t + alpha(G_t) (A_{t+1} - A_t) 1`, and `m_o = 0`.
 
     Attributes:
-        scorer: `f_P` and `zeta_P`, likewise.
+        scorer: `f_P` and `zeta_P`, on graphs with the options `layer` and `symmetric`.
         start: the edges of `s_o`.
         gate: `alpha`. "inverse-size": `1 / (1 + |E(G)|)`, different at every step. "constant": 1,
             with which the recursion gives `m_t = (A_t - A_o) 1`, a function of the state.
@@ -244,15 +228,12 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
         *,
         gate: Gate = "inverse-size",
         update: Update = "proposition",
-        layer: Layer = "gcn",
-        symmetric: bool = True,
         key: PRNGKeyArray,
+        **options: Any,
     ):
         check_choice("TemporalGCNNetwork", "the gate", gate, Gate)
         check_choice("TemporalGCNNetwork", "the update", update, Update)
-        self.scorer = scorer_of(
-            environment, width, path_features=1, layer=layer, symmetric=symmetric, key=key
-        )
+        self.scorer = scorer_of(environment, width, path_features=1, key=key, **options)
         self.start = environment.start if isinstance(environment, GraphEnvironment) else ()
         self.gate = gate
         self.update = update
@@ -289,7 +270,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
             terms = jnp.concatenate([jnp.zeros_like(degree[..., :1, :]), terms], -2)
         return self.scorer(adjacency, jnp.cumsum(terms, -2)[..., None])
 
-    def _alpha(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch 1"]:
+    def _alpha(self, adjacency: Adjacency) -> Float[Array, "*batch 1"]:
         """The gate at a graph, the same for all nodes."""
         size = self.scorer.degree(adjacency).sum(-1, keepdims=True) / 2
         return jnp.ones_like(size) if self.gate == "constant" else 1 / (1 + size)

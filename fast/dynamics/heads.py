@@ -15,7 +15,7 @@ def split_heads(x: Float[Array, "*batch time n"], heads: int) -> Array:
 
 
 def join_heads(x: Array, heads: int) -> Float[Array, "*batch time n"]:
-    """What `split_heads` has split."""
+    """The inverse of `split_heads`."""
     if heads == 1:
         return x
     x = jnp.swapaxes(x, -2, -3)

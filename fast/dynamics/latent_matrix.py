@@ -12,7 +12,7 @@ class Writes(NamedTuple):
 
     Attributes:
         u: the columns `u_j`, at row j = 0, ..., t; the rest is zero.
-        w: the write vectors `w_j`, likewise.
+        w: the write vectors `w_j`, in the same rows.
         t: the step, the same for the whole batch.
     """
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 Link = Literal["elu", "softmax", "identity"]
-# Those onto the simplex, which bound what is written.
+# Maps onto the simplex, which bound the written vectors.
 SimplexLink = Literal["elu", "softmax"]
 
 

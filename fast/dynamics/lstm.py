@@ -65,7 +65,7 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
         input_key, recurrent_key = jax.random.split(key)
         self.inputs = input_weights(4, size, features, key=input_key)
         self.recurrent = recurrent_weights(4, size, key=recurrent_key)
-        # Remember at first: what the forget gate erases sends no gradient back.
+        # Remember at first: no gradient flows back through erased entries.
         self.bias = jnp.zeros(4 * size).at[size : 2 * size].set(1)
         self.start = LSTMLatent(jnp.zeros(size), jnp.zeros(size))
         self.output = size

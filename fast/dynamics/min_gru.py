@@ -27,8 +27,8 @@ class MinGRU(VectorRecurrence):
         z = sigmoid(A_z psi(s_t) + b_z),   h = A_h psi(s_t) + b_h
         W_t = W_{t-1} + z o (h - W_{t-1}),   y_t = W_t
 
-    so `phi(s, W) = z(s) o (h(s) - W)`: a lift like every other, of which the path from `W_{t-1}` to
-    `W_t` is linear and diagonal. All matrix products come before the scan. (The minGRU of Feng et
+    so `phi(s, W) = z(s) o (h(s) - W)`: a lift whose map from `W_{t-1}` to `W_t` is linear and
+    diagonal. All matrix products come before the scan. (The minGRU of Feng et
     al., Were RNNs all we needed?, 2024, with biases and a learned `W_o`; not in the paper.)
 
     Attributes:

@@ -26,7 +26,7 @@ from reference.arguments import require_counts
 
 
 class ResidualBlock(AbstractDynamics[Latent]):
-    """A latent between two residual connections: what it reads out is added to the state.
+    """A latent between two residual connections: its read-out is added to the state.
 
         h_t = E psi(s_t),   g_t = h_t + O y_t,   with y_t read by the inner dynamics, which see n(h)
         z_t = g_t + f(n(g_t))

@@ -1,4 +1,4 @@
-"""What graph networks share: a logit of every action, of a graph."""
+"""The scorer of a graph network: a logit of every action, from a graph."""
 
 import math
 from abc import abstractmethod
@@ -9,9 +9,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
 
+Adjacency = Float[Array, "*batch nodes nodes"]
+ByNode = Float[Array, "*batch nodes"]
+ByAction = Float[Array, "*batch actions"]
+NodeFeatures = Float[Array, "*batch nodes more"]
+
 
 class AbstractScorer(eqx.Module):
-    """What a graph network is but for its memory: a logit of every action, of a graph.
+    """A graph network without memory: a logit of every action, from a graph.
 
     Attributes:
         nodes: the number of nodes.
@@ -22,20 +27,20 @@ class AbstractScorer(eqx.Module):
     readout: eqx.AbstractVar[Float[Array, " width"]]
 
     @abstractmethod
-    def adjacency(self, observation: Features) -> Float[Array, "*batch nodes nodes"]:
-        """`A` of a state that is observed, in the precision of the weights."""
+    def adjacency(self, observation: Features) -> Adjacency:
+        """`A` of an observed state, in the precision of the weights."""
 
     @abstractmethod
-    def degree(self, adjacency: Float[Array, "*batch nodes nodes"]) -> Float[Array, "*batch nodes"]:
+    def degree(self, adjacency: Adjacency) -> ByNode:
         """The number of edges at each node, in either direction."""
 
     @abstractmethod
     def __call__(
         self,
-        adjacency: Float[Array, "*batch nodes nodes"],
-        path_features: Float[Array, "*batch nodes more"] | None = None,
-    ) -> Float[Array, "*batch actions"]:
-        """The logit of every action, of nodes with the inputs `X` or `[X || path_features]`."""
+        adjacency: Adjacency,
+        path_features: NodeFeatures | None = None,
+    ) -> ByAction:
+        """The logit of every action, for nodes with the inputs `X` or `[X || path_features]`."""
 
     @staticmethod
     def _drawn(key: PRNGKeyArray, rows: int, columns: int) -> Float[Array, "rows columns"]:

@@ -26,8 +26,8 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         W_t = W_{t-1} + sigmoid(beta_t) o (W_{t-1} zeta(q_t) - W_{t-1} zeta(k_t)) (x) zeta(k_t)
         y_t = W_t psi(s_t)   (the first block of rows)
 
-    What is written at the key is what the matrix has at the query, for all of its rows: those of y,
-    of q, of k and of beta, each block at its own of the four rates. (Irie, Schlag, Csordas and
+    The value of the matrix at the query is written at the key, for all rows: those of y, of q, of k
+    and of beta, each block at its own of the four rates. (Irie, Schlag, Csordas and
     Schmidhuber, A modern self-referential weight matrix, 2022. There y_t is read before the update,
     and here after it, as in eq:ASRWM, which has a rotation and slow weights in addition.)
 

@@ -62,15 +62,14 @@ class SRWM(AbstractDynamics[LatentMatrix]):
             "identity" a change of parameters), and "none" is R = I, the paper's ablation.
         angle_scale: all angles of the rotation are multiplied by it; they are up to a full turn.
         link: `zeta`, per head.
-        start: whether `W_o = a_o b_o^T` is of rank one, as printed, or of "full" rank, as in Irie
-            et al.
+        start: "rank-one" for `W_o = a_o b_o^T`, as printed, or "full" rank, as in Irie et al.
         write_key: the vector of the outer product: "q" as printed, or "k", the key that is read,
             as in the delta rule.
-        erase: whether the old value is read "before" the rotation, `W_{t-1} zeta(k)` as printed, or
-            "after" it, `W_{t-1} R zeta(k)`. Only "after" with write_key "k" is stable, as then
+        erase: "before" if the old value is read before the rotation, `W_{t-1} zeta(k)` as printed,
+            or "after" it, `W_{t-1} R zeta(k)`. Only "after" with write_key "k" is stable, as then
             `W_t = W_{t-1} R (I - sigmoid(beta) zeta(k) zeta(k)') + ...` never lengthens `W`; as
             printed, `W` can grow exponentially.
-        normalize: whether `y_t` is divided by its root mean square; not in the paper.
+        normalize: true if `y_t` is divided by its root mean square; not in the paper.
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
@@ -115,9 +114,9 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         """Draws the weights.
 
         The entries of `psi` are of order one where the features are as long as `norm`, their
-        typical length: whether one feature is active, or many, or they are large integers. The
-        entries of `W_o` have standard deviation `latent_scale / sqrt(d / h)`, those of the slow
-        weights `slow_scale / sqrt(d)`; the biases are zero, so that `sigmoid(beta)` is about 1/2.
+        typical length, be they one-hot, dense or large integers. The entries of `W_o` have standard
+        deviation `latent_scale / sqrt(d / h)`, those of the slow weights `slow_scale / sqrt(d)`;
+        the biases are zero, so that `sigmoid(beta)` is about 1/2.
         """
         check_choice("SRWM", "rotation", rotation, Rotation)
         check_choice("SRWM", "link", link, Link)
@@ -143,15 +142,9 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         else:
             self.a = jax.random.normal(keys[2], (size,)) * deviation**0.5
             self.b = jax.random.normal(keys[3], (size,)) * deviation**0.5
-        self.output = size
-        self.horizon = horizon
-        self.heads = heads
-        self.rotation = rotation
-        self.angle_scale = angle_scale
-        self.link = link
-        self.start = start
-        self.write_key = write_key
-        self.erase = erase
+        self.output, self.horizon, self.heads = size, horizon, heads
+        self.rotation, self.angle_scale, self.link = rotation, angle_scale, link
+        self.start, self.write_key, self.erase = start, write_key, erase
         self.normalize = normalize
 
     def initial(self, batch: tuple[int, ...] = ()) -> LatentMatrix:
@@ -163,10 +156,10 @@ class SRWM(AbstractDynamics[LatentMatrix]):
             first = Matrix(w.mT * u, jnp.int32(0))
         else:
             first = one_term(*self._first_write(), self.horizon)
-        found: LatentMatrix = jax.tree.map(
+        broadcast: LatentMatrix = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (*batch, *x.shape)) if x.ndim else x, first
         )
-        return found
+        return broadcast
 
     def advance(self, latent: LatentMatrix, observation: Features) -> LatentMatrix:
         t = latent.t + 1
@@ -189,7 +182,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         psi, key, write, value = self._vectors(observations, t)
         read, first = self._rotate(self._per_head(psi), t), (t == 0)[:, None]
         if self.b is None:
-            # The sum starts from nothing, and what the first matrix gives is added.
+            # The sum starts from zero; the read-out of the first matrix is added.
             start = self._whole_start().mT
             value = jnp.where(first, 0, value - key @ start)
             return self._read_out(delta_rule(key, write, read, value) + read @ start)
@@ -200,7 +193,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
     def _vectors(
         self, observations: FeaturesAlong, t: Int[Array, " time"]
     ) -> tuple[Array, Array, Array, Array]:
-        """`psi`, and per head what is read and written in `U`: keys, write vectors and values."""
+        """`psi`, and per head the keys, write vectors and values of `U`."""
         psi = observations @ self.embedding.T
         d = psi.shape[-1]
         q, k, v, beta = map(

@@ -681,9 +681,9 @@ def test_bad_options_are_refused(paper: Instance) -> None:
     with pytest.raises(InputError, match="the width is 0, but must be an integer of at least 1"):
         GCNNetwork(environment, 0, key=key)
     with pytest.raises(InputError, match="the layer is 'gat', but must be one of"):
-        GCNNetwork(environment, 4, layer="gat", key=key)  # type: ignore[arg-type]
+        GCNNetwork(environment, 4, layer="gat", key=key)
     with pytest.raises(InputError, match="symmetric is 1, a int, but must be a bool"):
-        TemporalGCNNetwork(environment, 4, symmetric=1, key=key)  # type: ignore[arg-type]
+        TemporalGCNNetwork(environment, 4, symmetric=1, key=key)
     with pytest.raises(InputError, match="the gate is 'size', but must be one of"):
         TemporalGCNNetwork(environment, 4, gate="size", key=key)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the update is 'printed', but must be one of"):
