@@ -24,7 +24,7 @@ In the order of the paper:
                 Additive, Forgetful, History, Table                  a phi of one's own, none, all
     policies    ForwardPolicy, BackwardPolicy, BackwardKernel        p_F, p_B, and p_B unnormalised
     marginals   marginal, marginal_by_trajectories, path_sums        eq:marginal
-                mass                                                 what balance needs of p_B
+                mass                                                 total backward mass of x
     flows       flows                                                def:flows
     balance     fm_residuals                                         def:flows
                 subtb_residuals                                      eq:conditionsa
@@ -110,7 +110,7 @@ from reference.solve import forward_from_law as forward_from_law
 from reference.solve import h_transform as h_transform
 from reference.solve import markov_projection as markov_projection
 
-# The names above are what the package offers; those of this module itself begin with "_".
+# The package offers the names above; names private to this module begin with "_".
 _LAZY = {"BALL": "reference.fields.balls", "Symbolic": "reference.fields.symbolic"}
 __all__ = [
     *(n for n, v in globals().items() if n[0] != "_" and not isinstance(v, types.ModuleType)),

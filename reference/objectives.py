@@ -1,7 +1,7 @@
 """The expected losses of col:objectives and their gradients, which training estimates.
 
 No trajectory is enumerated. `delta(tau)` is a sum over the edges of `tau`, which is drawn from a
-Markov chain on the lifted DAG; with `m(s)` the mean of what follows `s`, it is the constant
+Markov chain on the lifted DAG; with `m(s)` the mean of the rest after `s`, it is the constant
 `log Z + m(s_o)` plus increments `gain + m(s') - m(s)` of mean zero given the past. Squares of such
 increments simply add up, and near an optimum all of them are small, so that nothing cancels.
 """

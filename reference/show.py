@@ -90,7 +90,7 @@ def svg(drawable: Drawable) -> str | None:
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
     """Writes a picture of a problem, a DAG, a lift or a policy to a file.
 
-    Terminals are squares. See `picture_of` for what is written and painted.
+    Terminals are squares. See `picture_of` for texts and colours.
 
     Args:
         drawable: a problem, a DAG, a lift or a policy.
@@ -148,7 +148,7 @@ class Picture:
         edge_names: the text on each edge; empty for none.
         at_child: whether that is near the child.
         values: the number whose colour each node has, None for white; empty for none.
-        legend: what the numbers are.
+        legend: the meaning of the numbers.
     """
 
     title: str

@@ -88,14 +88,14 @@ def _files(module: str, imported: bool) -> dict[str, str]:
                 _when_imported(name, digest) if imported else digest
             )
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            # A package runs before what is in it.
+            # Importing a module also runs its packages.
             used = [name, *_imports(content, package)]
             names += [part for whole in used for part in _prefixes(whole)]
     return files
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether a folder holds libraries, Python's own or others."""
+    """True if a folder holds libraries, Python's own or others."""
     standard = Path(os.__file__).parent
     return "site-packages" in folder.parts or standard in (folder, *folder.parents)
 

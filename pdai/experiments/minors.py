@@ -1,7 +1,7 @@
-"""How far a law of strings is from every law of a policy that sees their last letters alone.
+"""A lower bound on the TV from a law of strings to all laws of policies that see k last letters.
 
 Let strings be built by appending, and a policy see their length and last k letters. If two strings
-s, s' of one length look alike, so do sy and s'y for every y: what follows has the same law. So
+s, s' of one length look alike, so do sy and s'y for every y: their futures have one law. So
 `p(sy) p(s'y') = p(sy') p(s'y)`: a 2 x 2 minor of the law vanishes, for each pair s, s' and each
 pair y, y'. A target whose minors do not vanish is some distance away.
 
@@ -33,7 +33,7 @@ from reference.errors import InputError, TooLargeError, check_integer
 # w of the docstring; of the tenths, 2/5 gave the largest bounds on bit sequences.
 RAISING = Fraction(2, 5)
 MAX_MINORS = 50_000
-# Minors that cost less are left out: they would hardly count.
+# Minors that cost less hardly count, and are left out.
 NEGLIGIBLE = 1e-8
 
 Minor = tuple[str, str, str, str]
@@ -68,7 +68,7 @@ def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAIS
     Args:
         law: the probability of each string; all have one length.
         last: k, how many letters are seen.
-        raising: what raising a probability costs; lowering it costs 1 less that.
+        raising: the cost of raising a probability; lowering it costs 1 - raising.
 
     Raises:
         InputError: if strings have several lengths, or their probabilities do not sum to 1.
@@ -80,21 +80,21 @@ def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAIS
             "the law must have strings of one length, with exact probabilities that sum to 1: "
             f"there are {len(law)} strings with the sum {float(sum(law.values()))}"
         )
-    found = {minor: value for minor, value in _minors(law, last, raising).items() if value}
-    if not found:
+    costs = {minor: value for minor, value in _minors(law, last, raising).items() if value}
+    if not costs:
         return Fraction(0)
-    shares = _packed(list(found), [float(value) for value in found.values()], list(law))
+    shares = _packed(list(costs), [float(value) for value in costs.values()], list(law))
     used: dict[str, Fraction] = defaultdict(Fraction)
-    for minor, share in zip(found, shares, strict=True):
+    for minor, share in zip(costs, shares, strict=True):
         for cell in minor:
             used[cell] += share
-    total = sum((s * v for s, v in zip(shares, found.values(), strict=True)), Fraction(0))
+    total = sum((s * v for s, v in zip(shares, costs.values(), strict=True)), Fraction(0))
     return total / max(Fraction(1), *used.values())
 
 
 def _minors(law: dict[str, Fraction], last: int, raising: Fraction) -> dict[Minor, Fraction]:
-    """The minors that vanish on every law of the class, and what that costs this one."""
-    found: dict[Minor, Fraction] = {}
+    """The minors that vanish on every law of the class, with the cost of making them vanish."""
+    costs: dict[Minor, Fraction] = {}
     length = len(next(iter(law)))
     floats = {string: float(p) for string, p in law.items()}
     for size in range(last + 1, length):
@@ -109,12 +109,12 @@ def _minors(law: dict[str, Fraction], last: int, raising: Fraction) -> dict[Mino
                     a, b, c, d = (floats.get(cell, 0.0) for cell in minor)
                     if abs(a * d - b * c) > NEGLIGIBLE * max(a, b, c, d):
                         cells = [law.get(cell, Fraction(0)) for cell in minor]
-                        found[minor] = cost(cells, raising)
-            if len(found) > MAX_MINORS:
+                        costs[minor] = cost(cells, raising)
+            if len(costs) > MAX_MINORS:
                 raise TooLargeError(
                     f"more than {MAX_MINORS:,} minors: use shorter strings, or show more letters"
                 )
-    return found
+    return costs
 
 
 def _packed(minors: list[Minor], values: list[float], strings: list[str]) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""Tied policies whose terminal law is near a target, found by search: what the class attains."""
+"""A search for the tied policy whose terminal law is nearest to a target."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,7 +16,7 @@ from reference.policies import ForwardPolicy
 
 Vector = npt.NDArray[np.float64]
 
-# |x| is smoothed to sqrt(x^2 + s^2) - s, less and less.
+# |x| is smoothed to sqrt(x^2 + s^2) - s, with decreasing s.
 SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 # Logits stay in here, so that all weights are positive floats.
 LARGEST_LOGIT = 20.0
@@ -39,13 +39,13 @@ def nearest(
 ) -> Attained:
     """The nearest law to a target that a search among tied policies finds.
 
-    L-BFGS on a smoothed TV, from normal logits. TV is not convex in them: nothing says that no
-    policy is nearer. That the policy found has this distance is proved.
+    L-BFGS on a smoothed TV, from normal logits. TV is not convex in them, so another policy may be
+    nearer. The stated distance of this policy is proved.
 
     Args:
         tied: the class.
         target: the law, one number per terminal of its DAG.
-        starts: from how many points to search.
+        starts: the number of starting points.
         seed: of their random numbers.
 
     Raises:
@@ -55,8 +55,8 @@ def nearest(
     check_law(tied, target)
     distance = _SmoothedDistance(tied, target)
     rng = np.random.default_rng(seed)
-    found = [distance.search(rng.normal(size=tied.count)) for _ in range(starts)]
-    best = min(found, key=lambda logits: distance(logits, 0.0)[0])
+    minima = [distance.search(rng.normal(size=tied.count)) for _ in range(starts)]
+    best = min(minima, key=lambda logits: distance(logits, 0.0)[0])
     weights = tuple(Fraction(w) for w in np.exp(best).tolist())
     return Attained(weights, distance_of(tied, weights, target))
 
@@ -96,7 +96,7 @@ class _SmoothedDistance:
         depth = np.zeros(self.nodes, int)
         for u, v in tied.dag.edges:
             depth[v] = max(depth[v], depth[u] + 1)
-        # All edges into a node of depth d come from nodes less deep, so these are passed in order.
+        # Edges into a node of depth d come from lower depths, so layers are processed in order.
         starts = depth[self.edges[:, 0]]
         self.layers = [np.nonzero(starts == d)[0] for d in range(int(depth.max()))]
 

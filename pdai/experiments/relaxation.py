@@ -1,8 +1,8 @@
-"""How far every tied policy stays from a target: branch and bound on the weights of its classes.
+"""A lower bound on the TV from a target to all tied policies: branch and bound on the weights.
 
 Divide the weights of the classes that meet in some row by their sum, `t_c`. If each lies between
-`l_c` and `h_c`, the flows `f` of a policy on the edges keep linear rules: what leaves a state is
-what enters it, and for edges e, e' of one state, of classes c and c', `f_e l_c' <= f_e' h_c`; where
+`l_c` and `h_c`, the flows `f` of a policy on the edges keep linear rules: outflow is inflow at a
+state, and for edges e, e' of one state, of classes c and c', `f_e l_c' <= f_e' h_c`; where
 all classes of the group meet, `l_c F <= f_e <= h_c F`, F the sum of the row. The least TV of flows
 under these rules is at most that of the policies, and a linear programme. Boxes are split where
 flows of one class disagree most.
@@ -36,7 +36,7 @@ GRAIN = 2.0**-40
 
 
 class Box(NamedTuple):
-    """Between which numbers the weights lie, one pair per class, and what was found there."""
+    """Bounds on the weights, one pair per class, and the solution of their linear programme."""
 
     low: Vector
     high: Vector
@@ -72,8 +72,8 @@ def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) 
     for split in range(splits):
         _, _, box = heapq.heappop(boxes)
         for half, (low, high) in enumerate(programme.halves(box)):
-            found = programme.solved(low, high, box.value)
-            heapq.heappush(boxes, (found.value, 2 * split + half + 1, found))
+            child = programme.solved(low, high, box.value)
+            heapq.heappush(boxes, (child.value, 2 * split + half + 1, child))
     return max(min(programme.bound(box) for _, _, box in boxes), Fraction(0))
 
 
@@ -87,7 +87,7 @@ class _Row:
 
 
 class _Programme:
-    """The linear programme of a box: flows on the edges, and what each terminal lacks."""
+    """The linear programme of a box: flows on the edges, and the shortfall of each terminal."""
 
     def __init__(self, tied: TiedPolicies, target: Sequence[Fraction]):
         dag = tied.dag
@@ -105,7 +105,7 @@ class _Programme:
             if out
         ]
         inner = [u for u, out in enumerate(dag.out_edges) if out]
-        # What leaves a state less what enters it is 1 at the first and 0 at the others.
+        # Outflow minus inflow is 1 at the first state and 0 at the others.
         self.balance: list[Rule] = [
             (
                 [*dag.out_edges[u], *dag.in_edges[u]],
@@ -113,7 +113,7 @@ class _Programme:
             )
             for u in inner
         ]
-        # What a terminal lacks is at least its target less what enters it.
+        # The shortfall of a terminal is at least its target minus its inflow.
         self.lack: list[Rule] = [
             ([*dag.in_edges[x], self.edges + i], [-1.0] * (len(dag.in_edges[x]) + 1))
             for i, x in enumerate(self.terminals)
@@ -188,13 +188,13 @@ class _Programme:
             )
             / GRAIN
         )
-        found = []
+        boxes = []
         for below in (True, False):
             low, high = box.low.copy(), box.high.copy()
             (high if below else low)[c] = at
             self._tighten(low, high, self.group_of[c])
-            found.append((low, high))
-        return found
+            boxes.append((low, high))
+        return boxes
 
     def _tighten(self, low: Vector, high: Vector, group: tuple[int, ...]) -> None:
         """Leaves out weights of a group that cannot sum to 1."""

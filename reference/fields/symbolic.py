@@ -102,7 +102,7 @@ class Generic(NamedTuple):
 def generic(dag: PointedDAG[Hashable], max_parameters: int = MAX_PARAMETERS) -> Generic:
     """All normalised backward policies and all rewards on a DAG at once.
 
-    What holds as an identity for this one instance holds for every `p_B` and `R` at which its
+    An identity that holds for this one instance holds for every `p_B` and `R` at which its
     denominators do not vanish.
 
     Raises:

@@ -1,12 +1,12 @@
-"""What 1-WL graph networks can tell apart, with and without path features (prop:temporal_gnns).
+"""The distinctions of 1-WL graph networks, with and without path features (prop:temporal_gnns).
 
 The module computes an ideal: policies `p_F(G + {m, n}) proportional to exp zeta(f(x_m), f(x_n))`
 where `f(x_v)` is the stable colour of node `v` under 1-WL and `zeta` an arbitrary function of the
 unordered pair. A message-passing network of any depth and width computes a function of these
 colours (Xu et al., 2019; Morris et al., 2019), so no such network does better; since the states
 are finitely many, deep enough injective layers with a universal `zeta` do as well. Two repairs of
-the text: a layer sees the multiset of neighbours and the node itself (of equal neighbours a set
-does not see the number), and `zeta` is symmetric, because the edge `{m, n}` is.
+the text: a layer sees the multiset of neighbours and the node itself (a set does not count equal
+neighbours), and `zeta` is symmetric, because the edge `{m, n}` is.
 """
 
 from collections.abc import Callable, Hashable, Sequence

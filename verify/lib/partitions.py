@@ -1,4 +1,4 @@
-"""Every deterministic lift of a pointed DAG, and what a lift merges.
+"""Every deterministic lift of a pointed DAG, and the merges of a lift.
 
 A lift is determined, up to the names of its latents, by which lifted parents of a state arrive
 with equal latents: a set partition per state, chosen in topological order. One block is no memory,
@@ -21,19 +21,19 @@ def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
     """Every deterministic lift of a DAG, once up to renaming of latents.
 
     The first is the DAG itself, the last has one state per history. A latent is a pair (node,
-    block), so that a table of what arrives where (`reference.Table`) may tell all lifted parents
-    apart. The DAGs with 3, 4, 5 and 6 states, one per isomorphism class, have 3, 20, 548 and
-    438,805 lifts.
+    block), so that a table of transitions (`reference.Table`) can distinguish all lifted parents.
+    The DAGs with 3, 4, 5 and 6 states, one per isomorphism class, have 3, 20, 548 and 438,805
+    lifts.
 
     Args:
         dag: the DAG.
-        every: only the first of each so many is made, which is most of the work.
+        every: build only the first of each `every` lifts; building is most of the work.
 
     Raises:
         InputError: if `every` is not a positive integer.
     """
     check_integer("lifts", "every", every, 1)
-    found = count()
+    serial = count()
     inner = [v for v, row in enumerate(dag.children) if v and row]
     copies = [1] * len(dag.labels)
     # For each edge, the block in which each copy of its parent arrives.
@@ -41,7 +41,7 @@ def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
 
     def choose(position: int) -> Iterator[LiftedDAG[S]]:
         if position == len(inner):
-            if next(found) % every == 0:
+            if next(serial) % every == 0:
                 yield _assemble(dag, copies, arrival)
             return
         v = inner[position]
@@ -55,7 +55,7 @@ def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
             for e, start, end in zip(dag.in_edges[v], [0, *ends], ends, strict=False):
                 arrival[e] = block_of[start:end]
             for e in dag.out_edges[v]:
-                # What is terminal is not lifted; for any other child this is overwritten.
+                # Terminals are not lifted; for any other child this is overwritten.
                 arrival[e] = [0] * len(blocks)
             yield from choose(position + 1)
 
@@ -98,7 +98,7 @@ def set_partitions(items: Sequence[A]) -> Iterator[list[list[A]]]:
 
 
 class MergeStatistics(NamedTuple):
-    """What a lift merges; where it merges nothing, the lift is the history tree.
+    """The merges of a lift; a lift without merges is the history tree.
 
     Attributes:
         copies: for each base node s, the number `n(s)` of its lifts.

@@ -34,7 +34,7 @@ from verify.lib.stochastic.lift import StochasticLift
 
 
 class Axioms(NamedTuple):
-    """Which axioms of the repaired def:cldag hold, by the paper's numbers.
+    """The verdict on each axiom of the repaired def:cldag, by the paper's numbers.
 
     Attributes:
         duality: (1) `nu(ds) kappa_F(s, dt) = nu(dt) kappa_B(t, ds)`, `s` non-terminal, `t` not
@@ -113,12 +113,12 @@ def horizon(lift: StochasticLift) -> int | None:
 
 
 def is_absorbing(kernel: Kernel, nu: Measure, target: Set[LiftedState]) -> bool:
-    """Whether `kernel(s, target) = 1` for `nu`-almost every `s` in `target`."""
+    """True if `kernel(s, target) = 1` for `nu`-almost every `s` in `target`."""
     return successors(kernel, target & support(nu)) <= target
 
 
 def is_nondegenerate(kernel: Kernel, nu: Measure, parts: Iterable[Set[LiftedState]]) -> bool:
-    """Whether a row that charges one of `parts` charges all its subsets of positive `nu`."""
+    """True if a row that charges one of `parts` charges all its subsets of positive `nu`."""
     charged = support(nu)
     return all(
         part & charged <= support(row)

@@ -39,7 +39,7 @@ class Lemma:
 
     @property
     def applies(self) -> bool:
-        """Whether all hypotheses hold; the conclusion must then hold."""
+        """True if all hypotheses hold; the conclusion must then hold."""
         return all(self.hypotheses.values())
 
 
@@ -170,7 +170,7 @@ def padded_laws(lift: StochasticLift, n: int) -> tuple[dict[Path, Fraction], dic
 def _from_horizon_on(
     lift: StochasticLift, kernel: Kernel, start: frozenset[LiftedState]
 ) -> frozenset[LiftedState]:
-    """What can be occupied at some time `n >= N`; everything, if there is no `N`."""
+    """The states that can be occupied at some time `n >= N`; all of them, if there is no `N`."""
     n = horizon(lift)
     return lift.states if n is None else closure(kernel, successors(kernel, start, n))
 

@@ -44,8 +44,8 @@ class StochasticLift:
     """The data of def:cldag: kernels `kappa_F`, `kappa_B` and a measure `nu` on `nodes x Omega`.
 
     Every state carries a latent here, `s_o` and the terminals included, unlike in the deterministic
-    lift (`reference.lifted.LiftedDAG`). Only what def:cldag assumes before its seven axioms is
-    checked; the kernels may break any axiom, and may even leave the DAG. Use `from_forward` to
+    lift (`reference.lifted.LiftedDAG`). Only the assumptions of def:cldag before its seven axioms
+    are checked; the kernels may break any axiom, and may even leave the DAG. Use `from_forward` to
     obtain the lift that a forward kernel forces.
 
     Attributes:
