@@ -59,7 +59,7 @@ def db_residuals(
     Raises:
         InputError: if the policies live on different DAGs, or flows or rewards do not fit.
     """
-    _same_dag(forward, backward)
+    same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
     for edge, (u, v) in enumerate(forward.dag.edges):
         yield (
@@ -91,7 +91,7 @@ def subtb_residuals(
         InputError: if the policies live on different DAGs, or flows or rewards do not fit.
         TooLargeError: if there are more than `limit` paths between any two states.
     """
-    _same_dag(forward, backward)
+    same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
     state_flow = _state_flow(forward, flow, rewards)
     _check_path_count(dag, limit)
@@ -127,7 +127,7 @@ def tb_residuals(
     Raises:
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
-    _same_dag(forward, backward)
+    same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     forward.field.check([z], "Z")
     for tau in forward.dag.trajectories():
@@ -145,7 +145,7 @@ def log_tb_residuals(
     Raises:
         InputError: if a probability or a reward is zero, where the logarithm does not exist.
     """
-    _same_dag(forward, backward)
+    same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     FLOAT64.check([log_z], "log Z")
     for tau in forward.dag.trajectories():
@@ -182,7 +182,7 @@ def cb_residuals(
     Raises:
         InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
-    _same_dag(forward, backward)
+    same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     sides = [
         (tau, forward.along(tau), backward.along(tau) * reward[forward.dag.end(tau)])
@@ -249,13 +249,18 @@ def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
         )
 
 
-def _same_dag(forward: ForwardPolicy[T], backward: BackwardKernel[T]) -> None:
-    if forward.dag is not backward.dag:
+def same_dag(*policies: EdgeWeights[Any]) -> None:
+    """Checks that policies live on one DAG, and have one arithmetic.
+
+    Raises:
+        InputError: if they do not.
+    """
+    if any(policy.dag is not policies[0].dag for policy in policies):
         raise InputError(
-            "the forward and the backward policy live on different DAGs: put both on the same one "
-            "(a base policy is moved to a lift by `on(lifted)`)"
+            "the policies live on different DAGs: put all on the same one (a base policy is moved "
+            "to a lift by `on(lifted)`)"
         )
-    same_field(forward, backward)
+    same_field(*policies)
 
 
 def same_field(*policies: EdgeWeights[Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.arguments import checked
-from reference.balance import log_float, rewards_by_node
+from reference.balance import log_float, rewards_by_node, same_dag
 from reference.dag import PointedDAG
 from reference.errors import InputError, shown
 from reference.fields.field import FLOAT64, T, gamma
@@ -46,10 +46,7 @@ def residual_spread(
         InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
             numbers is zero, where there is no logarithm.
     """
-    if forward.dag is not backward.dag:
-        raise InputError(
-            "the forward and the backward policy live on different DAGs: put both on the same one"
-        )
+    same_dag(forward, backward)
     dag = forward.dag
     reward = rewards_by_node(forward, rewards)
     FLOAT64.check([log_z], "log Z")

@@ -170,11 +170,12 @@ def lift(
                 "`initial` and `advance(state, latent)`, such as History()"
             )
     check_takes("lift: advance of the dynamics", dynamics.advance, 2)
-    latents: list[dict[Any, None]] = [{} for _ in base.labels]
+    # A terminal is not lifted: it has the one latent None.
+    latents: list[dict[Any, None]] = [{} if row else {None: None} for row in base.children]
     _add(latents[0], dynamics.initial, base.labels[0])
-    out: dict[tuple[int, Any], tuple[tuple[int, Any], ...]] = {}
+    children: dict[tuple[int, Any], list[tuple[int, Any]]] = {}
     count = len(base.terminals)
-    # Base nodes come in topological order, so all latents of a node are known when it is reached.
+    # Base nodes come in topological order, so a node is reached when all its latents are complete.
     for u, row in enumerate(base.children):
         count += len(latents[u]) if row else 0
         if count > max_nodes:
@@ -184,32 +185,21 @@ def lift(
                 "instance, a latent that merges more histories, or raise `max_nodes`"
             )
         for latent in latents[u]:
-            targets = []
+            children[u, latent] = lifted_row = []
             for v in row:
+                arrived = None
                 if base.children[v]:
                     arrived = dynamics.advance(base.labels[v], latent)
                     _add(latents[v], arrived, base.labels[v])
-                    targets.append((v, arrived))
-                else:
-                    targets.append((v, None))
-            out[u, latent] = tuple(targets)
-    nodes = [
-        (u, latent)
-        for u, row in enumerate(base.children)
-        for latent in (latents[u] if row else (None,))
-    ]
-    node = {key: i for i, key in enumerate(nodes)}
+                lifted_row.append((v, arrived))
+    node = {key: i for i, key in enumerate(children)}
+    labels = ((base.labels[u], w) if base.children[u] else base.labels[u] for u, w in children)
+    rows = (tuple(map(node.__getitem__, keys)) for keys in children.values())
     return LiftedDAG(
         base=base,
-        dag=PointedDAG(
-            labels=tuple(
-                (base.labels[u], latent) if base.children[u] else base.labels[u]
-                for u, latent in nodes
-            ),
-            children=tuple(tuple(node[key] for key in out.get(key_u, ())) for key_u in nodes),
-        ),
-        projection=tuple(u for u, _ in nodes),
-        base_edge=tuple(edge for u, _ in nodes for edge in base.out_edges[u]),
+        dag=PointedDAG(tuple(labels), tuple(rows)),
+        projection=tuple(u for u, _ in children),
+        base_edge=tuple(edge for u, _ in children for edge in base.out_edges[u]),
     )
 
 

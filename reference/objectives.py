@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
 from reference.arguments import checked
-from reference.balance import rewards_by_node, same_field
+from reference.balance import rewards_by_node, same_dag
 from reference.errors import InputError, shown
 from reference.fields.field import T
 from reference.marginals import path_sums
@@ -101,12 +101,7 @@ class _Increments(Generic[T]):
         rewards: Sequence[T],
         exploratory: ForwardPolicy[T],
     ) -> None:
-        if not forward.dag is backward.dag is exploratory.dag:
-            raise InputError(
-                "the forward, backward and exploratory policies live on different DAGs: put all on "
-                "the same one (a base policy is moved to a lift by `on(lifted)`)"
-            )
-        same_field(forward, backward, exploratory)
+        same_dag(forward, backward, exploratory)
         field, dag = forward.field, forward.dag
         self.forward, self.exploratory = forward, exploratory
         reward = rewards_by_node(forward, rewards)
