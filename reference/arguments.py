@@ -127,10 +127,9 @@ def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool
     elif origin in (Sequence, tuple):
         if stored and not isinstance(value, tuple):
             raise InputError(f"{owner}: {name} is {shown(value)}, but must be a tuple")
-        check_sequence(owner, name, value)
+        listed = check_sequence(owner, name, value)
         entry_kind = entries[0] if entries else Any
         if isinstance(get_origin(entry_kind) or entry_kind, type):
-            listed: Any = value
             for number, entry in enumerate(listed):
                 check_value(owner, f"{name}[{number}]", entry, entry_kind, stored=stored)
     elif origin is Callable:

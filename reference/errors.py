@@ -96,8 +96,8 @@ def check_list(owner: str, name: str, value: object) -> list[Any]:
         ) from None
 
 
-def check_sequence(owner: str, name: str, value: object) -> None:
-    """Checks that an argument has a length and can be read more than once, by number.
+def check_sequence(owner: str, name: str, value: object) -> list[Any]:
+    """The entries of an argument that has a length and can be read more than once, by number.
 
     Raises:
         InputError: if it is no sequence or row of an array: a string, a set, a generator.
@@ -108,15 +108,6 @@ def check_sequence(owner: str, name: str, value: object) -> None:
             f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence, "
             "such as a list or a tuple"
         )
-
-
-def kept_list(owner: str, name: str, value: object) -> list[Any]:
-    """The entries of an attribute that must be a sequence.
-
-    Raises:
-        InputError: as `check_sequence`.
-    """
-    check_sequence(owner, name, value)
     entries: Any = value
     return list(entries)
 

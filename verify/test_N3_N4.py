@@ -19,9 +19,9 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.fields.rationals import FLINT
 from reference.fields.symbolic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 DIAMOND: PointedDAG[Any] = pointed_dag(

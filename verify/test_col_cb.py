@@ -22,8 +22,8 @@ from reference import (
     tb_residuals,
 )
 from reference.fields.field import T
-from reference.fields.rationals import FLINT
 from verify.lib import strategies
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 from verify.lib.small_scope import isomorphism_classes
 from verify.lib.symbolic_scope import everything

@@ -25,9 +25,9 @@ from reference import (
     tb_residuals,
 )
 from reference.fields.field import T
-from reference.fields.rationals import FLINT
 from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_lifts, balanced_with, described
 from verify.lib.small_scope import lifts, pointed_dags
 

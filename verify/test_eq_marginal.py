@@ -17,8 +17,8 @@ from reference import (
     marginal_by_trajectories,
     pointed_dag,
 )
-from reference.fields.rationals import FLINT
 from verify.lib import strategies
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 

@@ -22,10 +22,10 @@ from reference import (
 )
 from reference.expressivity.memory import memory_kl
 from reference.fields.field import T
-from reference.fields.rationals import FLINT
 from reference.problems import Lines
 from verify.lib.markovian import has_memory, is_markovian, parent_laws
 from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 

@@ -28,9 +28,9 @@ from reference import (
     tb_residuals,
 )
 from reference.fields.field import T
-from reference.fields.rationals import FLINT
 from verify.lib import strategies
 from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 from verify.lib.small_scope import lifts, pointed_dags
 

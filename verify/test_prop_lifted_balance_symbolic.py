@@ -29,8 +29,8 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
-from reference.fields.polynomials import Polynomials
 from verify.lib.named_dags import DIAMOND
+from verify.lib.polynomials import Polynomials
 from verify.lib.symbolic_scope import everything, free_edges, generic, symbolic_lifts
 
 

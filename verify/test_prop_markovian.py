@@ -22,11 +22,11 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
-from reference.fields.rationals import FLINT
 from reference.fields.symbolic import generic
 from reference.problems import Lines
 from verify.lib.markovian import has_memory, is_markovian, is_normalised, parent_laws
 from verify.lib.named_dags import DIAMOND
+from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
 
 

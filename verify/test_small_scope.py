@@ -20,8 +20,8 @@ from reference import (
     marginal,
     pointed_dag,
 )
-from reference.fields.rationals import FLINT
 from verify.lib import scopes
+from verify.lib.rationals import FLINT
 from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
 

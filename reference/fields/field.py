@@ -41,12 +41,10 @@ def gamma(roundings: int) -> float:
 class Field(ABC, Generic[T]):
     """An arithmetic: conversion of numbers into it, and decisions about them.
 
-    Those of this package are `RATIONAL` (`Fraction`: everything is decided), the same as numbers
-    of FLINT (`reference.fields.rationals.FLINT`), `FLOAT64` (`float`: equality up to a stated
-    number of roundings), `reference.fields.balls.BALL` (enclosures of real numbers: a decision is
-    proved, or refused), and functions of named parameters, for which an identity holds for all
-    their values at once: `reference.fields.symbolic.Symbolic` (rational functions) and
-    `reference.fields.polynomials.Polynomials` (without division).
+    Those of this package are `RATIONAL` (`Fraction`: everything is decided), `FLOAT64` (`float`:
+    equality up to a stated number of roundings), `reference.fields.balls.BALL` (enclosures of real
+    numbers: a decision is proved, or refused), and `reference.fields.symbolic.Symbolic` (rational
+    functions of named parameters, in which an identity holds for all their values at once).
 
     Attributes:
         name: as it appears in messages.

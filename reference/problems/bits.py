@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Self
 
-from reference.errors import InputError, check_choice, check_integer, kept_list, shown
+from reference.errors import InputError, check_choice, check_integer, check_sequence, shown
 from reference.problems.base import dyadic
 from reference.problems.bit_distances import distance_counts
 from reference.problems.closed_form import Summed, seeded
@@ -38,7 +38,7 @@ class BitSequences(Summed):
     exponent: int = 3
 
     def __post_init__(self) -> None:
-        modes = kept_list("BitSequences", "modes", self.modes)
+        modes = check_sequence("BitSequences", "modes", self.modes)
         if not modes:
             raise InputError("BitSequences: there is no mode: give at least one string of bits")
         for mode in modes:

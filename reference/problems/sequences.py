@@ -16,8 +16,8 @@ from reference.errors import (
     check_choice,
     check_integer,
     check_seed,
+    check_sequence,
     check_type,
-    kept_list,
     shown,
 )
 from reference.problems.base import RewardForm, dyadic
@@ -102,7 +102,7 @@ class SyntheticSequences(Sequences, Summed):
             ("u", self.u, self.length, "position"),
             ("v", self.v, len(self.alphabet), "letter"),
         ):
-            entries = kept_list("SyntheticSequences", name, values)
+            entries = check_sequence("SyntheticSequences", name, values)
             if len(entries) != size or not all(map(_is_finite, entries)):
                 raise InputError(
                     f"SyntheticSequences: {name} has {len(entries)} values {shown(entries)}, but "

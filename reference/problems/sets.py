@@ -15,7 +15,7 @@ from reference.errors import (
     check_choice,
     check_integer,
     check_seed,
-    kept_list,
+    check_sequence,
     shown,
 )
 from reference.problems.base import RewardForm, dyadic
@@ -50,7 +50,7 @@ class Sets(Summed):
     form: RewardForm = "product"
 
     def __post_init__(self) -> None:
-        for i, weight in enumerate(kept_list("Sets", "weights", self.weights)):
+        for i, weight in enumerate(check_sequence("Sets", "weights", self.weights)):
             if not isinstance(weight, Fraction) or not weight > 0:
                 raise InputError(
                     f"Sets: the weight of item {i} is {shown(weight)}, but must be a positive "

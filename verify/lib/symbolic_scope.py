@@ -27,8 +27,8 @@ from reference import (
     PointedDAG,
     lift,
 )
-from reference.fields.polynomials import Polynomials
 from reference.policies import EdgeWeights
+from verify.lib.polynomials import Polynomials
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
 from verify.lib.small_scope import isomorphism_classes, lifts
 
