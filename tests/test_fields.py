@@ -28,7 +28,7 @@ from reference import (
     pointed_dag,
 )
 from reference.fields.balls import PrecisionError, enclose, precision
-from reference.fields.symbolic import generic
+from verify.lib.generic import generic
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import lifts, pointed_dags
 

@@ -19,7 +19,7 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.fields.symbolic import generic
+from verify.lib.generic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised
 from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described

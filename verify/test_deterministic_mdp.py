@@ -18,7 +18,7 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from reference.fields.symbolic import generic
+from verify.lib.generic import generic
 from verify.lib.scopes import all_small_dags
 from verify.lib.small_scope import isomorphism_classes, pointed_dags
 

@@ -22,8 +22,8 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
-from reference.fields.symbolic import generic
 from reference.problems import Lines
+from verify.lib.generic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised, parent_laws
 from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT

@@ -11,18 +11,15 @@ Built on sympy's sparse fraction fields, not on its expressions, which are 15 to
 (-p + 1, p)
 """
 
-from collections.abc import Hashable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from sympy import ZZ
 from sympy.polys.fields import FracElement
 from sympy.polys.fields import field as fraction_field
 
-from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, check_type, plain, shown
 from reference.fields.field import FunctionField
-from reference.policies import BackwardPolicy
 
 # Fraction arithmetic takes 45 s for the flows of the complete DAG with 8 states (27 edges, 22
 # parameters), 0.06 s for the one with 6; beyond 24 parameters it does not end.
@@ -83,39 +80,3 @@ class Symbolic(FunctionField[Any]):
     def contains(self, value: object) -> bool:
         """True for a rational function of exactly these parameters."""
         return isinstance(value, FracElement) and value.field is self._field
-
-
-class Generic(NamedTuple):
-    """The generic instance on a DAG: every backward policy and every reward, as parameters.
-
-    Attributes:
-        field: rational functions of the parameters.
-        backward: `p_B` with a parameter for each parent but the last, which gets the rest.
-        rewards: a parameter for each terminal.
-    """
-
-    field: Symbolic
-    backward: BackwardPolicy[Any]
-    rewards: tuple[Any, ...]
-
-
-def generic(dag: PointedDAG[Hashable], max_parameters: int = MAX_PARAMETERS) -> Generic:
-    """All normalised backward policies and all rewards on a DAG at once.
-
-    An identity that holds for this one instance holds for every `p_B` and `R` at which its
-    denominators do not vanish.
-
-    Raises:
-        TooLargeError: if it has more than `max_parameters` parameters.
-    """
-    free = [edge for row in dag.in_edges for edge in row[:-1]]
-    names = [*(f"b{edge}" for edge in free), *(f"R{x}" for x in dag.terminals)]
-    field = Symbolic(" ".join(names), max_parameters)
-    parameter = dict(zip(free, field.symbols, strict=False))
-    values = [field.zero] * len(dag.edges)
-    for row in dag.in_edges:
-        for edge in row[:-1]:
-            values[edge] = parameter[edge]
-        if row:
-            values[row[-1]] = field.one - field.sum(parameter[edge] for edge in row[:-1])
-    return Generic(field, BackwardPolicy(dag, field, values), field.symbols[len(free) :])
