@@ -1,4 +1,4 @@
-"""The terminal law of a policy (eq:marginal), by dynamic programming and by enumeration."""
+"""The terminal distribution of a policy (eq:marginal), by dynamic programming and enumeration."""
 
 from typing import Any
 

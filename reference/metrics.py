@@ -18,13 +18,13 @@ from reference.errors import InputError, check_integer, check_seed, plain, shown
 T = TypeVar("T", Fraction, float)
 Floats = npt.NDArray[np.float64]
 
-# Tolerance of the sum of a law of floats, for laws computed in float32 along long trajectories.
+# Tolerance of the sum of float probabilities, computed in float32 along long trajectories.
 ROUNDED = 1e-3
 
 
 @checked
 def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
-    """The target law `pi(x) = R(x) / sum of R`.
+    """The target distribution `pi(x) = R(x) / sum of R`.
 
     Raises:
         InputError: if there is none, an entry is no number >= 0, or all are zero.
@@ -48,7 +48,7 @@ def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
     """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks.
 
     Summed as `sum of (p log(p/q) - p + q)`, plus the difference of the totals: no term is negative,
-    so nothing cancels however close the laws are.
+    so nothing cancels however close the distributions are.
     """
     _check_pair(p, q)
     terms: list[float] = []
@@ -89,7 +89,7 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
 
 @checked
 def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
-    """FCS (eq:fcsa) under any law of batches, exact: `sum of r(B) TV(p|B, q|B)`.
+    """FCS (eq:fcsa) under any distribution of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
     Args:
         p: probabilities, per terminal.
@@ -173,7 +173,7 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
 
 
 def _weights(name: str, values: object) -> Floats:
-    """Numbers in proportion to a law.
+    """Numbers proportional to probabilities.
 
     Raises:
         InputError: if they are none.

@@ -1,4 +1,4 @@
-"""The policies that balance forces: from a backward policy, a kernel or a law, and projections."""
+"""Policies determined by balance: from backward policies, kernels, distributions; projections."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -45,10 +45,10 @@ def forward_from_backward(
 ) -> tuple[ForwardPolicy[T], T]:
     """The `p_F` that `p_B` and `R` force by trajectory balance (col:tb), and `Z`.
 
-    `p_F(s'|s) = p_B(s|s') F(s') / F(s)`. For a normalised policy its terminal law is `R / Z`; for a
-    kernel, such as an unlifted policy evaluated on a lift, its trajectory law is `R(x) B(tau) / Z`
-    (the reading in which prop:markovian holds). Where `F(s) = 0` the state is never visited and the
-    row is free; it is set uniform.
+    `p_F(s'|s) = p_B(s|s') F(s') / F(s)`. For a normalised policy its terminal distribution is
+    `R / Z`; for a kernel, such as an unlifted policy evaluated on a lift, its trajectory
+    distribution is `R(x) B(tau) / Z` (the reading in which prop:markovian holds). Where `F(s) = 0`
+    the state is never visited and the row is free; it is set uniform.
 
     Raises:
         InputError: if the rewards do not fit the terminals, or are all zero.
@@ -65,14 +65,14 @@ def forward_from_backward(
 def forward_from_law(
     policy_space: ForwardPolicy[T], law: Callable[[Trajectory], T]
 ) -> ForwardPolicy[T]:
-    """The conditional probabilities of a law over complete trajectories.
+    """The conditional probabilities of a distribution over complete trajectories.
 
-    `p_F(s'|s)` is the law's mass through the edge over its mass through the state. If the law is
-    that of some forward policy, it is this one, on the states that the law visits; where it does
-    not go, the row of `policy_space` is kept.
+    `p_F(s'|s)` is the mass through the edge over the mass through the state. The distribution of a
+    forward policy gives back that policy on the states it visits; rows of other states are those of
+    `policy_space`.
 
     Args:
-        policy_space: any policy on the DAG; its rows fill in where the law has no mass.
+        policy_space: any policy on the DAG; its rows are used where there is no mass.
         law: the probability of each trajectory.
     """
     dag, field = policy_space.dag, policy_space.field
@@ -101,8 +101,8 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
     """The Markovian policy on the base DAG with the same edge flows, hence the same marginals.
 
     `p~(s'|s) = sum_W u(s, W) p_F(s'|s, W) / sum_W u(s, W)`, with `u` the probability of visiting a
-    lifted state. Path dependence therefore adds nothing to the terminal laws that unrestricted
-    policies can reach. States that are never visited get a uniform row.
+    lifted state. Path dependence therefore adds nothing to the terminal distributions that
+    unrestricted policies can reach. States that are never visited get a uniform row.
 
     Raises:
         InputError: if `forward` is not a policy on this lift.
@@ -120,7 +120,7 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
 
 @checked
 def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> BackwardPolicy[T]:
-    """The normalised lifted backward policy with the trajectory law of an unlifted one.
+    """The normalised lifted backward policy with the trajectory distribution of an unlifted one.
 
     `p_B*((u, V)|(s, W)) = p~_B(u|s) h(u, V) / h(s, W)`, where `h(s, W)` is the probability under
     `p~_B` that the history of `s` leads to the latent `W`. Rows with `h(s, W) = 0` are never used
