@@ -35,7 +35,7 @@ from reference.problems import (
 VARIANCE = {"loss": "log_variance"}
 NONE: Mapping[str, Any] = MappingProxyType({})
 PEAKS = (2, 20)
-TASKS: list[type[BuiltIn]] = []
+CONSTRUCTED: list[type[BuiltIn]] = []
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Constructed(BuiltIn):
 class Strings(Constructed):
     """A task whose objects are strings."""
 
+    seen: ClassVar[tuple[str, ...]] = ("last",)
     last: int | None = None
     """k: networks see the length of a string and its last k letters alone; by default all."""
 
@@ -74,15 +75,12 @@ class Strings(Constructed):
         require(self, "last", self.last is None or self.last >= 0, "be at least 0")
         super().check()
 
-    def seen(self) -> dict[str, Any]:
-        """The number of letters that are seen."""
-        return {"last": self.last}
-
 
 @dataclass(frozen=True)
 class Cells(Constructed):
     """A task whose objects are cells of a grid."""
 
+    seen: ClassVar[tuple[str, ...]] = ("coarse",)
     coarse: int = 1
     """c: networks see cells in blocks of c along each axis, from the least coordinate on; cells of
     one block look alike. The time of a walk is exact."""
@@ -92,15 +90,12 @@ class Cells(Constructed):
         require_counts(self, "coarse")
         super().check()
 
-    def seen(self) -> dict[str, Any]:
-        """The size of the blocks."""
-        return {"coarse": self.coarse}
-
 
 @dataclass(frozen=True)
 class Walks(Cells):
     """A task whose objects are the ends of walks."""
 
+    seen: ClassVar[tuple[str, ...]] = ("time_code", "coarse")
     time_code: TimeCode = "same"
     """Code of the time: that of the position, or sines and cosines, as in the paper, while
     --encoding is the code of the position."""
@@ -114,10 +109,6 @@ class Walks(Cells):
             )
         super().check()
 
-    def seen(self) -> dict[str, Any]:
-        """The code of time, and the size of the blocks."""
-        return {"time_code": self.time_code, **super().seen()}
-
 
 def constructed(
     name: str,
@@ -130,7 +121,7 @@ def constructed(
     usual: Mapping[str, Any] = NONE,
     **attributes: Any,
 ) -> type[Constructed]:
-    """Makes the class of a task, and adds it to `TASKS`.
+    """Makes the class of a task, and adds it to `CONSTRUCTED`.
 
     Its options have the types, defaults and texts of the parameters.
 
@@ -166,7 +157,7 @@ def constructed(
     }
     kind = name.title().replace("-", "") + "Task"
     made = make_dataclass(kind, options, bases=(base,), namespace=namespace, frozen=True)
-    TASKS.append(made)
+    CONSTRUCTED.append(made)
     return made
 
 

@@ -90,7 +90,13 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class BuiltIn(Task):
-    """A problem of `reference.problems`, with an environment of `fast.environments`."""
+    """A problem of `reference.problems`, with an environment of `fast.environments`.
+
+    Attributes:
+        seen: further options of how networks see states.
+    """
+
+    seen: ClassVar[tuple[str, ...]] = ()
 
     encoding: Encoding = "one-hot"
     """Features of a state: one-hot, the integers themselves as in the paper's psi(p_i) = i, these
@@ -104,8 +110,5 @@ class BuiltIn(Task):
         """The environment written for problems of this kind."""
         from fast.environments import make_environment
 
-        return make_environment(problem, self.encoding, **self.seen())
-
-    def seen(self) -> dict[str, Any]:
-        """Further options of how networks see states, by name."""
-        return {}
+        seen = {name: getattr(self, name) for name in self.seen}
+        return make_environment(problem, self.encoding, **seen)
