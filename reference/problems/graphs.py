@@ -91,8 +91,7 @@ class EdgeAddition(Listed[Graph]):
             if isinstance(value, bool) or not isinstance(value, int | Fraction):
                 raise InputError(
                     f"the reward of [{terminal}] is {shown(value)}, but must be a Fraction, so "
-                    "that "
-                    "every law is exact"
+                    "that every law is exact"
                 )
             positive_reward(value, terminal)
         self._check_steps()
@@ -249,16 +248,14 @@ def _check_graph(state: Graph, nodes: int) -> None:
     if not isinstance(state, Graph):
         raise InputError(
             f"the state {shown(state)} is a {type(state).__name__}, but must be a Graph: build it "
-            "with "
-            "reference.problems.graphs.graph"
+            "with reference.problems.graphs.graph"
         )
     for edge in check_list("EdgeAddition", f"the edges of {shown(state)}", state.edges):
         _pair(edge)
         if not 0 <= edge[0] < edge[1] < nodes:
             raise InputError(
                 f"the edge {shown(edge)} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, "
-                "the "
-                "number of nodes"
+                "the number of nodes"
             )
     if list(state.edges) != sorted(set(state.edges)):
         raise InputError(

@@ -81,8 +81,7 @@ class Preference:
                 if type(entry) is not int or entry not in (-1, 0, 1):
                     raise InputError(
                         f"Preference: difference {k} has the entry {shown(entry)}, but features "
-                        "are 0 "
-                        "or 1, so their difference is -1, 0 or 1"
+                        "are 0 or 1, so their difference is -1, 0 or 1"
                     )
         _check_score(self.bound, self.dimension)
 

@@ -54,8 +54,7 @@ class Sets(Summed):
             if not isinstance(weight, Fraction) or not weight > 0:
                 raise InputError(
                     f"Sets: the weight of item {i} is {shown(weight)}, but must be a positive "
-                    "Fraction: "
-                    "use `dyadic(math.exp(u))` for a log utility u"
+                    "Fraction: use `dyadic(math.exp(u))` for a log utility u"
                 )
         check_integer("Sets", "size", self.size, 1)
         if self.size > len(self.weights):
