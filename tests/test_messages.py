@@ -152,7 +152,7 @@ REFUSED: list[Row] = [
     ("problem", lambda: SyntheticSequences("aa", 2), "'aa' must be one or more distinct letters"),
     ("problem", lambda: SyntheticSequences("a", 1, u=(10**400,), v=(1.0,)), "u "),
     ("problem", lambda: TableSequences.six6(exponent=0), "exponent is 0"),
-    ("problem", lambda: Ising((1, 1), (1, 1), order=10**5_000), "an integer of 16610 bits, but"),  # type: ignore[arg-type]
+    ("problem", lambda: Ising.random(2, order=10**5_000), "an integer of 16610 bits, but"),  # type: ignore[arg-type]
     ("once", lambda: Sets(iter([ONE] * 4), 1), "must be a sequence, such as"),  # type: ignore[arg-type]
     ("once", lambda: BitSequences(iter(["01"])), "must be a sequence, such as"),  # type: ignore[arg-type]
     ("once", lambda: TiedPolicies(DIAMOND, iter(range(6))), "must be a sequence, such as"),  # type: ignore[arg-type]

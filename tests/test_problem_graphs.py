@@ -102,18 +102,18 @@ def edge_addition(**changes: Any) -> EdgeAddition:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"features": (0, 0.5, 0)}, "the feature of node 1 is 0.5"),
+        ({"features": (0, 0.5, 0)}, "features[1] is 0.5"),
         ({"inner": ()}, "at least one inner and one terminal"),
-        ({"inner": (EMPTY, ((0, 1),))}, "is a tuple, but must be a Graph"),
+        ({"inner": (EMPTY, ((0, 1),))}, "a tuple, but must be a Graph"),
         ({"inner": (EMPTY, Graph(((1, 0),)))}, "must be (i, j) with 0 <= i < j < 3"),
         ({"terminals": (graph([(0, 1), (0, 3)]),)}, "must be (i, j) with 0 <= i < j < 3"),
         ({"inner": (EMPTY, Graph(((0, 1, 2),)))}, "must be a pair of node numbers"),
         ({"terminals": (Graph(((0, 2), (0, 1))),)}, "in increasing order"),
         ({"inner": (EMPTY, P, P)}, "the state [0-1] is listed twice"),
         ({"rewards": (Fraction(1), Fraction(1))}, "2 rewards for 1 terminals"),
-        ({"rewards": (0.5,)}, "the reward of [0-1 0-2] is 0.5, but must be a Fraction"),
+        ({"rewards": (0.5,)}, "rewards[0] is 0.5, a float, but must be a Fraction"),
         ({"rewards": (Fraction(0),)}, "is 0, where the balance losses need log R"),
-        ({"rewards": (True,)}, "the reward of [0-1 0-2] is True"),
+        ({"rewards": (True,)}, "rewards[0] is True"),
         ({"inner": (EMPTY, P, graph([(1, 2)]), graph([(0, 2)]))}, "no listed state is [1-2]"),
         ({"terminals": (P, Q), "rewards": (Fraction(1),) * 2}, "is listed twice"),
         (

@@ -330,8 +330,8 @@ def test_states_print_readably() -> None:
         (lambda: Ising.random(0), "number of spins is 0"),
         (lambda: Ising.random(10_001), "number of spins is 10001"),
         (lambda: Preference([(1,)]), "differences is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Preference(([1],)), "difference 0 is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Preference(((True,),)), "has the entry True"),
+        (lambda: Preference(([1],)), r"differences\[0\] is .* must be a tuple"),  # type: ignore[arg-type]
+        (lambda: Preference(((True,),)), r"differences\[0\]\[0\] is True"),
         (lambda: Preference(((),)), "at least one"),
         (lambda: Preference(((1, 0),), 44), "m d = 88"),
         (lambda: Preference.random(5, 8, 100), "m d = 800"),
@@ -350,7 +350,10 @@ def test_states_print_readably() -> None:
         (lambda: LazyRandomWalk.minimal().sample(-1, 0), "count is -1"),
         (lambda: LazyRandomWalk.minimal().sample(1, None), "seed is None"),  # type: ignore[arg-type]
         (lambda: Ising([Fraction(1)], fractions(1)), "fields is .* must be a tuple"),  # type: ignore[arg-type]
-        (lambda: Ising(fractions(1), (0.5,)), r"direction\[0\] is 0.5, but must be a Fraction"),  # type: ignore[arg-type]
+        (
+            lambda: Ising(fractions(1), (0.5,)),
+            r"direction\[0\] is 0.5, a float, but must",
+        ),  # type: ignore[arg-type]
         (lambda: Ising(fractions(1), (True,)), r"direction\[0\] is True"),  # type: ignore[arg-type]
         (lambda: Ising((), ()), "at least one spin"),
         (lambda: Ising(fractions(0), fractions(40)), "log R can reach 800"),

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from reference.arguments import check_options
 from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
 from reference.problems.base import positive_reward
 from reference.problems.closed_form import FiniteLaw, Listed
@@ -67,13 +68,7 @@ class EdgeAddition(Listed[Graph]):
     rewards: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        for name in ("features", "inner", "terminals", "rewards"):
-            check_type("EdgeAddition", name, getattr(self, name), tuple)
-        for i, feature in enumerate(self.features):
-            if type(feature) is not int:
-                raise InputError(
-                    f"the feature of node {i} is {shown(feature)}, but must be an integer"
-                )
+        check_options(self)
         if not self.inner or not self.terminals:
             raise InputError("EdgeAddition needs at least one inner and one terminal state")
         states = (*self.inner, *self.terminals)
@@ -88,11 +83,6 @@ class EdgeAddition(Listed[Graph]):
                 "terminals: give one reward per terminal"
             )
         for terminal, value in zip(self.terminals, self.rewards, strict=True):
-            if isinstance(value, bool) or not isinstance(value, int | Fraction):
-                raise InputError(
-                    f"the reward of [{terminal}] is {shown(value)}, but must be a Fraction, so "
-                    "that every law is exact"
-                )
             positive_reward(value, terminal)
         self._check_steps()
 
@@ -245,11 +235,6 @@ def _graphs(*texts: str) -> tuple[Graph, ...]:
 
 
 def _check_graph(state: Graph, nodes: int) -> None:
-    if not isinstance(state, Graph):
-        raise InputError(
-            f"the state {shown(state)} is a {type(state).__name__}, but must be a Graph: build it "
-            "with reference.problems.graphs.graph"
-        )
     for edge in check_list("EdgeAddition", f"the edges of {shown(state)}", state.edges):
         _pair(edge)
         if not 0 <= edge[0] < edge[1] < nodes:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
+from reference.arguments import check_options
+from reference.errors import InputError, check_integer, check_seed
 from reference.problems.base import Order, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
@@ -54,16 +55,7 @@ class Ising:
     order: Order = "any"
 
     def __post_init__(self) -> None:
-        check_choice("Ising", "order", self.order, Order)
-        for name in ("fields", "direction"):
-            values = getattr(self, name)
-            check_type("Ising", name, values, tuple)
-            for i, value in enumerate(values):
-                if not isinstance(value, Fraction):
-                    raise InputError(
-                        f"Ising: {name}[{i}] is {shown(value)}, but must be a Fraction: use "
-                        "`dyadic(value)` for a float"
-                    )
+        check_options(self)
         if len(self.fields) != len(self.direction) or not self.fields:
             raise InputError(
                 f"Ising: there are {len(self.fields)} fields and {len(self.direction)} directions: "

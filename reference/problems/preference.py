@@ -13,13 +13,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from reference.arguments import check_options
 from reference.errors import (
     InputError,
     TooLargeError,
-    check_choice,
     check_integer,
     check_seed,
-    check_type,
     shown,
 )
 from reference.fields.field import gamma
@@ -65,20 +64,18 @@ class Preference:
     order: Order = "fixed"
 
     def __post_init__(self) -> None:
+        check_options(self)
         check_integer("Preference", "bound", self.bound, 1)
-        check_choice("Preference", "order", self.order, Order)
-        check_type("Preference", "differences", self.differences, tuple)
         if not self.differences:
             raise InputError("Preference: there is no comparison: give at least one difference")
         for k, row in enumerate(self.differences):
-            check_type("Preference", f"difference {k}", row, tuple)
             if len(row) != len(self.differences[0]) or not row:
                 raise InputError(
                     f"Preference: difference {k} has {len(row)} entries, but the first has "
                     f"{len(self.differences[0])}: give one per feature, at least one"
                 )
             for entry in row:
-                if type(entry) is not int or entry not in (-1, 0, 1):
+                if entry not in (-1, 0, 1):
                     raise InputError(
                         f"Preference: difference {k} has the entry {shown(entry)}, but features "
                         "are 0 or 1, so their difference is -1, 0 or 1"
