@@ -6,9 +6,8 @@ all other policies, bounds the memory. All reuse what sampling cached.
 
 from typing import Any
 
-from fast.balance.markovian_rows import markovian_rows
-from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import recurrent_groups
+from fast.balance.rows import markovian_rows, read_out_rows
 from fast.balance.steps import Pullback, Steps
 from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment

@@ -1,4 +1,4 @@
-"""The evaluation of any policy along whole trajectories, in groups whose activations are few."""
+"""The evaluation of any policy along whole trajectories, in groups small enough for cache."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Cached, Trajectories, between, repeat
 
-# Trajectories per group: few enough that their activations stay in the processor's cache.
+# Trajectories per group, so that their activations stay in the processor's cache.
 GROUP = 32
 
 
@@ -29,7 +29,15 @@ def recurrent_groups(
     *,
     skip_ended: bool = True,
 ) -> tuple[Steps, Pullback]:
-    """`evaluate`, and its pullback group by group where sampling knows the terms already."""
+    """`evaluate`, and its pullback: group by group where sampling cached the terms.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+        skip_ended: whether groups are cut where their trajectories have ended.
+    """
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     lifted = policy.backward.reads_latent
     activations: Activations = ()
@@ -40,8 +48,8 @@ def recurrent_groups(
     terms = partial(_terms, static, environment)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
-        found, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
-        return as_steps(trajectories, jnp.moveaxis(found, -1, 0)), (
+        values, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
+        return as_steps(trajectories, jnp.moveaxis(values, -1, 0)), (
             lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
         )
     thins = skip_ended and not environment.is_graded
@@ -71,11 +79,11 @@ class Groups(NamedTuple):
     """A batch whose gradient is summed over groups of trajectories.
 
     Attributes:
-        function: of arrays, trajectories and what was cached of them: numbers per step.
+        function: numbers per step, from arrays, trajectories and their cached activations.
         trajectories: the batch.
-        activations: what sampling cached.
+        activations: those that sampling cached.
         share: trajectories per group, which divide the batch.
-        thins: whether a group is cut at a quarter of the time by which all of it have ended.
+        thins: whether a group is cut at the quarter of the time by which all of it have ended.
     """
 
     function: Callable[[Any, Trajectories, Activations], Float[Array, "rows time n"]]

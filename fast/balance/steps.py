@@ -17,7 +17,7 @@ Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
 
 
 class Steps(NamedTuple):
-    """What every loss is a function of; in nats, 0 where padded.
+    """The arguments of every loss; in nats, 0 where padded.
 
     Attributes:
         log_p_f: `log p_F(s_{t+1} | s_t, W_t)`.
@@ -25,7 +25,7 @@ class Steps(NamedTuple):
         log_flow: `log F(s_t, W_t)`, of states that are not terminal; zeros if there is no flow.
         active: whether the trajectory has a step t.
         log_reward: `log R(x)`.
-        context: what the loss asked for besides (`TrajectoryLoss.context`).
+        context: the result of `TrajectoryLoss.context`.
     """
 
     log_p_f: Float[Array, "batch time"]
@@ -81,14 +81,14 @@ def evaluate(
     trajectories: Trajectories,
     activations: Activations = (),
 ) -> Steps:
-    """The terms along known trajectories, differentiable in the policy.
+    """The terms along given trajectories, differentiable in the policy.
 
     Args:
         policy: the policy.
         environment: the state graph.
         trajectories: a batch.
-        activations: what sampling cached of a policy that is not Markovian; not for a lifted `p_B`,
-            which reads the latent of the terminal state as well.
+        activations: those that sampling cached, of a policy that is not Markovian; not for a
+            lifted `p_B`, which reads the latent of the terminal state as well.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states

@@ -295,7 +295,7 @@ FAULTS = (
     Fault(
         "last-block-dropped",
         "The last block of rows, which is not full, is left out of the gradient.",
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "lambda carry: carry[0] < self.present, backward,",
         "lambda carry: carry[0] + self.size <= self.present, backward,",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[grid-tb-uniform]",
@@ -303,7 +303,7 @@ FAULTS = (
     Fault(
         "activations-of-the-step-before",
         "The gradient at a step takes the activations that were cached one step earlier.",
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "tuple(each.reshape(whole, *each.shape[2:]) for each in",
         "tuple(jnp.roll(each, 1, 0).reshape(whole, *each.shape[2:]) for each in",
         f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again"
@@ -320,9 +320,9 @@ FAULTS = (
     Fault(
         "first-step-of-one-trajectory",
         "The first step, one row for all trajectories, counts for one of them.",
-        "fast/balance/markovian_rows.py",
-        "jnp.sum(first.terms(arrays) * weights[..., 0])",
-        "jnp.sum((first.terms(arrays) * weights[..., 0])[:, :1])",
+        "fast/balance/rows.py",
+        "return jnp.sum(first(arrays) * weights[..., 0])",
+        "return jnp.sum((first(arrays) * weights[..., 0])[:, :1])",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[grid-tb-uniform]",
     ),
     Fault(
@@ -337,7 +337,7 @@ FAULTS = (
     Fault(
         "head-passes-nothing-back",
         "Derivatives stop at the read-outs that sampling has cached.",
-        "fast/balance/read_out_rows.py",
+        "fast/balance/rows.py",
         "jnp.swapaxes(passed, 0, 1)",
         "0 * jnp.swapaxes(passed, 0, 1)",
         f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again[gru]",
@@ -345,7 +345,7 @@ FAULTS = (
     Fault(
         "head-passes-back-to-other-rows",
         "Where trajectories end one by one, derivatives by read-outs go to rows in another order.",
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "total.at[self.order[numbers]].add(x)",
         "total.at[numbers].add(x)",
         f"{GRADIENTS}::test_cached_activations_give_the_gradient_without_evaluating_again"
@@ -711,7 +711,7 @@ FAULTS = (
     Fault(
         "last-block-counted-twice",
         "The rows that the last block shares with the one before it are counted twice.",
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "due = (start <= numbers) & (numbers < self.present)",
         "due = numbers < self.present",
         f"{GRADIENTS}::test_blocks_of_rows_give_the_gradient_of_the_whole[sets-tb-uniform]",

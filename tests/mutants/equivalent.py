@@ -47,14 +47,14 @@ EQUIVALENT = (
         "a common factor of weights that are divided by their sum",
     ),
     Equivalent(
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "carry[0] < self.present",
         "carry[0] < self.present",
         "(carry[0] <= self.present)",
         ONCE_MORE,
     ),
     Equivalent(
-        "fast/balance/markovian_rows.py",
+        "fast/balance/rows.py",
         "min(whole, max(",
         "min(whole, max(SMALLEST, whole // 8))",
         "(max(whole, max(SMALLEST, whole // 8)))",

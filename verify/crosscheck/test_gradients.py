@@ -13,9 +13,8 @@ from scipy.special import softmax
 from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.flow_matching import fm_residuals
 from fast.balance.loss import TrajectoryLoss, log_ratio
-from fast.balance.markovian_rows import SMALLEST, markovian_rows
-from fast.balance.read_out_rows import read_out_rows
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
+from fast.balance.rows import SMALLEST, markovian_rows, read_out_rows
 from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment
@@ -154,7 +153,7 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.balance.markovian_rows.markovian_rows")
+@pytest.mark.crosscheck("fast.balance.rows.markovian_rows")
 @pytest.mark.parametrize(
     ("name", "loss", "p_b"),
     [
@@ -297,8 +296,8 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
 
 @pytest.mark.long
 @pytest.mark.crosscheck(
-    "fast.balance.markovian_rows.markovian_rows",
-    "fast.balance.read_out_rows.read_out_rows",
+    "fast.balance.rows.markovian_rows",
+    "fast.balance.rows.read_out_rows",
     "fast.balance.recurrent_groups.recurrent_groups",
     "fast.balance.steps.cached_terms",
 )

@@ -1,5 +1,6 @@
-"""The evaluation of a Markovian policy: its terms are sums over rows, and padding is skipped."""
+"""Evaluations on rows, one per step, that skip the padding: of Markovian networks and of heads."""
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from fast.balance.recurrent_groups import GROUP, Groups
 from fast.balance.steps import (
     Pullback,
     Rows,
@@ -18,7 +20,7 @@ from fast.balance.steps import (
     row_terms,
     rows_of,
 )
-from fast.dynamics.base import Activations
+from fast.dynamics.base import AbstractDynamics, Activations
 from fast.dynamics.head import WithHead
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
@@ -37,27 +39,32 @@ def markovian_rows(
     *,
     skip_ended: bool = True,
 ) -> tuple[Steps, Pullback]:
-    """`evaluate`, and its pullback, of all steps that are there, block by block.
+    """`evaluate`, and its pullback, of a Markovian policy.
 
-    The first step has a row for itself, as all trajectories begin in the same state. Of the others,
-    those that are there are moved to the front and taken block by block, so that the work goes with
-    the length of the trajectories and not with the horizon.
+    The first step has a row for itself, as all trajectories begin in the same state. The others are
+    moved to the front without padding and taken block by block, so that the work goes with the
+    length of the trajectories and not with the horizon.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+        skip_ended: not used, as padding is skipped in any case.
     """
-    batch, time = trajectories.actions.shape
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    first = FirstRow(static, environment, rows_of(between(trajectories, 0, 1)), batch)
+    first = partial(_first_terms, static, environment, trajectories)
     activations = cached.activations if cached else ()
-    later = LaterRows.of(static, environment, between(trajectories, 1, time), activations)
+    later = LaterRows.of(static, environment, trajectories, activations)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
-        at_start = first.terms(arrays)
-        values = jnp.concatenate([at_start[..., None], later.values(arrays, at_start.dtype)], -1)
+        values = later.with_first(first(arrays), arrays)
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
 
         def at_start(arrays: Policy) -> Array:
-            return jnp.sum(first.terms(arrays) * weights[..., 0])
+            return jnp.sum(first(arrays) * weights[..., 0])
 
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
         total: Policy
@@ -72,21 +79,92 @@ def markovian_rows(
     return as_steps(trajectories, values), pullback
 
 
-class FirstRow(NamedTuple):
-    """The first steps of a batch, all of them out of the initial state."""
+def read_out_rows(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    cached: Cached | None = None,
+    *,
+    skip_ended: bool = True,
+) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback, of dynamics with a head; not for a lifted `p_B`.
 
-    static: Policy
-    environment: AbstractEnvironment[Any]
-    rows: Rows
-    batch: int
+    Given the read-outs `y_t`, the head is a Markovian network: its shared first step is evaluated
+    once and padding is skipped. The gradient by the read-outs goes back through the latent,
+    trajectory by trajectory.
 
-    def terms(self, arrays: Policy) -> Float[Array, "3 batch"]:
-        """Their terms: one row is evaluated, whose derivatives are summed before they go back."""
-        full: Policy = eqx.combine(arrays, self.static)
-        start = self.environment.observe(self.environment.initial())
-        outputs = full.network.read(full.network.initial(), start)
-        outputs = jnp.broadcast_to(outputs, (self.batch, *outputs.shape))
-        return row_terms(full, self.environment, self.rows, outputs)
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+        skip_ended: whether groups are cut where their trajectories have ended.
+    """
+    network = policy.network
+    assert isinstance(network, WithHead), network
+    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+    along = partial(_read_outs, static.network.dynamics, environment)
+    if cached is not None and cached.activations:
+        known, *products = cached.activations
+    else:
+        known = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
+        products = []
+    first = partial(_first_terms, static, environment, trajectories)
+    later = LaterRows.of(static, environment, trajectories, tuple(products))
+    read_outs = known.reshape(later.whole, network.dynamics.output)
+    values = cached_terms(policy, environment, trajectories, cached)
+    if values is None:
+        values = later.with_first(first(arrays), arrays, read_outs)
+    thins = skip_ended and not environment.is_graded
+    # A small latent needs no groups, unless to leave out what has ended.
+    batch = len(trajectories.active)
+    share = batch if network.has_small_latent and not thins else math.gcd(batch, GROUP)
+    groups = Groups(along, trajectories, (), share, thins)
+
+    def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
+        weights = jnp.where(trajectories.active, derivative, 0.0)
+        total = jax.grad(lambda arrays: jnp.sum(first(arrays) * weights[..., 0]))(arrays)
+        of_later = weights[..., 1:].T.reshape(later.whole, 3)
+        total, passed = later.add_gradient(of_later, arrays, total, read_outs)
+        # Before the first step the latent is `W_o`, whose derivative the first row has.
+        passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
+        by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
+        both = jax.tree.map(jnp.add, _dynamics_of(total), by_latent)
+        gradient: Policy = eqx.tree_at(_dynamics_of, total, both)
+        return gradient
+
+    return as_steps(trajectories, values), pullback
+
+
+def _dynamics_of(policy: Any) -> Any:
+    return policy.network.dynamics
+
+
+def _read_outs(
+    static: AbstractDynamics[Any],
+    environment: AbstractEnvironment[Any],
+    arrays: AbstractDynamics[Any],
+    some: Trajectories,
+    _: Activations = (),
+) -> Float[Array, "rows time d"]:
+    """`y_0, ..., y_{T-1}`."""
+    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, static)
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], some.states)
+    return dynamics.unroll(jax.vmap(jax.vmap(environment.observe))(states))
+
+
+def _first_terms(
+    static: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    arrays: Policy,
+) -> Float[Array, "3 batch"]:
+    """The terms of the first steps: one row is evaluated, whose derivatives are summed first."""
+    full: Policy = eqx.combine(arrays, static)
+    start = environment.observe(environment.initial())
+    outputs = full.network.read(full.network.initial(), start)
+    outputs = jnp.broadcast_to(outputs, (len(trajectories.active), *outputs.shape))
+    return row_terms(full, environment, rows_of(between(trajectories, 0, 1)), outputs)
 
 
 class LaterRows(NamedTuple):
@@ -96,8 +174,8 @@ class LaterRows(NamedTuple):
         static: the policy without its arrays.
         environment: the state graph.
         rows: the steps.
-        activations: what sampling cached of them.
-        order: the rows that are there, first.
+        activations: those that sampling cached.
+        order: the rows that are no padding, first.
         present: how many these are.
         shape: time and batch.
         size: rows per block.
@@ -117,7 +195,7 @@ class LaterRows(NamedTuple):
         cls,
         static: Policy,
         environment: AbstractEnvironment[Any],
-        rest: Trajectories,
+        trajectories: Trajectories,
         activations: Activations,
     ) -> "LaterRows":
         """The rows of the steps after the first.
@@ -125,14 +203,15 @@ class LaterRows(NamedTuple):
         Args:
             static: the policy without its arrays.
             environment: the state graph.
-            rest: the trajectories after their first steps.
-            activations: what sampling cached of them, time first.
+            trajectories: a batch.
+            activations: those that sampling cached after the first step, time first.
         """
+        rest = between(trajectories, 1, trajectories.actions.shape[1])
         batch, time = rest.actions.shape
         whole = batch * time
         size = min(whole, max(SMALLEST, whole // 8))
         if environment.is_graded or size > BLOCK:
-            # As equal as can be: the last block is not padded much.
+            # Equal block sizes, so that the last is barely padded.
             size = -(-whole // max(1, -(-whole // BLOCK)))
 
         def by_time(leaf: Array) -> Array:
@@ -152,6 +231,11 @@ class LaterRows(NamedTuple):
         return self.shape[0] * self.shape[1]
 
     @property
+    def start(self) -> Int[Array, ""]:
+        """The number of the first row, which is moved on block by block."""
+        return jnp.zeros((), self.order.dtype)
+
+    @property
     def is_one_block(self) -> bool:
         """Whether one block has all rows, none of them padding."""
         return self.environment.is_graded and 0 < self.whole == self.size
@@ -159,7 +243,7 @@ class LaterRows(NamedTuple):
     def pick(self, tree: Any, numbers: Int[Array, " block"]) -> Any:
         """The rows of these numbers in the order."""
         if self.environment.is_graded:
-            # All rows are there, in their places.
+            # All rows are present, in their places.
             cut = partial(lax.dynamic_slice_in_dim, start_index=numbers[0], slice_size=self.size)
             return jax.tree.map(cut, tree)
         return jax.tree.map(lambda leaf: leaf[self.order[numbers]], tree)
@@ -170,7 +254,7 @@ class LaterRows(NamedTuple):
         numbers: Int[Array, " block"],
         x: Float[Array, "block d"],
     ) -> Float[Array, "rows d"]:
-        """Adds to the rows of these numbers."""
+        """Adds `x` to the rows of these numbers in the order."""
         if not self.environment.is_graded:
             return total.at[self.order[numbers]].add(x)
         sums = lax.dynamic_slice_in_dim(total, numbers[0], self.size) + x
@@ -196,24 +280,34 @@ class LaterRows(NamedTuple):
         outputs = full.network.head.recall(read_outs, cached)
         return row_terms(full, self.environment, block, outputs)
 
-    def values(
-        self, arrays: Policy, dtype: Any, read_outs: Float[Array, "rows d"] | None = None
+    def with_first(
+        self,
+        first: Float[Array, "3 batch"],
+        arrays: Policy,
+        read_outs: Float[Array, "rows d"] | None = None,
     ) -> Float[Array, "3 batch time"]:
-        """The terms of all rows that are there, 0 elsewhere."""
+        """The terms of all steps, zero where padded.
+
+        Args:
+            first: those of the first steps.
+            arrays: the policy's parameters.
+            read_outs: of the network, unless it is Markovian.
+        """
         time, batch = self.shape
-        values = jnp.zeros((3, self.whole), dtype)
+        values = jnp.zeros((3, self.whole), first.dtype)
 
         def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             start, values = carry
             numbers = self.block_from(start)
-            found = self.terms(arrays, numbers, self.pick(read_outs, numbers))
-            return start + self.size, values.at[:, self.order[numbers]].set(found)
+            block = self.terms(arrays, numbers, self.pick(read_outs, numbers))
+            return start + self.size, values.at[:, self.order[numbers]].set(block)
 
         if self.whole:
             _, values = lax.while_loop(
                 lambda carry: carry[0] < self.present, forward, (self.start, values)
             )
-        return jnp.swapaxes(values.reshape(3, time, batch), 1, 2)
+        later = jnp.swapaxes(values.reshape(3, time, batch), 1, 2)
+        return jnp.concatenate([first[..., None], later], -1)
 
     def weighted(
         self,
@@ -261,8 +355,3 @@ class LaterRows(NamedTuple):
                 lambda carry: carry[0] < self.present, backward, (self.start, total, passed)
             )
         return total, passed
-
-    @property
-    def start(self) -> Int[Array, ""]:
-        """The number of the first row, which is moved on block by block."""
-        return jnp.zeros((), self.order.dtype)
