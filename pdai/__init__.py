@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pdai.certifying.certify import certify as certify
-    from pdai.front import check as check
+    from pdai.checks import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
     from pdai.front import load as load
@@ -27,37 +27,33 @@ if TYPE_CHECKING:
     from pdai.show.page.page import report as report
     from reference.certificates.statement import Certificate as Certificate
 
-__all__ = [
-    "Certificate",
-    "Law",
-    "Run",
-    "Samples",
-    "certify",
-    "check",
-    "draw",
-    "inspect",
-    "load",
-    "report",
-    "train",
-]
-
-_FROM = {name: "pdai.run" if name[0].isupper() else "pdai.front" for name in __all__} | {
+# By name, the module that has it.
+_FROM = {
     "Certificate": "reference.certificates.statement",
+    "Law": "pdai.run",
+    "Run": "pdai.run",
+    "Samples": "pdai.run",
     "certify": "pdai.certifying.certify",
+    "check": "pdai.checks",
+    "draw": "pdai.front",
+    "inspect": "pdai.front",
+    "load": "pdai.front",
     "report": "pdai.show.page.page",
+    "train": "pdai.front",
 }
+__all__ = list(_FROM)
 
 
 def check_names() -> None:
-    """Says in one line which foreign module hides one of ours, whose names are generic."""
+    """Checks that no foreign module hides one of ours, whose names are generic."""
     for name, part in (("reference", "reference.problems"), ("fast", "fast.training")):
         try:
             importlib.import_module(part)
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith(name):
                 raise
-            found = importlib.import_module(name)
-            place = getattr(found, "__file__", None) or next(iter(found.__path__))
+            other = importlib.import_module(name)
+            place = getattr(other, "__file__", None) or next(iter(other.__path__))
             raise ImportError(
                 f"pdai needs its package {name!r}, but {place} has that name and is found first: "
                 "rename it, or run from another folder"
@@ -65,7 +61,7 @@ def check_names() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """What the front offers, imported when first asked for: JAX loads slowly."""
+    """Imports a name of the front when it is first used, as JAX loads slowly."""
     if name in _FROM:
         check_names()
         return getattr(importlib.import_module(_FROM[name]), name)

@@ -28,10 +28,10 @@ WIDTH = 16
 SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batch": 16}
 
 
-def check_any(
+def check(
     what: Any, problem: Any = None, precision: Precision | None = None, **options: Any
 ) -> Any:
-    """The report of the check that fits: of a loss, a network, or an environment.
+    """Checks a loss, a network or an environment of your own, exactly; gives a report.
 
     Args:
         what: a loss or its class; dynamics, made, as a class, or as what makes them; an

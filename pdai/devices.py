@@ -1,4 +1,4 @@
-"""Where a training computes: chosen before JAX looks for devices, and told at the start."""
+"""The device of a training, chosen before JAX looks for devices."""
 
 import sys
 
@@ -14,9 +14,9 @@ def begin(device: str, coordinator: str, processes: int, process: int) -> None:
 
     Args:
         device: "any", "cpu" or "gpu".
-        coordinator: host and port of process 0; "" of a process that is alone.
+        coordinator: host and port of process 0; "" for a single process.
         processes: how many there are.
-        process: which of them this is.
+        process: the number of this one.
 
     Raises:
         InputError: if there is no such device, or only some of the three are given.

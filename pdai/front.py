@@ -1,4 +1,4 @@
-"""`pdai.train`, `load`, `inspect`, `draw` and `check`."""
+"""`pdai.train`, `load`, `inspect` and `draw`."""
 
 import dataclasses
 from pathlib import Path
@@ -63,8 +63,8 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
     return configure("custom", **options)
 
 
-def _named(found: Any) -> str:
-    return found if isinstance(found, str) else name_of(found)
+def _named(part: Any) -> str:
+    return part if isinstance(part, str) else name_of(part)
 
 
 @checked
@@ -73,8 +73,8 @@ def load(folder: str | Path, *, accept_changed: bool = False) -> Run:
 
     Args:
         folder: the run folder.
-        accept_changed: whether parts of your own may have changed since; it is said to stderr, and
-            in certificates, then.
+        accept_changed: whether parts of your own may have changed since; stderr and certificates
+            say so then.
 
     Raises:
         InputError: if the folder is not a run, or a file of it or a part of your own was changed.
@@ -104,20 +104,3 @@ def draw(what: Any, output: str | Path, **options: Any) -> Path:
     drawn = inspect(what) if is_problem or isinstance(what, str) else what
     draw_picture(drawn, Path(output), **options)
     return Path(output)
-
-
-def check(what: Any, problem: Any = None, **options: Any) -> Any:
-    """Checks a loss, a network or an environment of your own, exactly.
-
-    Args:
-        what: a `Loss`, an `AbstractDynamics`, an `AbstractEnvironment` with its `problem`, or
-            `module:Name` of one of them.
-        problem: of an environment.
-        options: of the check.
-
-    Raises:
-        InputError: at the first rule that is broken.
-    """
-    from pdai.checks import check_any
-
-    return check_any(what, problem, **options)

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import MAX_SAMPLES, load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
+from fast.runs.setup import Setup
 from fast.training.config import TrainConfig
 from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-# What a record has for each seed.
+# The figures that a record has for each seed.
 BY_SEED = ("loss", "log_z", "tv")
 
 
@@ -51,11 +53,11 @@ class Law(NamedTuple):
 
 
 class Run:
-    """A trained sampler in its folder; everything is computed in the precision that it has.
+    """A trained sampler in its folder; everything is computed in its own precision.
 
     Args:
         folder: the run folder.
-        accept_changed: whether parts of the user's own may have changed since it was trained.
+        accept_changed: whether the user's parts may have changed since it was trained.
     """
 
     def __init__(self, folder: Path, *, accept_changed: bool = False):
@@ -81,7 +83,7 @@ class Run:
         return Report.from_json(read_report(self.folder))
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded(self) -> tuple[Setup, TrainState, float]:
         with self._arithmetic():
             return load_run(self.config)
 
@@ -93,8 +95,7 @@ class Run:
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
-        found: Enumeration | None = self._loaded[0].enumeration
-        return found
+        return self._loaded[0].enumeration
 
     @checked
     def policy(self, seed: int | None = None) -> Policy:
@@ -102,7 +103,7 @@ class Run:
         row = self._row(seed)
         with self._arithmetic():
             policy: Policy = self._trained[1].policy(row)
-        return policy
+            return policy
 
     @checked
     def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
@@ -144,9 +145,9 @@ class Run:
         """
         if (terminals is None) == (trajectories is None):
             raise InputError("log_prob needs either terminals or trajectories: give one of them")
-        if trajectories is not None and not len(trajectories):
-            return np.zeros(0)
         if trajectories is not None:
+            if not len(trajectories):
+                return np.zeros(0)
             with self._arithmetic():
                 environment, _ = self._trained
                 return log_probabilities(self.policy(of), environment, trajectories).log_p_f
@@ -176,31 +177,26 @@ class Run:
             InputError: if the run is not finished, or its terminal states are not enumerated.
         """
         learned, target = load_law(self.folder)
-        enumeration = self.enumeration
-        if enumeration is None:
+        if self.enumeration is None:
             raise InputError(
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
                 "sample, or report"
             )
-        dag = enumeration.dag
+        dag = self.enumeration.dag
         return Law(tuple(dag.labels[x] for x in dag.terminals), learned, target)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """What was recorded at each step, seed by seed, as `pandas.DataFrame` reads it.
+        """The records of each step, seed by seed, as `pandas.DataFrame` reads them.
 
         Keys are `step` and `seed`, and where they were recorded `loss` (nats squared), `log_z`
         (nats), `seconds`, `tv` and `probe`.
         """
-        first = self.config.run.seed
+        run = self.config.run
         return [
-            {"step": record["step"], "seed": first + row}
-            | {
-                name: value[row] if name in BY_SEED else value
-                for name, value in record.items()
-                if name != "step"
-            }
+            {"step": record["step"], "seed": run.seed + row}
+            | {name: value[row] if name in BY_SEED else value for name, value in record.items()}
             for record in run_records(self.folder)
-            for row in range(self.config.run.seeds)
+            for row in range(run.seeds)
         ]
 
     def plot(self) -> "Figure":
@@ -216,7 +212,7 @@ class Run:
         Args:
             steps: how many more.
             out: the new folder; by default this one's name with a number.
-            display: how it is shown.
+            display: how the run is shown.
         """
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
         with self._arithmetic():
@@ -230,10 +226,10 @@ class Run:
         return Run(folder)
 
     def steps_until(self, steps: int) -> int:
-        """How many steps a finished run lacks to so many in all.
+        """The steps that a finished run lacks to a total.
 
         Raises:
-            InputError: if it is not finished, or has as many.
+            InputError: if it is not finished, or has done as many.
         """
         done, (_, state, _) = self.config.optimiser.steps, self._loaded
         if stands := unfinished(state, done):
@@ -257,7 +253,5 @@ class Run:
 
 def free_folder(folder: Path) -> Path:
     """The folder, or the first of that name with a number that does not exist yet."""
-    number, found = 2, folder
-    while found.exists():
-        found, number = folder.with_name(f"{folder.name}-{number}"), number + 1
-    return found
+    names = chain([folder.name], (f"{folder.name}-{number}" for number in count(2)))
+    return next(path for path in map(folder.with_name, names) if not path.exists())

@@ -197,7 +197,7 @@ def test_the_command_says_first_that_a_loss_is_wrong_and_exits_with_1(
 ) -> None:
     verdict = "Mine learns a WRONG law [/b]"
     report = SimpleNamespace(verdict=verdict, learns_the_target=False, rows=lambda: {"[b]": "1"})
-    monkeypatch.setattr("pdai.checks.check_any", lambda *_: report)
+    monkeypatch.setattr("pdai.checks.check", lambda *_: report)
     with pytest.raises(SystemExit) as ended:
         Check("my_module:Mine").run()
     assert ended.value.code == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdai.claims import check_claims
+from pdai.commands.verify import Verify
 from reference import InputError
 from verify.lib.report import Finding
 
@@ -64,7 +64,7 @@ def test_notes_that_would_lose_claims_or_have_no_folder_are_refused_before_any_c
     assert notes.read_text() == "| kept |\n"
     for path in (tmp_path / "no" / "notes.md", tmp_path):
         with pytest.raises(InputError, match="name a file"):
-            check_claims(None, exhaustive=False, as_json=False, notes=path)
+            Verify(write_notes=path).run()
 
 
 @pytest.mark.long

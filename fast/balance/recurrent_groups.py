@@ -48,8 +48,8 @@ def recurrent_groups(
     terms = partial(_terms, static, environment)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
-        values, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
-        return as_steps(trajectories, jnp.moveaxis(values, -1, 0)), (
+        computed, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
+        return as_steps(trajectories, jnp.moveaxis(computed, -1, 0)), (
             lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
         )
     thins = skip_ended and not environment.is_graded

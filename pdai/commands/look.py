@@ -1,6 +1,7 @@
 """`pdai audit`, `sample`, `plot`, `inspect` and `check`: looking at runs and problems."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,15 +33,14 @@ class AuditRun(Accepting):
         from fast.runs.audit import audit
         from pdai.show.tables import audit_table
 
-        found = audit(self.run_folder, self.seed, accept_changed=self.accept_changed)
-        show(audit_table(found))
+        show(audit_table(audit(self.run_folder, self.seed, accept_changed=self.accept_changed)))
 
 
 @dataclass(frozen=True)
 class SampleRun(Accepting):
     """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
 
-    What of a state cannot be printed, and a backslash, is escaped as in Python. As csv, json or
+    Characters that cannot be printed, and backslashes, are escaped as in Python. As csv, json or
     parquet there are also log p_F and log p_B of the trajectory that led to it.
 
     Try:
@@ -66,30 +66,35 @@ class SampleRun(Accepting):
 
     def run(self) -> None:
         """Samples, and prints them to stdout, or writes a file."""
+        self._check()
+        if self.certificate is not None:
+            self._draw_from_certificate(self.certificate)
+        elif self.run_folder is not None and self.exact:
+            self._draw_exactly(self.run_folder)
+        elif self.run_folder is not None:
+            self._draw(self.run_folder)
+
+    def _check(self) -> None:
+        is_table = self.format != "lines"
         if self.count < 1:
             raise InputError(f"count is {self.count}, but must be at least 1")
         if (self.run_folder is None) == (self.certificate is None):
             raise InputError(
                 "sample needs a run folder, or --certificate FILE: give one of the two"
             )
-        table = self.format != "lines"
-        if table and (self.exact or self.certificate is not None):
+        if is_table and (self.exact or self.certificate is not None):
             raise InputError(
                 f"--format {self.format} is of what a trained run draws, with log p_F: leave out "
                 "--exact and --certificate"
             )
-        if self.out is not None and not table:
+        if self.exact and self.certificate is not None:
+            raise InputError("--exact is of runs: leave it out beside --certificate")
+        if self.out is not None and not is_table:
             raise InputError("--out needs --format csv, json or parquet: give one of them")
-        if self.certificate is not None:
-            self._run_certificate(self.certificate)
-            return
-        assert self.run_folder is not None
-        if self.exact:
-            self._run_exactly(self.run_folder)
-        else:
-            self._run_sampler(self.run_folder)
+        if self.out is None and self.format == "parquet" and sys.stdout.isatty():
+            raise InputError("parquet is no text for a terminal: name a file with --out")
 
-    def _run_sampler(self, folder: Path) -> None:
+    def _draw(self, folder: Path) -> None:
         from fast.runs.folder import stored_config
         from fast.runs.job import draw_samples
         from pdai.sample_tables import sample_table
@@ -97,14 +102,10 @@ class SampleRun(Accepting):
 
         if self.out is not None:
             check_output(self.out)
-        to_terminal = self.out is None and sys.stdout.isatty()
-        if self.format == "parquet" and to_terminal:
-            raise InputError("parquet is no text for a terminal: name a file with --out")
         drawn = draw_samples(folder, self.count, self.seed, accept_changed=self.accept_changed)
         drawn = drawn._replace(states=stored_config(folder).task.texts(drawn.states))
         if self.format == "lines":
-            for state, log_reward in zip(drawn.states, drawn.log_reward, strict=True):
-                print(f"{_escaped(str(state))}\t{log_reward:.6f}")
+            _print_states(drawn.states, drawn.log_reward)
         elif self.out is not None:
             replace_file(self.out, sample_table(drawn, self.format))
             say(f"samples: {self.out}")
@@ -112,23 +113,21 @@ class SampleRun(Accepting):
             sys.stdout.buffer.write(sample_table(drawn, self.format))
             sys.stdout.buffer.flush()
 
-    def _run_certificate(self, path: Path) -> None:
+    def _draw_from_certificate(self, path: Path) -> None:
         import numpy as np
 
         from reference.certificates import CertifiedSampler, numpy_bits
 
-        if self.exact:
-            raise InputError("--exact is of runs: leave it out beside --certificate")
         sampler, bits = CertifiedSampler.load(path), numpy_bits(np.random.default_rng(self.seed))
         for _ in range(self.count):
             print(sampler.draw(bits))
 
-    def _run_exactly(self, folder: Path) -> None:
+    def _draw_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
         from fast.runs.folder import stored_config
         from pdai.certifying.runs import exact_draws
 
-        kept, found = exact_draws(
+        kept, rejection = exact_draws(
             folder,
             self.count,
             self.seed,
@@ -136,17 +135,20 @@ class SampleRun(Accepting):
             accept_changed=self.accept_changed,
         )
         print(
-            f"exact samples of the target: at least {found.rate:.4g} of all trajectories are kept "
-            f"({kept.drawn:,} drawn)",
+            f"exact samples of the target: at least {rejection.rate:.4g} of all trajectories are "
+            f"kept ({kept.drawn:,} drawn)",
             file=sys.stderr,
         )
-        states = stored_config(folder).task.texts(kept.terminals)
-        for state, log_reward in zip(states, kept.log_rewards, strict=True):
-            print(f"{_escaped(state)}\t{log_reward:.6f}")
+        _print_states(stored_config(folder).task.texts(kept.terminals), kept.log_rewards)
+
+
+def _print_states(states: Iterable[object], log_rewards: Iterable[float]) -> None:
+    for state, log_reward in zip(states, log_rewards, strict=True):
+        print(f"{_escaped(str(state))}\t{log_reward:.6f}")
 
 
 def _escaped(text: str) -> str:
-    """A text on one line and without tabs, that no other text becomes."""
+    """The text on one line and without tabs; no other text has the same form."""
     return printable(text.replace("\\", r"\\"), besides="")
 
 
@@ -234,18 +236,14 @@ class Check:
 
     def run(self) -> None:
         """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""
-        from rich.table import Table
         from rich.text import Text
 
-        from pdai.checks import check_any
+        from pdai.checks import check
 
         with slow(f"checking {self.part}"):
-            report = check_any(self.part, self.problem, self.precision)
+            report = check(self.part, self.problem, self.precision)
         passes = getattr(report, "learns_the_target", True)
         show(Text(report.verdict, style="bold" if passes else "bold red"))
-        table = Table(show_header=False)
-        for name, value in report.rows().items():
-            table.add_row(Text(name), Text(value))
-        show(table)
+        show_rows("", report.rows())
         if not passes:
             sys.exit(1)
