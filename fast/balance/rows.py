@@ -237,7 +237,7 @@ class LaterRows(NamedTuple):
 
     @property
     def is_one_block(self) -> bool:
-        """Whether one block has all rows, none of them padding."""
+        """True if one block has all rows, none of them padding."""
         return self.environment.is_graded and 0 < self.whole == self.size
 
     def pick(self, tree: Any, numbers: Int[Array, " block"]) -> Any:

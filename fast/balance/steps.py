@@ -1,4 +1,4 @@
-"""The terms of the balance conditions along trajectories, evaluated by a policy."""
+"""The terms of the balance conditions along trajectories, as a policy gives them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -104,7 +104,7 @@ def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None)
 
 
 class Display(NamedTuple):
-    """How a run is shown.
+    """The way a run is shown.
 
     Attributes:
         progress: makes the display of a run from its title and number of steps.

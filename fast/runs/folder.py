@@ -153,7 +153,7 @@ def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> i
 
 
 def is_markovian(folder: Path) -> bool:
-    """Whether the network of a run sees the state alone, without importing the user's modules.
+    """True if the network of a run sees the state alone; imports no modules of the user.
 
     To look at somebody's run must not run their code. Older runs do not record it: there a user's
     network counts as path-dependent.

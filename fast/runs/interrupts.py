@@ -1,4 +1,4 @@
-"""Ctrl-C, acted on where nothing is lost; and what becomes of a process whose parent is killed."""
+"""Ctrl-C, acted on where nothing is lost; and the end of a process whose parent is killed."""
 
 import multiprocessing
 import os
@@ -18,7 +18,8 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
     goes on as if nothing had happened. The body asks instead, at places of its own choosing.
 
     Yields:
-        whether there was a Ctrl-C. Outside the main thread, which alone gets signals, never.
+        a function: whether there was a Ctrl-C. Never outside the main thread, which alone gets
+        signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
@@ -45,7 +46,7 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
 def end_with_parent() -> None:
     """Makes this process end as soon as the one that started it is gone.
 
-    An orphan would go on training, in a folder that the same command, given again, writes to.
+    An orphan would go on training in a folder that the same command, given again, writes to.
     """
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -108,7 +108,7 @@ class _Loop:
             self.tv = record["step"], float(np.mean(record["tv"]))
 
     def _is_due(self, every: float) -> bool:
-        """Whether this many steps, in whole chunks, have passed again, or all have."""
+        """True each time this many steps, in whole chunks, have passed, and at the end."""
         chunks = max(1, math.ceil(every / CHUNK))
         return self.step % (chunks * CHUNK) == 0 or self.is_done
 

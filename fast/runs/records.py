@@ -105,7 +105,7 @@ def check_seal(folder: Path) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether a run has a seal, or, if it is older than seals, a report of its checkpoint."""
+    """True if a run has a seal or, if it is older than seals, a report of its checkpoint."""
     path = folder / "report.json"
     return bool(kind_of(folder / SEAL)) or (bool(kind_of(path)) and "of" in read_json(path))
 

@@ -74,7 +74,7 @@ def check_states(states: int, most: int) -> None:
 
 
 def out_of_memory(error: jax.errors.JaxRuntimeError, batch: int) -> str | None:
-    """What to change if an error of JAX says that memory ran out; None if it does not.
+    """The message for an error of JAX by which memory ran out; None for others.
 
     Args:
         error: what JAX raised.

@@ -1,4 +1,4 @@
-"""How an action is drawn: by inverting a distribution function at a uniform number."""
+"""Actions, drawn by inverting a distribution function at a uniform number."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 
 class Exploration(NamedTuple):
-    """How actions are drawn: from `(1 - epsilon) softmax(log p_F / temperature) + epsilon uniform`.
+    """Actions from `(1 - epsilon) softmax(log p_F / temperature) + epsilon uniform`.
 
     Attributes:
         epsilon: the share of uniformly chosen actions.
@@ -29,7 +29,14 @@ def draw_action(
     draw: Float[Array, " batch"],
     exploration: Exploration,
 ) -> Int[Array, " batch"]:
-    """The action at which the distribution function exceeds the draw; always a legal one."""
+    """The action at which the distribution function exceeds the draw; always a legal one.
+
+    Args:
+        log_p: `log p_F` of the actions, in nats.
+        mask: the legal actions.
+        draw: uniform on [0, 1).
+        exploration: how actions are drawn.
+    """
     epsilon, temperature = exploration
     if not isinstance(temperature, float) or temperature != 1.0:
         log_p = jax.nn.log_softmax(log_p / temperature)
@@ -51,8 +58,8 @@ def _invert_by_loop(
 ) -> Int[Array, " batch"]:
     """The last action of positive probability before which the partial sum is at most the level.
 
-    However the sums are rounded, there is one if the level is at least 0. What is not a number
-    counts as both, so that also a policy that diverged takes legal actions.
+    However the sums are rounded, there is one if the level is at least 0. A NaN counts as positive
+    and as small, so that a policy that diverged takes legal actions too.
     """
 
     def move(carry: Any, column: Any) -> tuple[Any, None]:

@@ -25,7 +25,7 @@ def sample_backward(
         policy: `p_B`, uniform or learned; no gradient flows through the samples.
         environment: the state graph.
         final: a batch of terminal states `x`.
-        draws: what `uniforms` gives.
+        draws: from `uniforms`.
     """
 
     def move(state: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
@@ -39,7 +39,7 @@ def sample_backward(
         return kept, (kept, action, active)
 
     _, (earlier, actions, active) = lax.scan(move, final, draws)
-    # Row k holds what is k + 1 steps before the end. A trajectory of L steps begins at row L - 1.
+    # Row k is k + 1 steps before the end. A trajectory of L steps begins at row L - 1.
     time, batch = draws.shape
     length = active.sum(0)
     row = length - 1 - jnp.arange(time)[:, None]

@@ -16,14 +16,13 @@ from fast.policies.policy import Policy
 from fast.sampling.actions import ON_POLICY, Exploration, draw_action
 from fast.sampling.trajectories import Cached, Trajectories, batch_first, repeat
 
-# In how many sizes a batch is evaluated whose trajectories end one by one, and the least difference
-# of two: half as many sample grids by a tenth more slowly, twice as many compile for a second
-# longer.
+# Number of compiled batch sizes for batches with ended trajectories, and the minimum gap between
+# sizes: half as many sample grids a tenth more slowly, twice as many compile a second longer.
 SIZES, LEAST_STEP = 16, 4
 
 
 class _Walk(NamedTuple):
-    """What moves a batch by a step.
+    """Moves a batch by a step.
 
     Attributes:
         policy: `p_F`.
@@ -40,7 +39,7 @@ class _Walk(NamedTuple):
     cache: bool
 
     def take(self, carry: Any, outputs: Array, draw: Float[Array, " batch"]) -> tuple[Any, Any]:
-        """The next states, of the network's outputs at the current ones, and what was done."""
+        """The next states, from the network's outputs at the current ones, and the step."""
         policy, environment = self.policy, self.environment
         state, _, latent, active = carry
         mask = jax.vmap(environment.mask)(state)
@@ -66,7 +65,7 @@ class _Walk(NamedTuple):
         return following, (step, self.kept(activations))
 
     def kept(self, activations: Activations) -> Activations:
-        """What of the activations is kept: where trajectories end one by one, only read-outs.
+        """The activations that are kept: where trajectories end one by one, only read-outs.
 
         To move the rows of products costs more than to evaluate them again.
         """
@@ -92,14 +91,14 @@ def sample_trajectories(
     Args:
         policy: `p_F`; no gradient flows through the samples.
         environment: the state graph.
-        draws: what `uniforms` gives; each action inverts a distribution function at one of them.
+        draws: from `uniforms`; each action inverts a distribution function at one of them.
         exploration: how actions are drawn; the default draws from `p_F` itself.
         skip_ended: whether a policy that is Markovian, or has a head, is evaluated only where
             trajectories go on. Inside `vmap` that is slower, as there all branches are taken.
         cache: whether to keep activations of the network for the gradient.
 
     Returns:
-        the trajectories, and what sampling found out about the policy on them.
+        the trajectories, and values of the policy cached on the way.
     """
     network = policy.network
     has_rows = network.is_markovian or isinstance(network, WithHead)
@@ -110,7 +109,7 @@ def sample_trajectories(
     seen = environment.observe(initial)
     start, observation = repeat((initial, seen), batch)
     carry = (start, observation, network.initial((batch,)), jnp.ones(batch, bool))
-    # All are in the same state first: one row says what the policy does there.
+    # All begin in the same state: one row is evaluated for it.
     outputs = repeat(network.read(network.initial(), seen), batch)
     carry, first = walk.take(carry, outputs, draws[0])
     (final, *_), (rest, activations) = _scan(environment, walk.move, carry, draws[1:])
@@ -129,7 +128,7 @@ def _arrive_where(
 ) -> tuple[Any, Float[Array, "batch outputs"], Activations]:
     """The latents, the outputs, and the read-outs, on the active rows.
 
-    A latent that is too large to be moved is advanced on all rows, and only the head is spared.
+    A latent that is too large to be moved is advanced on all rows, and only the head skips some.
     """
 
     def arrive(latent: Any, observation: Array) -> tuple[Any, Array]:
@@ -151,7 +150,7 @@ def _arrive_where(
 def _evaluate_where(
     active: Bool[Array, " batch"], function: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """A function of the active rows; zeros, or nonsense, on the others.
+    """A function of the active rows; zeros, or arbitrary values, on the others.
 
     The active rows are moved to the front, and as many as the next of a few sizes are evaluated.
     """
@@ -162,14 +161,14 @@ def _evaluate_where(
 
     def first(size: int) -> Callable[..., Any]:
         def evaluate(*rows: Any) -> Any:
-            found = function(*jax.tree.map(lambda leaf: leaf[:size], rows))
-            return jax.tree.map(partial(_padded, batch - size), found)
+            results = function(*jax.tree.map(lambda leaf: leaf[:size], rows))
+            return jax.tree.map(partial(_padded, batch - size), results)
 
         return evaluate
 
     branch = jnp.searchsorted(jnp.array(sizes), active.sum())
-    found = lax.switch(branch, [first(size) for size in sizes], *front)
-    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf).at[order].set(leaf, mode="drop"), found)
+    rows = lax.switch(branch, [first(size) for size in sizes], *front)
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf).at[order].set(leaf, mode="drop"), rows)
 
 
 def _padded(rows: int, x: Array) -> Array:
@@ -177,7 +176,7 @@ def _padded(rows: int, x: Array) -> Array:
 
 
 def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: Any) -> Any:
-    """`lax.scan`, which leaves the rest out once all trajectories of a batch have ended."""
+    """`lax.scan` that does nothing once all trajectories of a batch have ended."""
     if environment.is_graded:
         return lax.scan(move, carry, draws)
     one = jnp.zeros_like(draws, shape=draws.shape[1:])

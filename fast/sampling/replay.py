@@ -35,7 +35,7 @@ def empty_buffer(environment: AbstractEnvironment[Any], capacity: int) -> Buffer
 
 
 def add(buffer: Buffer, states: Any, log_rewards: Float[Array, " batch"]) -> Buffer:
-    """The buffer with a batch more."""
+    """The buffer with a batch added."""
     capacity = buffer.log_rewards.shape[0]
     place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity
     return Buffer(

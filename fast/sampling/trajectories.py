@@ -1,4 +1,4 @@
-"""A batch of trajectories, and what sampling found out about the policy on the way."""
+"""A batch of trajectories, and values cached while sampling."""
 
 from typing import Any, NamedTuple
 
@@ -29,12 +29,12 @@ class Trajectories(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """What sampling found out about the policy on the way.
+    """Values of the policy cached while sampling.
 
     Attributes:
         log_p_f: `log p_F` of the actions (not that of an exploratory policy), in nats, 0 where
             padded.
-        activations: what `AbstractDynamics.record` gave before each step but the first, time
+        activations: the result of `AbstractDynamics.record` before each step but the first, time
             first, if it was asked for; where trajectories end one by one, only the read-outs of a
             policy that is not Markovian.
     """
@@ -51,7 +51,7 @@ def uniforms(
 
 
 def between(trajectories: Trajectories, start: int, stop: int) -> Trajectories:
-    """Their steps from one time to another."""
+    """The steps of trajectories from one time to another."""
     return trajectories._replace(
         states=jax.tree.map(lambda leaf: leaf[:, start : stop + 1], trajectories.states),
         actions=trajectories.actions[:, start:stop],
@@ -60,7 +60,7 @@ def between(trajectories: Trajectories, start: int, stop: int) -> Trajectories:
 
 
 def batch_first(trajectories: Trajectories) -> Trajectories:
-    """Trajectories whose leaves have the time first, the other way round."""
+    """Swaps the axes of trajectories whose leaves have the time first."""
 
     def swap(leaf: Array) -> Array:
         return jnp.swapaxes(leaf, 0, 1)

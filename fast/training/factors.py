@@ -1,7 +1,4 @@
-"""Which factors of the reward make up a target, and the samplers that stand for others.
-
-Imports no JAX.
-"""
+"""The factors of the reward in a target, and the samplers for others. Imports no JAX."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +9,7 @@ from reference.errors import InputError
 
 @dataclass(frozen=True)
 class Factors:
-    """The reward in factors, of runs that are combined (prop:apx:dist, prop:apx:sm)."""
+    """The reward in factors, for runs that are combined (prop:apx:dist, prop:apx:sm)."""
 
     parts: int = 1
     """Split the reward into this many factors, each the share of some items, positions or

@@ -38,7 +38,7 @@ class Gradient(NamedTuple):
 
 
 def exploration(config: TrainConfig, step: Int[Array, ""]) -> Exploration:
-    """How actions are drawn at a step: the share of random ones falls linearly, to 0."""
+    """The exploration of a step: the share of random actions falls linearly, to 0."""
     sampling = config.sampling
     decay = jnp.clip(1 - step / (sampling.epsilon_until * config.optimiser.steps), 0, 1)
     return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)

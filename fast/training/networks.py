@@ -1,4 +1,4 @@
-"""Training of policies whose latent is a function of the states so far: every loss, and replay."""
+"""Training of policies with a deterministic latent: every loss, and replay."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class Networks(Method):
     def begin(
         self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
-        """A random policy, or that of a frozen run; `log Z` as it is best for a uniform one."""
+        """A random policy, or that of a frozen run; the best `log Z` for a uniform one."""
         config = self.config
         if config.factors.warm:
             (policy,) = self.frozen.policies

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OptimiserOptions:
-    """How long, and how fast, the policy learns."""
+    """Steps and learning rates of the policy."""
 
     steps: int = 5_000
     """Gradient steps."""
     learning_rate: float = 1e-2
     """AdamW's learning rate for the policy."""
     schedule: Literal["cosine", "constant"] = "cosine"
-    """How the learning rate goes: down to zero along a cosine, or not at all."""
+    """Learning rate over the steps: down to zero along a cosine, or constant."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -40,7 +40,7 @@ class OptimiserOptions:
         )
 
     def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
-        """That of the network on the policy, and Adam on `log Z`, of a `Sampler`."""
+        """AdamW on the policy and Adam on `log Z`, for a `Sampler`."""
         import equinox as eqx
         import jax
         import optax
@@ -49,10 +49,5 @@ class OptimiserOptions:
             every = jax.tree.map(lambda _: "policy", sampler)
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 
-        return optax.partition(
-            {
-                "policy": self.for_network(),
-                "log_z": optax.adam(log_z_learning_rate),
-            },
-            kinds,
-        )
+        parts = {"policy": self.for_network(), "log_z": optax.adam(log_z_learning_rate)}
+        return optax.partition(parts, kinds)

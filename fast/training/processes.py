@@ -1,7 +1,7 @@
 """One training over several processes, each with devices of its own, joined by `jax.distributed`.
 
-A process draws the columns of the batch that its devices are for; what a step needs besides, and
-gives, is the same in all. So a training over processes has the numbers of one over as many devices.
+Each process draws the columns of the batch for its own devices; all else that a step takes and
+gives is the same in all. So a training over processes has the numbers of one over as many devices.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
     Args:
         coordinator: host and port at which process 0 listens, such as "node1:8476".
         processes: how many there are.
-        process: which of them this is.
+        process: the number of this one.
         seconds: how long to wait for the others.
 
     Raises:
-        InputError: if the numbers have no meaning, or the others do not come.
+        InputError: if the numbers are out of range, or the others do not come.
     """
     if not 0 <= process < processes:
         raise InputError(
@@ -49,7 +49,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
 
 
 def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled function of arrays and a number, on the devices of all processes.
+    """Runs a compiled function of arrays and a number on the devices of all processes.
 
     It takes and gives arrays of this process, which are the same in all.
     """
@@ -58,13 +58,13 @@ def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
 
     def over_all(*arguments: Any) -> Any:
         *arrays, steps = arguments
-        given = jax.tree.map(
+        shared = jax.tree.map(
             lambda x: jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
                 everywhere, np.asarray(x)
             ),
             arrays,
         )
-        return jax.tree.map(lambda x: x.addressable_data(0), advance(*given, steps))
+        return jax.tree.map(lambda x: x.addressable_data(0), advance(*shared, steps))
 
     return over_all
 
@@ -77,13 +77,13 @@ def broadcast_from_first(tree: Any) -> Any:
 
 
 def check_same(digest: bytes) -> None:
-    """Checks that all processes were asked for the same.
+    """Checks that all processes have the same options.
 
     Args:
-        digest: a checksum of what this one was asked for.
+        digest: a checksum of those of this one.
 
     Raises:
-        InputError: in all of them, if they were not.
+        InputError: in all of them, if they differ.
     """
     if jax.process_count() == 1:
         return

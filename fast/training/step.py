@@ -28,7 +28,7 @@ class Batch(NamedTuple):
 
     Attributes:
         trajectories: as drawn.
-        cached: what sampling found out about the policy, or None if some were drawn backwards.
+        cached: values cached while sampling, or None if some were drawn backwards.
     """
 
     trajectories: Trajectories
@@ -41,10 +41,16 @@ def draw_batch(
     state: TrainState,
     draws: Float[Array, "rows batch"],
 ) -> tuple[Batch, Buffer | None]:
-    """Trajectories drawn forwards by the exploring policy, the rest backwards from the buffer.
+    """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
+
+    Args:
+        config: how batches are drawn.
+        environment: the state graph.
+        state: of training.
+        draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
 
     Returns:
-        the batch, and the buffer with the ends of what was drawn forwards.
+        the batch, and the buffer with the new ends of the forward trajectories.
     """
     policy = state.sampler.policy
     replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
@@ -75,12 +81,12 @@ def loss_and_gradient(
     axis: str | None = None,
     skip_ended: bool = True,
 ) -> Gradient:
-    """The loss on a batch, an estimate of `log Z`, and the gradient by what is learned.
+    """The loss on a batch, an estimate of `log Z`, and the gradient by the sampler's parameters.
 
     Args:
         loss: which.
         environment: the state graph.
-        sampler: what is learned.
+        sampler: the parameters.
         batch: the trajectories, or this device's share of them.
         key: for losses that draw random numbers; the same on all devices.
         axis: the name of the devices' axis, if several share the batch.

@@ -82,7 +82,7 @@ def make_trainer(
     return Trainer(
         begin,
         lambda state, steps: go(environment, frozen, seeds, state, steps),
-        # Of the jitted function: nested in another it may have no compiler options.
+        # Asked of the jitted function: nested in another it may have no compiler options.
         lambda: initialise.eval_shape(environment, frozen, seeds),
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Accepting:
-    """Whether a run is taken though a part of its user's own has changed."""
+    """Accepts a run though a part of the user's own has changed."""
 
     accept_changed: bool = False
     """Take a run though a part of your own has changed since it was trained, and say so."""

@@ -26,7 +26,7 @@ class AuditRun(Accepting):
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The folder that `pdai train` printed."""
     seed: int | None = None
-    """Which of the run's seeds; its first by default."""
+    """Seed of the run; by default its first."""
 
     def run(self) -> None:
         """Audits, and prints the certificate to stdout."""
@@ -52,11 +52,11 @@ class SampleRun(Accepting):
     run_folder: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="RUN")] = None
     """The folder that `pdai train` printed."""
     count: int = 10
-    """How many samples."""
+    """Number of samples."""
     seed: int = 0
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
     format: Literal["lines", "csv", "json", "parquet"] = "lines"
-    """How samples of a run are written; parquet needs pyarrow."""
+    """Format of the samples of a run; parquet needs pyarrow."""
     out: Path | None = None
     """Write csv, json or parquet to this file, and not to stdout."""
     exact: bool = False
@@ -193,7 +193,7 @@ class Inspect:
     draw: Path | None = None
     """Write a picture of the state graph here (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
-    """What the colours of the picture show."""
+    """Quantity that the colours of the picture show."""
     max_nodes: int = 2_000_000
     """Enumerate at most this many states."""
 
@@ -231,7 +231,7 @@ class Check:
     problem: str | None = None
     """MODULE:NAME of the problem of an environment, or of one to make a network on."""
     precision: Literal["float32", "float64"] | None = None
-    """What an environment computes in, which decides how far log R may be off; float32 unless
+    """Arithmetic of an environment, which decides how far log R may be off; float32 unless
     chosen."""
 
     def run(self) -> None:

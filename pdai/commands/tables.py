@@ -1,4 +1,4 @@
-"""How commands print tables and lines: in them a name is no markup, and no escape code."""
+"""Tables and lines of the commands, in which a name is no markup, and no escape code."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,9 +28,9 @@ class Where:
     """For a run over several processes: host and port of the first, such as node1:8476; each has
     the same options but --process, and --devices counts the devices of all."""
     processes: int = 1
-    """How many there are."""
+    """Number of processes."""
     process: int = 0
-    """Which this is, from 0."""
+    """Number of this process, from 0."""
 
 
 def train_command(arguments: Sequence[str]) -> type[Any]:
