@@ -15,9 +15,10 @@ from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment, load_environment
 from fast.laws.enumeration import Precision
 from fast.runs.display import SILENT
-from fast.runs.job import draw_samples, train
+from fast.runs.job import train
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
+from pdai.run import Run
 from reference.arguments import build
 from reference.errors import InputError
 from reference.loading import as_problem, load_object, name_of
@@ -95,5 +96,5 @@ def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     with TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         train(config.changed(out=out), display=SILENT)
-        draw_samples(out, 1, 0)
+        Run(out).sample(1)
     return report

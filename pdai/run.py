@@ -1,5 +1,6 @@
 """A run as an object: trained or loaded, then sampled, evaluated, drawn or trained further."""
 
+import sys
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -17,22 +18,26 @@ from fast.laws.paths import drawn_terminals, log_probabilities
 from fast.measure.report import Report
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
-from fast.runs.display import Display
+from fast.runs.display import Display, slow
 from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, load_trained, tables_digest
-from fast.runs.job import MAX_SAMPLES, load_run, removed_on_failure, resume, unfinished
+from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
+from fast.tasks.options import check_seeds
 from fast.training.config import TrainConfig
 from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked
-from reference.errors import InputError, check_integer, check_seed, nearest
+from reference.errors import InputError, check_integer, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
+
+# All are drawn before the first is shown.
+MAX_SAMPLES = 10_000_000
 
 # The figures that a record has for each seed.
 BY_SEED = ("loss", "log_z", "tv")
@@ -107,7 +112,7 @@ class Run:
 
     @checked
     def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
-        """Samples terminal states.
+        """Samples terminal states. Says to stderr if the run is not finished.
 
         Args:
             count: how many.
@@ -115,13 +120,16 @@ class Run:
             of: which of the run's seeds; by default its first.
 
         Raises:
-            InputError: if `count` is not positive, or the run has no such seed.
+            InputError: if `count` is not positive, `seed` cannot be the seed of a training, or the
+                run has no such seed.
         """
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
-        check_seed("sample", seed)
+        check_seeds(seed, 1)
         row = self._row(of)
-        with self._arithmetic():
+        with self._arithmetic(), slow(f"drawing {count:,} samples"):
             environment, state = self._trained
+            if stands := unfinished(state, self.config.optimiser.steps):
+                print(f"the run {str(self.folder)!r} is at {stands}", file=sys.stderr)
             return drawn_terminals(state.policy(row), environment, count, seed)
 
     @checked

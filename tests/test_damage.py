@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.runs.job import draw_samples, resume
+from fast.runs.job import resume
+from pdai.run import Run
 from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.problems import TableSequences
@@ -77,7 +78,7 @@ ANSWERS: dict[str, Callable[[Path], Any]] = {
     "law": lambda run: [part.tolist() for part in pdai.load(run).law()[1:]],
     "metrics": lambda run: pdai.load(run).metrics(),
     "log_prob": lambda run: pdai.load(run).log_prob(["aa", "bb"]).tolist(),
-    "sample": lambda run: [list(part) for part in draw_samples(run, 20, 0)],
+    "sample": lambda run: [list(part) for part in Run(run).sample(20)],
     "plot": lambda run: [
         np.asarray(line.get_xydata()).tolist()
         for axis in pdai.load(run).plot().axes

@@ -25,7 +25,7 @@ from fast.runs.display import slow
 from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import load_config
 from fast.runs.frozen import load_policy
-from fast.runs.job import draw_samples, resume, train
+from fast.runs.job import resume, train
 from fast.runs.loop import DivergedError, advance_to_end
 from fast.runs.records import SEAL, SEALED, read_metrics, read_report, write_json
 from fast.runs.setup import set_up
@@ -35,6 +35,7 @@ from fast.training.state import TrainState
 from pdai.cli import main
 from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
+from pdai.run import Run
 from pdai.show.plotting import plot_runs
 from pdai.show.progress import QUIET
 from reference.errors import InputError
@@ -66,7 +67,7 @@ def unfinished(run: Path) -> Path:
 LOOKS: dict[str, Callable[[Path], Any]] = {
     "audit": audit,
     "certify": pdai.certify,
-    "sample": lambda run: draw_samples(run, 2, 0),
+    "sample": lambda run: Run(run).sample(2),
     "plot": lambda run: plot_runs([run], run.parent / "drawn.png"),
     "page": lambda run: pdai.report(run, run.parent / "page.html", seconds=None),
     "load": pdai.load,

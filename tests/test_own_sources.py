@@ -12,9 +12,10 @@ from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.folder import is_markovian, load_config
 from fast.runs.frozen import arithmetic
-from fast.runs.job import complete, draw_samples, load_run, resume
+from fast.runs.job import complete, load_run, resume
 from fast.runs.records import SEAL, read_json
 from pdai.certifying.runs import exact_draws
+from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.errors import InputError
 from tests.command_lines import answer
@@ -176,7 +177,7 @@ def test_a_run_whose_source_was_edited_is_not_loaded(
 LOOKS: dict[str, Callable[[Path], Any]] = {
     "audit": audit,
     "certify": pdai.certify,
-    "sample": lambda run: draw_samples(run, 2, 0),
+    "sample": lambda run: Run(run).sample(2),
     "sample exactly": lambda run: exact_draws(run, 2, 0, 100),
     "resume": resume,
     "complete": lambda run: complete(pdai.load(run, accept_changed=True).config),

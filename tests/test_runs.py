@@ -25,7 +25,7 @@ from fast.laws.paths import Samples
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in
-from fast.runs.job import complete, draw_samples, resume, train
+from fast.runs.job import complete, resume, train
 from fast.runs.loop import advance_to_end
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, seal_run, write_json
@@ -35,6 +35,7 @@ from pdai.certifying.certify import certify
 from pdai.cli import main
 from pdai.commands.look import Inspect
 from pdai.front import load
+from pdai.run import Run
 from pdai.show.tables import audit_table
 from reference import InputError
 from tests.command_lines import answer, command, environment, parameters
@@ -130,16 +131,14 @@ def test_samples_are_states_with_their_rewards(finished: Path) -> None:
     assert answer("sample", run, "--count", "50", cwd=finished).stdout.splitlines() == lines
     for seed in (-1, 2**31, 2**64):
         with pytest.raises(InputError, match=f"seed is {seed} .* must be at least 0 and below"):
-            draw_samples(Path(run), 1, seed)
+            Run(Path(run)).sample(1, seed=seed)
 
 
 def test_a_sample_is_one_line_of_two_columns_whatever_its_state(
     finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     states = ["a\tb", "c\nd", "e\\tf", "π g"]
-    monkeypatch.setattr(
-        fast.runs.job, "draw_samples", lambda *_, **__: Samples(states, *[np.full(4, 0.5)] * 3)
-    )
+    monkeypatch.setattr(Run, "sample", lambda *_, **__: Samples(states, *[np.full(4, 0.5)] * 3))
     main(["sample", str(finished / "runs" / "lines-gru-0")])
     rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
     assert rows == [[x, "0.500000"] for x in (r"a\tb", r"c\nd", r"e\\tf", "π g")]
@@ -166,7 +165,7 @@ def test_looking_at_an_unfinished_run_says_where_it_stands(
         found = audit(run)
         assert found.unfinished == said
         assert str(audit_table(found).title).endswith(said or "exact rationals")
-        draw_samples(run, 1, 0)
+        Run(run).sample(1)
         assert capsys.readouterr().err == (said and f"the run {str(run)!r} is at {said}\n")
 
 

@@ -16,7 +16,7 @@ import pdai
 from fast.environments import make_environment
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
-from fast.runs.job import draw_samples, train
+from fast.runs.job import train
 from fast.runs.records import load_law, read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
@@ -25,6 +25,7 @@ from fast.training.compose import configure, from_json, to_json
 from fast.training.config import TrainConfig
 from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
+from pdai.run import Run
 from reference import InputError
 from tests.command_lines import command, environment
 
@@ -79,7 +80,7 @@ def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
     drawn = run.sample(4_096)
     shares = [drawn.states.count(label) / 4_096 for label in law.labels]
     assert np.abs(shares - law.learned[0]).max() < 0.05
-    assert set(draw_samples(folder, 20, 0).states) <= set(law.labels)
+    assert set(Run(folder).sample(20).states) <= set(law.labels)
     # The pairs of states and latents have the ratios that a bound of log Z is the mean of.
     bound = (drawn.log_reward + drawn.log_p_b - drawn.log_p_f).mean()
     assert bound < (run.report.log_z or 0) + 0.05

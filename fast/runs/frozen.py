@@ -30,7 +30,7 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         # Some devices keep ten bits of each factor by default. On a CPU this would only compile
         # every program anew.
         products = jax.default_matmul_precision("float32")
-    with jax.enable_x64(precision == "float64"), products:
+    with jax.enable_x64({"float32": False, "float64": True}[precision]), products:
         yield
 
 

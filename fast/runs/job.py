@@ -1,10 +1,9 @@
-"""The main job: train, measure, checkpoint, report; resume, and sample."""
+"""The main job: train, measure, checkpoint, report; and resume."""
 
 import contextlib
 import hashlib
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from fast.laws.paths import Samples, drawn_terminals
 from fast.measure.report import Report
 from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
-from fast.runs.display import PLAIN, Display, slow
+from fast.runs.display import PLAIN, Display
 from fast.runs.files import alone_in
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
     arithmetic,
     check_tables,
     environment_of,
-    load_trained,
     tables_digest,
 )
 from fast.runs.identity import check_same_run
@@ -35,11 +32,8 @@ from fast.training.config import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
-from reference.errors import InputError, check_integer
+from reference.errors import InputError
 from reference.files import kind_of
-
-# All are drawn before the first is shown.
-MAX_SAMPLES = 10_000_000
 
 
 def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
@@ -180,31 +174,6 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     if is_finished(folder):
         return Report.from_json(read_report(folder))
     return resume(folder, probe, display)[1]
-
-
-def draw_samples(folder: Path, count: int, seed: int, *, accept_changed: bool = False) -> Samples:
-    """Samples terminal states from the last checkpoint of a run, of its first seed.
-
-    Says to stderr if the run is not finished.
-
-    Args:
-        folder: the run folder.
-        count: how many.
-        seed: of the draw.
-        accept_changed: whether the user's parts may have changed since.
-
-    Raises:
-        InputError: if the folder is not a run with a checkpoint, or `count` is not positive, or
-            `seed` cannot be the seed of a training.
-    """
-    check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
-    check_seeds(seed, 1)
-    config = load_config(folder, accept_changed=accept_changed)
-    with arithmetic(config.run.precision), slow(f"drawing {count:,} samples"):
-        environment, state = load_trained(folder, config)
-        if stands := unfinished(state, config.optimiser.steps):
-            print(f"the run {str(folder)!r} is at {stands}", file=sys.stderr)
-        return drawn_terminals(state.policy(0), environment, count, seed)
 
 
 def check_devices(devices: int) -> None:

@@ -95,15 +95,15 @@ class SampleRun(Accepting):
             raise InputError("parquet is no text for a terminal: name a file with --out")
 
     def _draw(self, folder: Path) -> None:
-        from fast.runs.folder import stored_config
-        from fast.runs.job import draw_samples
+        from pdai.run import Run
         from pdai.sample_tables import sample_table
         from reference.files import check_output, replace_file
 
         if self.out is not None:
             check_output(self.out)
-        drawn = draw_samples(folder, self.count, self.seed, accept_changed=self.accept_changed)
-        drawn = drawn._replace(states=stored_config(folder).task.texts(drawn.states))
+        run = Run(folder, accept_changed=self.accept_changed)
+        drawn = run.sample(self.count, seed=self.seed)
+        drawn = drawn._replace(states=run.config.task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)
         elif self.out is not None:

@@ -84,7 +84,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                     "--steps and --accept-changed before a problem are of --resume RUN: name the "
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
-            done = self._train(config)
+            done = _train(config, self.resume, self.steps, self.accept_changed, self.process)
             if done is None:
                 return
             folder, report = done
@@ -93,26 +93,29 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                 show(features)
             say(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
 
-        def _train(self, config: TrainConfig) -> "tuple[Path, Report] | None":
-            """Trains anew or further; None in a process that only trains along."""
-            from fast.runs.job import follow, resume, train
-            from pdai.run import Run
-            from pdai.show.progress import DISPLAY, announce
-
-            if self.resume is not None and (self.steps or self.process):
-                run = Run(self.resume, accept_changed=self.accept_changed)
-                more = run.steps_until(self.steps) if self.steps else 0
-                if self.process:
-                    follow(run.config.changed(steps=more) if more else run.config)
-                    return None
-                further = run.train(more, display=DISPLAY)
-                return further.folder, further.report
-            if self.process:
-                follow(config)
-                return None
-            if self.resume is not None:
-                return resume(self.resume, display=DISPLAY, accept_changed=self.accept_changed)
-            announce(config.task)
-            return train(config, display=DISPLAY)
-
     return Train
+
+
+def _train(
+    config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
+) -> "tuple[Path, Report] | None":
+    """Trains anew, or a run in a folder further; None in a process that only trains along."""
+    from fast.runs.job import follow, resume, train
+    from pdai.run import Run
+    from pdai.show.progress import DISPLAY, announce
+
+    run, more = None, 0
+    if folder is not None and (steps or process):
+        run = Run(folder, accept_changed=accept_changed)
+        more = run.steps_until(steps) if steps else 0
+        config = run.config.changed(steps=more) if more else run.config
+    if process:
+        follow(config)
+        return None
+    if run is not None:
+        further = run.train(more, display=DISPLAY)
+        return further.folder, further.report
+    if folder is not None:
+        return resume(folder, display=DISPLAY, accept_changed=accept_changed)
+    announce(config.task)
+    return train(config, display=DISPLAY)
