@@ -95,7 +95,7 @@ class Run:
     @cached_property
     def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
         with self._arithmetic():
-            return load_trained(self.folder, self.config)
+            return load_trained(self.config)
 
     @property
     def enumeration(self) -> Enumeration | None:

@@ -253,7 +253,7 @@ def test_parameters_that_are_no_numbers_are_refused_by_every_command(
 ) -> None:
     spoilt(run, value)
     looks: list[Callable[[Path], Any]] = [LOOKS[name] for name in ("audit", "sample", "resume")]
-    for look in [lambda run: load_policy(run, load_config(run)), *looks]:
+    for look in [lambda run: load_policy(load_config(run)), *looks]:
         with pytest.raises(
             InputError,
             match=r"sampler in '.*run' has, at step 200, parameters that are no finite numbers",

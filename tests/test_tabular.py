@@ -158,7 +158,7 @@ def test_a_run_is_not_read_against_other_tables(
     folder, _ = train(config)
     (folder / "seal.json").unlink()
     monkeypatch.setattr(Shop, "children", _Sorted.children)
-    for read in (lambda _: load_run(config), resume, lambda path: load_policy(path, config)):
+    for read in (lambda _: load_run(config), resume, lambda _: load_policy(config)):
         with pytest.raises(InputError, match="was trained on other tables than its problem now"):
             read(folder)
     monkeypatch.undo()

@@ -30,7 +30,7 @@ from fast.tasks import TASKS
 from fast.training.build import make_policy
 from fast.training.compose import FIXED, FORMAT, configure, from_json, to_json
 from fast.training.config import TrainConfig
-from fast.training.optimiser import OptimiserOptions
+from fast.training.options import OptimiserOptions
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import make_trainer

@@ -50,7 +50,7 @@ def markovian_rows(
         environment: the state graph.
         trajectories: a batch.
         cached: values cached while sampling.
-        skip_ended: not used, as padding is skipped in any case.
+        skip_ended: has no effect, as padding is skipped in any case.
     """
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     first = partial(_first_terms, static, environment, trajectories)
@@ -105,13 +105,13 @@ def read_out_rows(
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     along = partial(_read_outs, static.network.dynamics, environment)
     if cached is not None and cached.activations:
-        known, *products = cached.activations
+        read, *products = cached.activations
     else:
-        known = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
+        read = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
         products = []
     first = partial(_first_terms, static, environment, trajectories)
     later = LaterRows.of(static, environment, trajectories, tuple(products))
-    read_outs = known.reshape(later.whole, network.dynamics.output)
+    read_outs = read.reshape(later.whole, network.dynamics.output)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
         values = later.with_first(first(arrays), arrays, read_outs)
@@ -127,7 +127,7 @@ def read_out_rows(
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
         total, passed = later.add_gradient(of_later, arrays, total, read_outs)
         # Before the first step the latent is `W_o`, whose derivative the first row has.
-        passed = jnp.pad(passed.reshape(known.shape), ((1, 0), (0, 0), (0, 0)))
+        passed = jnp.pad(passed.reshape(read.shape), ((1, 0), (0, 0), (0, 0)))
         by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
         both = jax.tree.map(jnp.add, _dynamics_of(total), by_latent)
         gradient: Policy = eqx.tree_at(_dynamics_of, total, both)

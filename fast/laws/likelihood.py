@@ -18,7 +18,7 @@ from fast.policies.backward import LearnedBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
-from fast.training.optimiser import OptimiserOptions
+from fast.training.options import OptimiserOptions
 
 Fitted = TypeVar("Fitted")
 

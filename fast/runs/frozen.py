@@ -40,7 +40,7 @@ def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
 
 
 def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
-    """Checks that a user's problem is, number by number, what a run was trained on.
+    """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises:
         InputError: if it is not: the numbers of its states would mean others.
@@ -67,32 +67,28 @@ def environment_of(
     return config.task.make_environment(config.restricted(factors), config.run.max_states)
 
 
-def load_trained(folder: Path, config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
+def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem of a run and its last saved state, without enumerating anything.
 
     To be called, and used, inside `arithmetic`.
-
-    Args:
-        folder: the run folder.
-        config: of the run.
 
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
     environment = environment_of(config)
-    check_tables(folder, environment)
+    check_tables(config.folder(), environment)
     template = make_trainer(_alone(config), environment).shapes()
-    return environment, load_checkpoint(folder, template)[0]
+    return environment, load_checkpoint(config.folder(), template)[0]
 
 
-def load_policy(folder: Path, config: TrainConfig) -> Policy:
+def load_policy(config: TrainConfig) -> Policy:
     """The last policy of a run in the precision of the caller, one per seed on a leading axis.
 
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
     with arithmetic(config.run.precision):
-        _, state = load_trained(folder, config)
+        _, state = load_trained(config)
         numbers: Policy = jax.tree.map(np.asarray, state.sampler.policy)
     kind = jnp.zeros(()).dtype
     policy: Policy = jax.tree.map(
@@ -108,10 +104,9 @@ def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
         InputError: if they do not sample factors of the run's problem, each at most once; if they
             leave factors over and are more than one; or if one is damaged or not finite.
     """
-    folders = config.factors.frozen
-    configs = [stored_config(path) for path in folders]
+    configs = [stored_config(path) for path in config.factors.frozen]
     rest = factors_left(config, configs)
-    policies = tuple(load_policy(*pair) for pair in zip(folders, configs, strict=True))
+    policies = tuple(map(load_policy, configs))
     if config.factors.warm:
         _check_shape(config, policies[0])
     environments = tuple(environment_of(other) for other in configs)
@@ -119,7 +114,7 @@ def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
 
 
 def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
-    """The factors of a run's target that no frozen run is for: their reward is what training sees.
+    """The factors of a run's target that no frozen run is for: training sees their reward.
 
     Args:
         config: of the run.

@@ -131,7 +131,7 @@ def check_own_parts(folder: Path, accept_changed: bool) -> None:
 
     Args:
         folder: the run folder.
-        accept_changed: whether to say what has changed to stderr instead of refusing it.
+        accept_changed: whether to print the changed parts to stderr instead of refusing them.
 
     Raises:
         InputError: if the source of one has changed.
@@ -139,10 +139,10 @@ def check_own_parts(folder: Path, accept_changed: bool) -> None:
     changed = changed_parts(folder)
     if not changed:
         return
-    what = f"changed since the run {str(folder)!r} began: {'; '.join(changed)}"
+    changes = f"changed since the run {str(folder)!r} began: {'; '.join(changed)}"
     if not accept_changed:
         raise InputError(
-            f"{what}: bring back what it was, train again, or accept it with --accept-changed, "
+            f"{changes}: bring back what it was, train again, or accept it with --accept-changed, "
             "which is pdai.load(folder, accept_changed=True)"
         )
-    print(f"{what}; what follows is of the code as it is now", file=sys.stderr)
+    print(f"{changes}; what follows is of the code as it is now", file=sys.stderr)

@@ -53,7 +53,7 @@ def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
 
 
 def unfinished(state: TrainState, steps: int) -> str:
-    """The step at which a run of so many steps stands, if that is not its last; else ""."""
+    """The step at which a run stands, in words, if that is not its last; else ""."""
     step = int(state.step[0])
     return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 

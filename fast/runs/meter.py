@@ -49,8 +49,8 @@ class Meter:
     def now(self, state: TrainState, step: int) -> list[float] | None:
         """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
         values = [self._tv(policy, step) for policy in self._setup.policies(state)]
-        known = [value for value in values if value is not None]
-        return known if len(known) == len(values) else None
+        measured = [value for value in values if value is not None]
+        return measured if len(measured) == len(values) else None
 
     def _tv(self, policy: Any, step: int) -> float | None:
         setup = self._setup

@@ -19,7 +19,7 @@ class Setup(NamedTuple):
     """A run's objects, rebuilt from its configuration.
 
     Attributes:
-        config: what was asked for.
+        config: the configuration.
         environment: the problem, with the reward of its whole target, as array code.
         enumeration: the problem, enumerated; None if it is too large.
         closed_form: its exact answer, if it has one and is too large to enumerate.

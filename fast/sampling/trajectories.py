@@ -14,7 +14,7 @@ class Trajectories(NamedTuple):
     """A batch of complete trajectories, padded to the horizon.
 
     Attributes:
-        states: `s_0, ..., s_T`; what follows a terminal state is padding.
+        states: `s_0, ..., s_T`; padding after a terminal state.
         actions: the actions taken at `s_0, ..., s_{T-1}`.
         active: whether `s_t` was not yet terminal; the rest is padding.
         final: the terminal states `x`.

@@ -13,9 +13,7 @@ from typing import Any, TypeVar
 from fast.parts import CHOICES, DYNAMICS, Chosen, choose, name_of_part, option_names
 from fast.tasks import TASKS, Task
 from fast.training.config import TrainConfig
-from fast.training.factors import Factors
-from fast.training.optimiser import OptimiserOptions
-from fast.training.options import RunOptions, SamplingOptions
+from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.arguments import build
 from reference.errors import InputError, nearest
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fast.parts import CHOICES, name_of_part, own_part
 from fast.tasks.task import Task
-from fast.training.factors import Factors
-from fast.training.optimiser import OptimiserOptions
-from fast.training.options import RunOptions, SamplingOptions
+from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.arguments import require
 from reference.errors import InputError
 from reference.problems import restrict

@@ -52,7 +52,7 @@ class Method(ABC):
         frozen: samplers that stand for factors of the reward.
 
     Attributes:
-        purposes: what random numbers are drawn for, in the order of their keys.
+        purposes: uses of random numbers, in the order of their keys.
         goes_alone: whether a single seed is trained without an axis of seeds, whose matrix products
             need no batching; with one, its sums are rounded as among several.
     """

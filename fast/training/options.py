@@ -1,8 +1,8 @@
-"""Options of sampling and of a run, which every run has. Imports no JAX."""
+"""Options that every run has: sampling, optimiser, run and factors. Imports no JAX."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from reference.arguments import check_options, require, require_counts
 from reference.errors import InputError
@@ -30,6 +30,50 @@ class SamplingOptions:
         require(self, "epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         require(self, "epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
         require(self, "temperature", 0 < self.temperature < float("inf"), "be positive and finite")
+
+
+@dataclass(frozen=True)
+class OptimiserOptions:
+    """Steps and learning rates of the policy."""
+
+    steps: int = 5_000
+    """Gradient steps."""
+    learning_rate: float = 1e-2
+    """AdamW's learning rate for the policy."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """Learning rate over the steps: down to zero along a cosine, or constant."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require_counts(self, "steps")
+        rate = self.learning_rate
+        require(self, "learning_rate", 0 < rate < float("inf"), "be positive and finite")
+
+    def for_network(self) -> "optax.GradientTransformation":
+        """AdamW, clipped to norm 1."""
+        import optax
+
+        schedules: dict[str, optax.Schedule] = {
+            "cosine": optax.cosine_decay_schedule(self.learning_rate, self.steps),
+            "constant": optax.constant_schedule(self.learning_rate),
+        }
+        return optax.chain(
+            optax.clip_by_global_norm(1.0),
+            optax.adamw(schedules[self.schedule], weight_decay=1e-4),
+        )
+
+    def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
+        """AdamW on the policy and Adam on `log Z`, for a `Sampler`."""
+        import equinox as eqx
+        import jax
+        import optax
+
+        def kinds(sampler: Any) -> Any:
+            every = jax.tree.map(lambda _: "policy", sampler)
+            return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
+
+        parts = {"policy": self.for_network(), "log_z": optax.adam(log_z_learning_rate)}
+        return optax.partition(parts, kinds)
 
 
 @dataclass(frozen=True)
@@ -62,6 +106,43 @@ class RunOptions:
         counts = ("seeds", "devices", "evaluations", "law_samples", "checkpoint_every")
         require_counts(self, *counts, "max_states")
         check_seeds(self.seed, self.seeds)
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The reward in factors, for runs that are combined (prop:apx:dist, prop:apx:sm)."""
+
+    parts: int = 1
+    """Split the reward into this many factors, each the share of some items, positions or
+    comparisons (sets, syn, preference)."""
+    factors: tuple[int, ...] = ()
+    """Which of the factors make up the target, such as 0 2; by default all."""
+    frozen: tuple[Path, ...] = ()
+    """Finished runs on some of these factors: training asks their samplers instead of the rewards,
+    and sees the reward of the other factors only, if there are any (log_variance only)."""
+    warm: bool = False
+    """Start from the parameters of the frozen run, of which there must be one, of the same
+    shape."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        require_counts(self, "parts")
+        inside = set(self.factors) <= set(range(self.parts))
+        require(
+            self,
+            "factors",
+            inside and len(set(self.factors)) == len(self.factors),
+            f"be different numbers from 0 to {self.parts - 1}: there are {self.parts} parts",
+        )
+        if self.warm and len(self.frozen) != 1:
+            raise InputError(
+                f"warm with {len(self.frozen)} frozen runs: parameters come from one; use --no-warm"
+            )
+
+    @property
+    def covered(self) -> tuple[int, ...]:
+        """The factors that make up the target."""
+        return self.factors or tuple(range(self.parts))
 
 
 def check_seeds(seed: int, seeds: int) -> None:

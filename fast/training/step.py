@@ -160,7 +160,7 @@ def loss_and_gradient_on_devices(
         loss: which.
         environment: the state graph.
         state: of training.
-        draws: what `draw_batch` takes.
+        draws: as of `draw_batch`.
         key: for losses that draw random numbers.
     """
     mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))

@@ -61,7 +61,7 @@ def make_trainer(
     """The trainer of a configuration; several seeds are trained side by side.
 
     Args:
-        config: what is asked for.
+        config: of the runs.
         environment: the state graph, with the reward of the factors that no frozen sampler is for.
         frozen: samplers that stand for factors of the reward, each with as many seeds.
     """

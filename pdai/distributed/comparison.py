@@ -91,7 +91,7 @@ def _oscillations(
         return None
     names = {run.folder(): name for name, run in runs.items()}
     frozen = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
-    policies = {name: load_policy(run.folder(), run) for name, run in runs.items()}
+    policies = {name: load_policy(run) for name, run in runs.items()}
     environments = {name: environment_of(run) for name, run in runs.items()}
     spreads: dict[str, list[float]] = {name: [] for name in runs}
     for seed in range(next(iter(runs.values())).run.seeds):

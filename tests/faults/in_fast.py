@@ -703,7 +703,7 @@ FAULTS = (
     Fault(
         "log-z-at-the-rate-of-the-policy",
         "log Z learns at the rate of the policy.",
-        "fast/training/optimiser.py",
+        "fast/training/options.py",
         "optax.adam(log_z_learning_rate)",
         "optax.adam(self.learning_rate)",
         "tests/test_training.py::test_log_z_and_the_policy_take_first_steps_of_their_own_rates",

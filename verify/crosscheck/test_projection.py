@@ -15,7 +15,7 @@ from fast.laws.terminal_law import exact_law
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
-from fast.training.optimiser import OptimiserOptions
+from fast.training.options import OptimiserOptions
 from reference import marginal
 from reference.metrics import total_variation
 from verify.crosscheck.instances import make_instance, random_policy

@@ -18,7 +18,7 @@ from fast.runs.frozen import arithmetic
 from fast.runs.records import load_law, read_json, read_report
 from fast.tasks import TASKS
 from fast.training.compose import stored_task, unused
-from fast.training.factors import Factors
+from fast.training.options import Factors
 from pdai.run import Run
 from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
