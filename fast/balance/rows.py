@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -55,7 +55,7 @@ def markovian_rows(
     arrays, static = eqx.partition(policy, eqx.is_inexact_array)
     first = partial(_first_terms, static, environment, trajectories)
     activations = cached.activations if cached else ()
-    later = LaterRows.of(static, environment, trajectories, activations)
+    later = LaterRows(static, environment, trajectories, activations)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
         values = later.with_first(first(arrays), arrays)
@@ -110,7 +110,7 @@ def read_out_rows(
         read = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
         products = []
     first = partial(_first_terms, static, environment, trajectories)
-    later = LaterRows.of(static, environment, trajectories, tuple(products))
+    later = LaterRows(static, environment, trajectories, tuple(products))
     read_outs = read.reshape(later.whole, network.dynamics.output)
     values = cached_terms(policy, environment, trajectories, cached)
     if values is None:
@@ -167,73 +167,49 @@ def _first_terms(
     return row_terms(full, environment, rows_of(between(trajectories, 0, 1)), outputs)
 
 
-class LaterRows(NamedTuple):
+class LaterRows:
     """The steps of a batch after its first, as rows in the order in which they were sampled.
 
-    Attributes:
+    Args:
         static: the policy without its arrays.
         environment: the state graph.
-        rows: the steps.
-        activations: those that sampling cached.
+        trajectories: a batch.
+        activations: those that sampling cached after the first step, time first.
+
+    Attributes:
+        rows: the steps, padding included.
+        whole: how many these are.
         order: the rows that are no padding, first.
         present: how many these are.
-        shape: time and batch.
         size: rows per block.
+        start: the number of the first row, which is moved on block by block.
     """
 
-    static: Policy
-    environment: AbstractEnvironment[Any]
-    rows: Rows
-    activations: Activations
-    order: Int[Array, " rows"]
-    present: Int[Array, ""]
-    shape: tuple[int, int]
-    size: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         static: Policy,
         environment: AbstractEnvironment[Any],
         trajectories: Trajectories,
         activations: Activations,
-    ) -> "LaterRows":
-        """The rows of the steps after the first.
-
-        Args:
-            static: the policy without its arrays.
-            environment: the state graph.
-            trajectories: a batch.
-            activations: those that sampling cached after the first step, time first.
-        """
+    ):
         rest = between(trajectories, 1, trajectories.actions.shape[1])
         batch, time = rest.actions.shape
-        whole = batch * time
-        size = min(whole, max(SMALLEST, whole // 8))
-        if environment.is_graded or size > BLOCK:
+        self.static, self.environment, self.shape = static, environment, (time, batch)
+        self.whole = whole = batch * time
+        self.size = min(whole, max(SMALLEST, whole // 8))
+        if environment.is_graded or self.size > BLOCK:
             # Equal block sizes, so that the last is barely padded.
-            size = -(-whole // max(1, -(-whole // BLOCK)))
+            self.size = -(-whole // max(1, -(-whole // BLOCK)))
 
         def by_time(leaf: Array) -> Array:
-            """Rows in the order in which they were sampled."""
             apart = leaf.reshape(batch, time, *leaf.shape[1:])
             return jnp.swapaxes(apart, 0, 1).reshape(leaf.shape)
 
-        rows = jax.tree.map(by_time, rows_of(rest))
-        activations = tuple(each.reshape(whole, *each.shape[2:]) for each in activations)
-        (order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
-        present = jnp.asarray(whole) if environment.is_graded else rest.active.sum()
-        return cls(static, environment, rows, activations, order, present, (time, batch), size)
-
-    @property
-    def whole(self) -> int:
-        """The number of rows, padding included."""
-        return self.shape[0] * self.shape[1]
-
-    @property
-    def start(self) -> Int[Array, ""]:
-        """The number of the first row, which is moved on block by block."""
-        return jnp.zeros((), self.order.dtype)
+        self.rows: Rows = jax.tree.map(by_time, rows_of(rest))
+        self.activations = tuple(each.reshape(whole, *each.shape[2:]) for each in activations)
+        (self.order,) = jnp.nonzero(rest.active.T.reshape(-1), size=whole, fill_value=0)
+        self.present = jnp.asarray(whole) if environment.is_graded else rest.active.sum()
+        self.start = jnp.zeros((), self.order.dtype)
 
     @property
     def is_one_block(self) -> bool:
