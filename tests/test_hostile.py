@@ -26,7 +26,7 @@ from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import load_config
 from fast.runs.frozen import load_policy
 from fast.runs.job import resume, train
-from fast.runs.loop import DivergedError, advance_to_end
+from fast.runs.loop import DivergedError, Loop
 from fast.runs.records import SEAL, SEALED, read_metrics, read_report, write_json
 from fast.runs.setup import set_up
 from fast.runs.sizes import check_states
@@ -272,7 +272,7 @@ def test_a_step_that_spoils_parameters_stops_the_run_before_the_checkpoint(tmp_p
         DivergedError,
         match=r"of seed 8 became no finite numbers by step 200: .*the checkpoint of step 100",
     ):
-        advance_to_end(tmp_path, config, advance, start, 0.0, lambda *_: {})
+        Loop(tmp_path, config, advance, start, 0.0, lambda *_: {}).run()
     header = json.loads((tmp_path / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
     assert header["step"] == 100
 

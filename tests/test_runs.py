@@ -26,7 +26,7 @@ from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in
 from fast.runs.job import complete, resume, train
-from fast.runs.loop import advance_to_end
+from fast.runs.loop import Loop
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics, seal_run, write_json
 from fast.training.state import TrainState
@@ -450,7 +450,7 @@ def test_a_run_that_another_process_trains_is_left_alone(
             refusals.append(refusal.value)
         raise SystemExit
 
-    monkeypatch.setattr(fast.runs.job, "advance_to_end", meanwhile)
+    monkeypatch.setattr(fast.runs.job, "Loop", meanwhile)
     for first in (train, complete):
         with pytest.raises(SystemExit):
             first(config)
@@ -480,7 +480,7 @@ def test_ctrl_c_stops_with_a_checkpoint_of_the_last_step(
         folder.mkdir()
         config = tiny_run(folder, steps=300, checkpoint_every=500)
         with pytest.raises(KeyboardInterrupt):
-            advance_to_end(folder, config, advance, counted(np.zeros(1, int)), 0.0, lambda *_: {})
+            Loop(folder, config, advance, counted(np.zeros(1, int)), 0.0, lambda *_: {}).run()
         step = json.loads((folder / "checkpoint.eqx").read_bytes().partition(b"\n")[0])["step"]
         assert read_metrics(folder)[-1]["step"] == step
         return int(step)

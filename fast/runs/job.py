@@ -23,7 +23,7 @@ from fast.runs.frozen import (
     tables_digest,
 )
 from fast.runs.identity import check_same_run
-from fast.runs.loop import CHUNK, advance_to_end, check_finite
+from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
@@ -209,9 +209,8 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     # Others that share the training begin where this process does.
     check_same(_digest(config))
     state = broadcast_from_first(state)
-    state, seconds = advance_to_end(
-        folder, config, setup.trainer.advance, state, seconds, measure, display
-    )
+    loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure)
+    state, seconds = loop.run(display)
     report, learned, target = meter.final(state)
     dag = setup.enumeration.dag if setup.enumeration else None
     save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())

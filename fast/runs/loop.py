@@ -27,106 +27,7 @@ class DivergedError(InputError):
     """The loss, or a parameter, stopped being a number."""
 
 
-class _Loop:
-    """A run between two chunks of steps; see `advance_to_end`."""
-
-    def __init__(
-        self,
-        folder: Path,
-        config: TrainConfig,
-        advance: Callable[[TrainState, int], tuple[TrainState, Any]],
-        state: TrainState,
-        seconds: float,
-        measure: Callable[[TrainState, int], dict[str, Any]],
-    ):
-        self.folder, self.config = folder, config
-        self.state, self.seconds, self.step = state, seconds, int(state.step[0])
-        self.tv: tuple[int, float] | None = None
-        self._advance, self._measure, self._saved = advance, measure, self.step
-        for record in read_metrics(folder):
-            self._note_tv(record)
-        if self.step == 0:
-            self._record({}, measures=True)
-
-    @property
-    def is_done(self) -> bool:
-        return self.step >= self.config.optimiser.steps
-
-    def advance_chunk(self) -> tuple[float, float]:
-        """Does a chunk of steps and records it; their mean loss, and the last `log Z`."""
-        steps = self.config.optimiser.steps
-        losses, info = self._do(min(CHUNK, steps - self.step))
-        loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
-        figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self.seconds}
-        self._record(figures, measures=self._is_due(steps / self.config.run.evaluations))
-        return float(loss.mean()), float(log_z.mean())
-
-    def save(self, *, at_once: bool) -> None:
-        """Saves a checkpoint if one is due, or at once.
-
-        Raises:
-            DivergedError: if a parameter is not finite, as a finite loss may have a gradient that
-                is not.
-        """
-        if not (at_once or self._is_due(self.config.run.checkpoint_every)):
-            return
-        if bad := seeds_gone_bad(self.state.sampler):
-            raise DivergedError(
-                f"parameters of seed {self.config.run.seed + bad[0]} became no finite numbers by "
-                f"step {self.step:,}: train again with a smaller --learning-rate{self._kept()}"
-            )
-        save_checkpoint(self.folder, self.state, self.seconds)
-        self._saved = self.step
-
-    def _do(self, steps: int) -> tuple[Floats, Any]:
-        started = time.perf_counter()
-        try:
-            until = self.step + steps
-            with slow(f"at steps {self.step:,} to {until:,}; the first are compiled as well"):
-                self.state, info = self._advance(self.state, steps)
-                losses = np.asarray(info.loss, np.float64)
-        except jax.errors.JaxRuntimeError as error:
-            explained = out_of_memory(error, self.config.sampling.batch)
-            if explained is None:
-                raise
-            raise InputError(f"{explained}{self._kept()}") from error
-        self.seconds += time.perf_counter() - started
-        check_finite(losses, self.config.run.seed, self.step, self._kept())
-        self.step += steps
-        return losses, info
-
-    def _record(self, figures: dict[str, Any], *, measures: bool) -> None:
-        """Appends one record per step, so that a kill leaves all of its figures, or none."""
-        measured = self._measure(self.state, self.step) if measures else {}
-        record = {"step": self.step, **figures, **measured}
-        self._note_tv(record)
-        if len(record) > 1:
-            append_metrics(self.folder, record)
-
-    def _note_tv(self, record: dict[str, Any]) -> None:
-        if "tv" in record:
-            self.tv = record["step"], float(np.mean(record["tv"]))
-
-    def _is_due(self, every: float) -> bool:
-        """True each time this many steps, in whole chunks, have passed, and at the end."""
-        chunks = max(1, math.ceil(every / CHUNK))
-        return self.step % (chunks * CHUNK) == 0 or self.is_done
-
-    def _kept(self) -> str:
-        """The last checkpoint, as the end of a message."""
-        last = f"the checkpoint of step {self._saved:,} is in {str(self.folder)!r}"
-        return f"; {last}" if self._saved else ""
-
-
-def advance_to_end(
-    folder: Path,
-    config: TrainConfig,
-    advance: Callable[[TrainState, int], tuple[TrainState, Any]],
-    state: TrainState,
-    seconds: float,
-    measure: Callable[[TrainState, int], dict[str, Any]],
-    display: Display = PLAIN,
-) -> tuple[TrainState, float]:
+class Loop:
     """Brings a run from a state to its last step, in its folder.
 
     Args:
@@ -137,35 +38,121 @@ def advance_to_end(
         seconds: training time until then.
         measure: the figures to record of a state at a step: under `tv` the TV to the target of
             each seed, where it can be had, and any others.
-        display: how the run is shown.
-
-    Returns:
-        the last state, and the training time in seconds.
-
-    Raises:
-        DivergedError: if the loss or a parameter is no finite number.
-        InputError: if the device runs out of memory.
-        KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
     """
-    with (
-        display.progress(str(folder), config.optimiser.steps) as progress,
-        deferred_interrupts() as interrupted,
+
+    def __init__(
+        self,
+        folder: Path,
+        config: TrainConfig,
+        advance: Callable[[TrainState, int], tuple[TrainState, Any]],
+        state: TrainState,
+        seconds: float,
+        measure: Callable[[TrainState, int], dict[str, Any]],
     ):
-        loop = _Loop(folder, config, advance, state, seconds, measure)
-        while not loop.is_done:
-            loss, log_z = loop.advance_chunk()
-            # Asked once: whoever stops has saved before.
-            stopping = interrupted()
-            loop.save(at_once=stopping)
-            progress.update(loop.step, loss=loss, log_z=log_z, tv=loop.tv)
-            if stopping:
-                break
-        # Asked again: it may have come after the last chunk, which is saved in any case.
-        if interrupted():
-            progress.say(f"stopped; continue with: pdai train --resume {folder}")
-            raise KeyboardInterrupt
-        progress.say("measuring the trained sampler ...")
-    return loop.state, loop.seconds
+        self._folder, self._config = folder, config
+        self._state, self._seconds, self._step = state, seconds, int(state.step[0])
+        self._tv: tuple[int, float] | None = None
+        self._advance, self._measure, self._saved = advance, measure, self._step
+        for record in read_metrics(folder):
+            self._note_tv(record)
+
+    def run(self, display: Display = PLAIN) -> tuple[TrainState, float]:
+        """Trains; the last state, and the training time in seconds.
+
+        Raises:
+            DivergedError: if the loss or a parameter is no finite number.
+            InputError: if the device runs out of memory.
+            KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
+        """
+        with (
+            display.progress(str(self._folder), self._config.optimiser.steps) as progress,
+            deferred_interrupts() as interrupted,
+        ):
+            if self._step == 0:
+                self._record({}, measures=True)
+            while not self._is_done:
+                loss, log_z = self._advance_chunk()
+                # Asked once: whoever stops has saved before.
+                stopping = interrupted()
+                self._save(at_once=stopping)
+                progress.update(self._step, loss=loss, log_z=log_z, tv=self._tv)
+                if stopping:
+                    break
+            # Asked again: it may have come after the last chunk, which is saved in any case.
+            if interrupted():
+                progress.say(f"stopped; continue with: pdai train --resume {self._folder}")
+                raise KeyboardInterrupt
+            progress.say("measuring the trained sampler ...")
+        return self._state, self._seconds
+
+    @property
+    def _is_done(self) -> bool:
+        return self._step >= self._config.optimiser.steps
+
+    def _advance_chunk(self) -> tuple[float, float]:
+        """Does a chunk of steps and records it; their mean loss, and the last `log Z`."""
+        steps = self._config.optimiser.steps
+        losses, info = self._do(min(CHUNK, steps - self._step))
+        loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
+        figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self._seconds}
+        self._record(figures, measures=self._is_due(steps / self._config.run.evaluations))
+        return float(loss.mean()), float(log_z.mean())
+
+    def _save(self, *, at_once: bool) -> None:
+        """Saves a checkpoint if one is due, or at once.
+
+        Raises:
+            DivergedError: if a parameter is not finite, as a finite loss may have a gradient that
+                is not.
+        """
+        if not (at_once or self._is_due(self._config.run.checkpoint_every)):
+            return
+        if bad := seeds_gone_bad(self._state.sampler):
+            raise DivergedError(
+                f"parameters of seed {self._config.run.seed + bad[0]} became no finite numbers by "
+                f"step {self._step:,}: train again with a smaller --learning-rate{self._kept()}"
+            )
+        save_checkpoint(self._folder, self._state, self._seconds)
+        self._saved = self._step
+
+    def _do(self, steps: int) -> tuple[Floats, Any]:
+        started = time.perf_counter()
+        try:
+            until = self._step + steps
+            with slow(f"at steps {self._step:,} to {until:,}; the first are compiled as well"):
+                self._state, info = self._advance(self._state, steps)
+                losses = np.asarray(info.loss, np.float64)
+        except jax.errors.JaxRuntimeError as error:
+            explained = out_of_memory(error, self._config.sampling.batch)
+            if explained is None:
+                raise
+            raise InputError(f"{explained}{self._kept()}") from error
+        self._seconds += time.perf_counter() - started
+        check_finite(losses, self._config.run.seed, self._step, self._kept())
+        self._step += steps
+        return losses, info
+
+    def _record(self, figures: dict[str, Any], *, measures: bool) -> None:
+        """Appends one record per step, so that a kill leaves all of its figures, or none."""
+        measured = self._measure(self._state, self._step) if measures else {}
+        record = {"step": self._step, **figures, **measured}
+        self._note_tv(record)
+        if len(record) > 1:
+            append_metrics(self._folder, record)
+
+    def _note_tv(self, record: dict[str, Any]) -> None:
+        if "tv" in record:
+            self._tv = record["step"], float(np.mean(record["tv"]))
+
+    def _is_due(self, every: float) -> bool:
+        """True each time this many steps, in whole chunks, have passed, and at the end."""
+        chunks = max(1, math.ceil(every / CHUNK))
+        return self._step % (chunks * CHUNK) == 0 or self._is_done
+
+    def _kept(self) -> str:
+        """The last checkpoint, as the end of a message."""
+        last = f"the checkpoint of step {self._saved:,} is in {str(self._folder)!r}"
+        return f"; {last}" if self._saved else ""
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
