@@ -24,8 +24,8 @@ from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
-from fast.tasks.options import check_seeds
 from fast.training.config import TrainConfig
+from fast.training.options import check_seeds
 from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked

@@ -29,7 +29,6 @@ from fast.runs.records import is_finished, read_report, save_law, seal_run, writ
 from fast.runs.setup import Setup, set_up, trainer_of
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig
-from fast.training.options import check_seeds
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
 from reference.errors import InputError
