@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from reference.arguments import check_options, require, require_counts
 from reference.errors import InputError
 
+if TYPE_CHECKING:
+    import optax
+
 # JAX silently keeps 32 bits of a seed; NumPy refuses one that is negative.
 SEEDS_END = 2**31
 
