@@ -50,7 +50,11 @@ def check(loss: Loss, **options: Any) -> LossReport:
 def test_our_losses_learn_the_right_law(name: str) -> None:
     report = check(LOSSES[name]())
     assert report.learns_the_target
-    assert (report.reached, report.lies, report.counterexample) == (report.starts, {}, None)
+    assert (report.reached, report.spurious_minima, report.counterexample) == (
+        report.starts,
+        {},
+        None,
+    )
     assert report.worst_distance < 1e-5
     assert report.instances == (2 if name == "fm" else 3)
     assert report.rows()["learns the right law"] == f"yes, on the {report.instances} graphs tried"
@@ -117,10 +121,10 @@ class ForgetsPb(TrajectoryLoss):
         return jnp.mean((log_z + steps.log_p_f.sum(-1) - steps.log_reward) ** 2)
 
 
-def test_control_a_loss_without_p_b_lies_where_there_are_several_ways() -> None:
+def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> None:
     triangle = make_instance("triangle", TRIANGLE)
     report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
-    assert report.lies.keys() == {"triangle"}
+    assert report.spurious_minima.keys() == {"triangle"}
     assert not report.is_balanced
     found = report.counterexample
     assert found is not None
@@ -135,10 +139,10 @@ def test_control_a_loss_without_p_b_passes_on_a_tree() -> None:
 
 
 @pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
-def test_control_a_lifted_p_b_without_its_mass_lies(loss: Loss) -> None:
+def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     report = check(loss, backward="lifted", instances=FEW[1:])
     # Without memory p_B is a law over the parents, whatever it is.
-    assert report.lies.keys() == {"diamond with an exit, history"}
+    assert report.spurious_minima.keys() == {"diamond with an exit, history"}
     found = report.counterexample
     assert found is not None
     assert found.is_certain
@@ -175,9 +179,9 @@ class Constant(TrajectoryLoss):
         return jnp.zeros(self.shape)
 
 
-def test_control_a_loss_that_asks_for_nothing_lies_everywhere() -> None:
+def test_control_a_loss_that_asks_for_nothing_is_wrong_everywhere() -> None:
     report = check(Constant(), instances=FEW[:2])
-    assert report.lies.keys() == {"two lengths", "triangle"}
+    assert report.spurious_minima.keys() == {"two lengths", "triangle"}
 
 
 @dataclass(frozen=True)

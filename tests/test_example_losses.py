@@ -149,7 +149,7 @@ def test_modified_balance_learns_the_right_law_where_every_state_can_stop() -> N
     assert report.reached == report.starts
 
 
-def test_control_modified_balance_lies_where_a_state_cannot_stop() -> None:
+def test_control_modified_balance_is_wrong_where_a_state_cannot_stop() -> None:
     # Of the diamond only c can stop, and has two ways to: which, nothing is asked.
     report = check(StopBalance(), make_instance("diamond", DIAMOND))
     found = report.counterexample
@@ -165,7 +165,7 @@ def test_control_modified_balance_without_p_b_is_told_from_the_right_one() -> No
             return super().residuals(uniform, environment, trajectories)
 
     report = check(Forgets(), make_instance("stops", STOPS))
-    assert report.lies == {"stops": report.starts}
+    assert report.spurious_minima == {"stops": report.starts}
     found = report.counterexample
     assert found is not None
     assert found.is_certain

@@ -1,4 +1,4 @@
-"""A lie in small rationals: rows, and the terminal law that they have exactly."""
+"""A spurious minimum in small rationals, with its exact terminal law."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from reference.marginals import marginal
 from reference.metrics import total_variation
 from reference.policies import ForwardPolicy
 
-# A loss in float64 so little above another is the same: of a mean of squares, residuals are then
-# below 1e-10 nats.
+# Two losses in float64 are equal up to this: residuals in a mean of squares are then below 1e-10
+# nats.
 CERTAIN = 1e-24
 
-# Denominators that are tried for a row, whatever its numbers are, and those that are tried if the
-# row is that rational already, as other rows force it to be.
+# Denominators tried for any row, those tried where other rows force a row to be that rational, and
+# the last resort.
 COARSE, FINE, LAST = (2, 3, 4, 6, 10), (100, 1_000, 10_000), 1_000_000
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A policy that a loss takes for balanced, or for better, and whose law is not the target.
+    """A policy with a loss no larger than the balanced policy's, whose law is not the target.
 
     Attributes:
         instance: its name.
@@ -37,10 +37,9 @@ class Counterexample:
         p_b: those of `p_B` that the search chose, by lifted state; without them it is uniform.
         law: `p_T`, exactly, by terminal.
         target: `R / Z`, exactly, by terminal.
-        loss: at these rows, in float64; flows and log Z are floating-point numbers that are as good
-            as can be.
-        balanced_loss: that of the balanced policy.
-        is_certain: whether the loss at these rows is, up to rounding, the least that was found.
+        loss: the loss at these rows, in float64, with the best flows and log Z.
+        balanced_loss: the loss of the balanced policy.
+        is_certain: whether the loss at these rows is the least one up to rounding.
     """
 
     instance: str
@@ -57,17 +56,17 @@ class Counterexample:
     @property
     def distance(self) -> Fraction:
         """The total variation between law and target, exactly."""
-        found: Fraction = total_variation(tuple(self.law.values()), tuple(self.target.values()))
-        return found
+        tv: Fraction = total_variation(tuple(self.law.values()), tuple(self.target.values()))
+        return tv
 
     def rows(self) -> dict[str, str]:
-        """Name and value of everything, as text."""
-        backward = {f"p_B of {state}": _told(row) for state, row in self.p_b.items()}
+        """Names and values, as text."""
+        backward = {f"p_B of {state}": _row_text(row) for state, row in self.p_b.items()}
         return {
             "lifted state graph": f"{self.graph} ({self.instance})",
             "rewards": _named(self.rewards),
             **backward,
-            **{f"p_F at {state}": _told(row) for state, row in self.p_f.items()},
+            **{f"p_F at {state}": _row_text(row) for state, row in self.p_f.items()},
             "p_T, exactly": _named(self.law),
             "R / Z, exactly": _named(self.target),
             "loss of these rows, in float64": f"{self.loss:.2g}",
@@ -76,11 +75,11 @@ class Counterexample:
 
 
 def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
-    """The lie with its rows rounded one after the other, all else being minimised anew.
+    """A spurious minimum with its rows rounded one by one; after each, the rest is minimised again.
 
-    A row that is free takes the smallest denominator; one that the others force is its rational
-    already, or irrational: then small rows are taken whose loss is no larger than the balanced
-    policy's. The rows of `p_B` come first, as they force those of `p_F`.
+    A free row takes the smallest denominator. A row that others force may already be rational; if
+    it is irrational, small rows are taken whose loss is no larger than the balanced policy's. The
+    rows of `p_B` come first, as they force those of `p_F`.
     """
     free = np.arange(len(minimum.vector))
     vector = landscape.polished(minimum.vector, free)
@@ -95,7 +94,7 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
 
 
 def _denominator(shares: Sequence[tuple[Fraction, ...]]) -> int:
-    """The largest."""
+    """The largest denominator."""
     return max((share.denominator for row in shares for share in row), default=1)
 
 
@@ -107,8 +106,8 @@ def _rounded(
     Args:
         landscape: the loss.
         vector: the minimum.
-        level: the loss that rows may have at most, unless only the nearest rationals are left.
-        least: the total variation from the target that they have at least.
+        level: the largest loss allowed, unless only the nearest rationals are left.
+        least: the smallest total variation from the target.
     """
     free = np.arange(len(vector))
     rounded: dict[int, tuple[Fraction, ...]] = {}
@@ -147,7 +146,7 @@ def _candidates(logits: Floats) -> Iterator[tuple[Fraction, ...]]:
 def _written(
     landscape: Landscape, rounded: Sequence[tuple[Fraction, ...]], loss: float, level: float
 ) -> Counterexample:
-    """The counterexample that rational rows are."""
+    """The counterexample with given rational rows."""
     instance = landscape.instance
     dag = instance.lifted.dag
     values = [Fraction(1)] * len(dag.edges)
@@ -176,7 +175,7 @@ def _written(
     )
 
 
-def _told(row: Sequence[Fraction]) -> str:
+def _row_text(row: Sequence[Fraction]) -> str:
     return f"({', '.join(map(str, row))})"
 
 

@@ -1,4 +1,4 @@
-"""The expectation of a loss over batches, exactly, and its gradient in two ways."""
+"""The exact expectation of a loss over batches, and its gradient in two ways."""
 
 from collections.abc import Callable
 from itertools import product
@@ -21,21 +21,20 @@ from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.step import Batch, loss_and_gradient
 from reference.errors import InputError
 
-# More batches than these are not enumerated.
+# The largest number of batches that is enumerated.
 MOST_BATCHES = 512
 
-# Of losses that draw random numbers: the expectation is over as many keys. Others do not read
-# them, and are then evaluated once.
+# Random keys over which losses that draw random numbers are averaged.
 KEYS = 4
 
 
 class Batches(NamedTuple):
-    """Batches of trajectories, by their numbers, and how often each is drawn.
+    """Batches of trajectories, by their numbers, and the probability of each.
 
     Attributes:
         rows: the numbers of the trajectories.
-        weights: the probability of each batch; together one.
-        are_all: whether no batch is left out.
+        weights: the probability of each batch; their sum is one.
+        are_all: whether every batch is listed.
     """
 
     rows: Int[Array, "batches batch"]
@@ -44,10 +43,10 @@ class Batches(NamedTuple):
 
 
 def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
-    """Every ordered batch of independent draws from a law; if they are too many, some of them.
+    """Every ordered batch of independent draws from a law; if these are too many, 32 of them.
 
-    Then one has every trajectory, which is what makes a loss zero only where it is zero on all, and
-    the others are drawn uniformly; all weigh the same.
+    The first of the 32 holds every trajectory, so that a loss is zero only if it is zero on all;
+    the others are drawn uniformly. They have equal weights.
 
     Args:
         law: the probability of each trajectory, shape (trajectories,).
@@ -70,7 +69,7 @@ def batch_loss(
     batch: Trajectories,
     key: Array,
 ) -> Float[Array, ""]:
-    """The loss of a batch by its definition, without any of training's short cuts.
+    """The loss of a batch by its definition, without the short cuts of training.
 
     Raises:
         InputError: if it is neither a loss of trajectories nor one of policies, or no number.
@@ -91,7 +90,7 @@ def batch_loss(
 def expected_loss(
     loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Batches
 ) -> Callable[[Sampler], Float[Array, ""]]:
-    """The mean loss over batches, whose law is fixed, as a function of what is learned."""
+    """The mean loss over batches with fixed probabilities, as a function of the sampler."""
     keys = jax.random.split(jax.random.key(0), KEYS)
 
     def of_batch(sampler: Sampler, rows: Array) -> Array:
@@ -101,7 +100,7 @@ def expected_loss(
 
     def expected(sampler: Sampler) -> Array:
         values = jax.vmap(of_batch, (None, 0))(sampler, batches.rows)
-        # A batch that is never drawn counts for nothing, whatever its loss.
+        # The loss of a batch of probability zero may be infinite.
         return jnp.sum(jnp.where(batches.weights > 0, batches.weights * values, 0.0))
 
     return expected
@@ -115,15 +114,14 @@ def training_gradient(
     *,
     cached: bool,
 ) -> Callable[[Sampler], Sampler]:
-    """The mean over batches of the gradient that training uses, as a function of what is learned.
+    """The mean over batches of the gradient of training, as a function of the sampler.
 
     Args:
-        loss: which.
+        loss: the loss.
         environment: the state graph.
-        trajectories: all of them.
-        batches: which are drawn, and how often.
-        cached: whether sampling hands on what it found out about the policy, as it does if the
-            batch was drawn forwards.
+        trajectories: all trajectories.
+        batches: the batches and their probabilities.
+        cached: whether values that forward sampling caches are passed to the loss.
     """
     keys = jax.random.split(jax.random.key(0), KEYS)
 
@@ -148,7 +146,7 @@ def training_gradient(
 
 
 def take(trajectories: Trajectories, rows: Int[Array, " batch"]) -> Trajectories:
-    """Some trajectories, by their numbers."""
+    """Trajectories by their numbers."""
     return jax.tree.map(lambda leaf: leaf[rows], trajectories)  # type: ignore[no-any-return]
 
 
@@ -160,5 +158,5 @@ def path_law(
 
 
 def learned(sampler: Sampler) -> Sampler:
-    """What is differentiated: the parameters, without all else."""
+    """The parameters of a sampler, which are differentiated."""
     return eqx.filter(sampler, eqx.is_inexact_array)  # type: ignore[no-any-return]

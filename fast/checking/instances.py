@@ -1,4 +1,4 @@
-"""Small lifted state graphs, written out: what losses are tried on."""
+"""Small lifted state graphs on which losses are tried."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from reference.problems import EdgeAddition, Lines, Problem, enumerate_rewards
 
 @dataclass(frozen=True)
 class WrittenProblem:
-    """A problem given by the children of every state, the initial one first, and by the rewards.
+    """A problem given by the children of every state, the initial one first, and by rewards.
 
     Attributes:
         rows: the children of every state; `()` of terminal states.
@@ -36,14 +36,14 @@ class WrittenProblem:
         return next(iter(self.rows))
 
     def children(self, state: str) -> tuple[str, ...]:
-        """As listed."""
+        """The children of a state."""
         return self.rows[state]
 
     def reward(self, terminal: str) -> Fraction:
-        """As listed.
+        """`R(x)`, as listed.
 
         Raises:
-            InputError: if it is not.
+            InputError: if it is not listed.
         """
         if terminal not in self.rewards:
             raise InputError(
@@ -54,11 +54,11 @@ class WrittenProblem:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A pointed DAG, lifted, with rewards, and the environment of its base in float64.
+    """A lifted pointed DAG with rewards, and the environment of its base in float64.
 
     Attributes:
         name: in words.
-        lifted: the lift; that by no memory is the DAG itself.
+        lifted: the lift; without memory it is the DAG itself.
         rewards: `R(x)`, exactly, one per `lifted.dag.terminals`.
         environment: the base as array code, its `log R` in float64.
     """
@@ -75,7 +75,7 @@ class Instance:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The lifted states as text; without memory by the state alone."""
+        """The lifted states as text; without memory the states."""
         labels = (self.lifted.base if self.is_markovian else self.lifted.dag).labels
         return tuple(map(str, labels))
 
@@ -92,13 +92,13 @@ def make_instance(
     dynamics: Dynamics[Any, Any] | None = None,
     kind: type[TabularEnvironment] = TabularEnvironment,
 ) -> Instance:
-    """The instance of a problem, lifted by exact dynamics, by default by none.
+    """The instance of a problem, lifted by exact dynamics; by default without memory.
 
     Args:
         name: in words.
-        problem: small enough that each of its trajectories can be listed.
-        dynamics: what the policy remembers.
-        kind: the class of its environment, made from the problem.
+        problem: a problem small enough to list its trajectories.
+        dynamics: the memory of the policy.
+        kind: the class of its environment.
 
     Raises:
         InputError: if the problem breaks a rule.
@@ -108,7 +108,7 @@ def make_instance(
     rewards = enumerate_rewards(problem, dag)
     log_rewards = np.zeros(len(dag.labels))
     log_rewards[list(dag.terminals)] = [log_float(reward) for reward in rewards]
-    # Tables hold float32, whose rounding would be a residual of 1e-7.
+    # The rounding of float32 would be a residual of 1e-7.
     with jax.enable_x64(True):
         exact = jnp.asarray(log_rewards, jnp.float64)
     environment = eqx.tree_at(lambda made: made.log_rewards, environment, exact)
@@ -145,7 +145,7 @@ def lifted_trajectories(instance: Instance) -> list[tuple[int, ...]]:
 
 
 def written(rows: str, **rewards: int) -> WrittenProblem:
-    """A problem from text such as `"o: a x, a: x y"`; states that are not listed are terminal."""
+    """A problem from text such as `"o: a x, a: x y"`; unlisted states are terminal."""
     children = {
         state.strip(): tuple(row.split())
         for state, row in (part.split(":") for part in rows.split(","))
@@ -159,7 +159,7 @@ TRIANGLE = written("o: a x, a: x y", x=1, y=2)
 TREE = written("o: a b, a: x y, b: z", x=1, y=2, z=4)
 CROSSING = written("o: a b, a: x y, b: y z", x=1, y=2, z=3)
 DIAMOND = written("o: a b, a: c, b: c, c: x y", x=1, y=2)
-# With histories, c has two copies, and what is left of it backwards reaches x and not y.
+# With histories, c has two copies; one leads to x and not to y.
 EXIT = written("o: a b, a: c y, b: c, c: x", x=1, y=1)
 SHORTCUT = written("o: a b c, a: c, b: c y, c: x y", x=2, y=1)
 TWO_STOREYS = written("o: a b, a: c, b: c, c: d e, d: x y, e: y", x=3, y=1)
@@ -168,13 +168,13 @@ STOPS = written("o: p a b, a: q c, b: r c, c: s", p=1, q=2, r=3, s=4)
 
 
 def small_instances() -> tuple[Instance, ...]:
-    """What every loss is tried on, the smallest first.
+    """The instances for every loss, the smallest first.
 
-    A tree; states with several parents; paths of different lengths; with no memory, with some, and
-    with the full history; and two presets.
+    A tree, states with several parents, and paths of different lengths; without memory, with some,
+    and with the full history; and two presets.
     """
     knows_a: Additive[str] = Additive(lambda state, latent: int(state == "a"))
-    found = [
+    instances = [
         make_instance("two lengths", UNEQUAL),
         make_instance("triangle", TRIANGLE),
         make_instance("tree", TREE),
@@ -186,7 +186,7 @@ def small_instances() -> tuple[Instance, ...]:
         make_instance("graphs, history", EdgeAddition.minimal(), History()),
         make_instance("lines", Lines.minimal()),
     ]
-    return tuple(sorted(found, key=lambda instance: len(instance.lifted.dag.edges)))
+    return tuple(sorted(instances, key=lambda instance: len(instance.lifted.dag.edges)))
 
 
 def stop_instances() -> tuple[Instance, ...]:

@@ -18,25 +18,24 @@ from fast.checking.tabular_policy import BackwardKind, balanced_sampler
 from fast.laws.enumeration import Floats, Ints
 from fast.policies.policy import Sampler
 
-# Of a search, and of Newton's method, which doubles the digits at each step.
+# Steps of a search, and of Newton's method, which doubles the digits at each step.
 SEARCH_STEPS, NEWTON_STEPS = 500, 8
 
-# Directions in which a loss is flat have an eigenvalue of zero, up to rounding.
+# Eigenvalues up to this, relative to the largest, are directions in which a loss is flat.
 FLAT = 1e-9
 
-
-# A loss below this is zero: squares of sums of logarithms, rounded.
+# A loss below this is zero up to rounding: squares of sums of logarithms.
 ROUNDED = 1e-20
 
 
 class Row(NamedTuple):
-    """The logits of one choice.
+    """The logits of one row of a policy.
 
     Attributes:
         is_forward: whether it is a row of `p_F`, not of `p_B`.
         node: the lifted node; of a `p_B` that is a table of states, the base node.
         label: its state.
-        places: where its logits are in the vector.
+        places: the places of its logits in the vector.
     """
 
     is_forward: bool
@@ -46,26 +45,26 @@ class Row(NamedTuple):
 
 
 class Landscape:
-    """The expected loss over batches of trajectories drawn uniformly, each of them possible.
+    """The expected loss over batches of uniformly drawn trajectories, as a function of a policy.
 
     Made and used inside `jax.enable_x64`.
 
     Attributes:
         instance: the lift.
-        balanced: the vector of the balanced policy; where its flows and log Z leave a loss, those
-            that leave the least, as a loss may mean something else by them.
-        floor: its loss.
-        slope: the largest entry of its gradient.
-        rows: the choices between several actions or parents.
+        balanced: the vector of the balanced policy, with its flows and log Z. If these leave a
+            loss, which may define them otherwise, those that leave the least.
+        floor: the loss there.
+        slope: the largest entry of the gradient there.
+        rows: the rows with several actions or parents.
     """
 
     def __init__(self, loss: Loss, instance: Instance, backward: BackwardKind):
         """Compiles the loss and its gradient.
 
         Args:
-            loss: which.
+            loss: the loss.
             instance: the lift.
-            backward: what `p_B` is a function of.
+            backward: the kind of `p_B`.
         """
         self.instance = instance
         count = instance.lifted.base.trajectory_count
@@ -90,7 +89,7 @@ class Landscape:
         return sampler
 
     def _with_flows(self, vector: Floats) -> Floats:
-        """The same policy with the flows and the log Z that suit the loss best."""
+        """The same policy with the flows and log Z of least loss."""
         if not self.graded(vector)[0] > ROUNDED:
             return vector
         in_rows = [place for row in self.rows for place in row.places]
@@ -98,7 +97,7 @@ class Landscape:
         return self.polished(self.minimum(vector, free), free)
 
     def sampler(self, vector: Floats) -> Sampler:
-        """The policy, with flows and log Z, that a vector holds."""
+        """The sampler with the numbers of a vector."""
         return self._combined(jnp.asarray(vector))
 
     def graded(self, vector: Floats) -> tuple[float, Floats]:
@@ -122,17 +121,17 @@ class Landscape:
 
         if not len(free):
             return start
-        found = minimize(
+        result = minimize(
             objective,
             start[free],
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": SEARCH_STEPS, "ftol": 0.0, "gtol": 1e-8, "maxcor": 20},
         )
-        return moved(found.x)
+        return moved(result.x)
 
     def polished(self, vector: Floats, free: Ints) -> Floats:
-        """The minimum nearby, to the last digits, by Newton's method."""
+        """The nearby minimum to full precision, by Newton's method."""
         best, (value, gradient) = vector, self.graded(vector)
         for _ in range(NEWTON_STEPS if len(free) else 0):
             curvature = np.asarray(self._curved(best))[np.ix_(free, free)]
@@ -159,7 +158,7 @@ class Landscape:
         return reached[list(dag.terminals)]
 
     def rows_in_words(self, vector: Floats) -> str:
-        """The soft-maxes that a vector holds, by state."""
+        """The rows of a vector as text, by state."""
         shares = (softmax(vector[row.places]) for row in self.rows)
         return ", ".join(
             f"p_{'F' if row.is_forward else 'B'} at {row.label} = "
@@ -174,7 +173,7 @@ class Landscape:
 
 
 def _rows(places: Sampler, instance: Instance) -> Iterator[Row]:
-    """The rows of `p_B`, then those of `p_F`, of a sampler that holds places instead of numbers."""
+    """The rows of `p_B`, then those of `p_F`, from a sampler whose numbers are places."""
     lifted, policy = instance.lifted, places.policy
     table = np.asarray(policy.network.table).astype(int)
     if policy.backward.reads_latent:

@@ -1,4 +1,4 @@
-"""Whether a loss of your own learns the right law: on small lifts, over all policies."""
+"""The check of a user's loss: whether it learns the right law, on small lifts."""
 
 from dataclasses import dataclass
 
@@ -20,45 +20,44 @@ from fast.checking.expected_loss import (
 )
 from fast.checking.instances import Instance, all_trajectories, describe, small_instances
 from fast.checking.landscape import Landscape
-from fast.checking.search import LIE, Minimum, clearest, search
+from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
 from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
 
-# Logarithms of a few nats, a dozen of them added up: residuals carry 1e-14, their squares 1e-28. A
-# penalty that is no square may carry 1e-14 itself; so do gradients.
+# Tolerances of losses and gradients at balance. Residuals add up a dozen logarithms of a few nats:
+# they carry 1e-14, and so may a penalty that is no square, and gradients.
 BALANCED, STATIONARY = 1e-12, 1e-9
 
-# Of gradients, relative to the largest entry: sums of some hundred batches.
+# The tolerance of gradients relative to the largest entry: they are sums over hundreds of batches.
 SAME_GRADIENT = 1e-9
 
-# Batches at random, with as many keys.
+# Random batches, each with its own key.
 RANDOM_BATCHES = 16
 
-# On how many instances, the smallest first, of those with and those without memory, the gradient
-# that training uses is compared: compiling it takes most of the time.
+# The number of instances with memory, and of those without, on which the gradient of training is
+# compared, the smallest first: compiling it takes most of the time.
 WITH_GRADIENT = 1
 
 
 @dataclass(frozen=True)
 class LossReport:
-    """What was found out about a loss.
+    """The findings of `check_loss`.
 
     Attributes:
         loss: the loss.
-        backward: what `p_B` was a function of.
-        instances: how many lifts it was tried on.
+        backward: the kind of `p_B`.
+        instances: the number of lifts it was tried on.
         balanced_loss: its largest value on batches of the balanced policy.
         balanced_gradient: the largest entry of its gradient there.
-        gradients: how many expected gradients were compared.
-        gradient_error: the largest difference between the mean gradient that training uses and the
+        gradients: the number of expected gradients that were compared.
+        gradient_error: the largest difference between the mean gradient of training and the
             gradient of the expected loss, relative to the largest entry.
-        starts: how many searches there were.
-        reached: how many of these ended without loss.
-        worst_distance: the largest total variation from the target of one that did.
-        lies: by instance, how many of these have the wrong law.
-        falls: where the loss has no minimum, as text: the graph, and the rows at which it still
-            falls; "" if it has one.
-        counterexample: the lie on the smallest instance, in rationals; None if there is no lie.
+        starts: the number of searches.
+        reached: the number of searches that ended without loss.
+        worst_distance: the largest total variation of these from the target.
+        spurious_minima: the number of these with a wrong law, by instance.
+        falls: a graph and rows at which the loss keeps falling, as text; "" if it has a minimum.
+        counterexample: the spurious minimum on the smallest instance, in rationals; None without.
     """
 
     loss: Loss
@@ -71,31 +70,31 @@ class LossReport:
     starts: int
     reached: int
     worst_distance: float
-    lies: dict[str, int]
+    spurious_minima: dict[str, int]
     falls: str
     counterexample: Counterexample | None
 
     @property
     def is_balanced(self) -> bool:
-        """Whether the balanced policy has no loss, or is a point from which nothing moves."""
+        """Whether the balanced policy has no loss, or is stationary."""
         return self.balanced_loss <= BALANCED or self.balanced_gradient <= STATIONARY
 
     @property
     def is_unbiased(self) -> bool:
-        """Whether training's gradient is, in the mean, that of the expected loss."""
+        """Whether the mean gradient of training is that of the expected loss."""
         return self.gradient_error <= SAME_GRADIENT
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong with it, the worst first, in words."""
-        found = {
+        """The faults of the loss in words, the worst first."""
+        faults = {
             f"has no minimum: it falls without end ({self.falls})": bool(self.falls),
-            "learns a WRONG law": bool(self.lies),
+            "learns a WRONG law": bool(self.spurious_minima),
             "is trained by a WRONG gradient": not self.is_unbiased,
             "is not at a minimum where the law is right": not self.is_balanced,
             "was never brought down to where the law is right": self.reached == 0,
         }
-        return [fault for fault, holds in found.items() if holds]
+        return [fault for fault, holds in faults.items() if holds]
 
     @property
     def learns_the_target(self) -> bool:
@@ -104,14 +103,14 @@ class LossReport:
 
     @property
     def verdict(self) -> str:
-        """The whole report in a sentence."""
+        """The report in a sentence."""
         right = f"learns the right law on the {self.instances} graphs tried"
         return f"{type(self.loss).__name__} {(self.faults or [right])[0]}"
 
     def rows(self) -> dict[str, str]:
-        """Name and value of every figure, as text."""
-        told = {} if self.counterexample is None else self.counterexample.rows()
-        where = ", ".join(f"{name}: {count}" for name, count in self.lies.items())
+        """Names and values of the figures, as text."""
+        example = {} if self.counterexample is None else self.counterexample.rows()
+        where = ", ".join(f"{name}: {count}" for name, count in self.spurious_minima.items())
         return {
             "loss": repr(self.loss),
             "p_B": self.backward,
@@ -123,8 +122,8 @@ class LossReport:
             ),
             "searches that ended without loss": f"{self.reached:,} of {self.starts:,}",
             "total variation of these from R / Z, at most": f"{self.worst_distance:.2g}",
-            f"without loss, but off R / Z by more than {LIE:g}": where or "none",
-            **told,
+            f"without loss, but off R / Z by more than {SPURIOUS:g}": where or "none",
+            **example,
             "learns the right law": f"yes, on the {self.instances} graphs tried"
             if self.learns_the_target
             else "no",
@@ -139,26 +138,26 @@ def check_loss(
     starts: int = 20,
     seed: int = 0,
 ) -> LossReport:
-    """Tries a loss on small lifts: balance, its gradient in training, and the search for liars.
+    """Tries a loss on small lifts: at balance, in its gradient, and in a search for wrong minima.
 
-    On every instance a table of logits stands for each policy there is. At the balanced policy the
-    loss must be zero, or stationary, on all trajectories at once and on batches of some. The mean
-    over all batches of the gradient that training uses must be that of the expected loss, for
-    trajectories drawn from the policy itself and from another. And the expected loss, over batches
-    that miss no trajectory, is minimised from many policies: where it ends without loss, the
-    terminal law must be `R / Z`. That no liar is found is evidence and no proof.
+    On every instance a table of logits represents any policy. At the balanced policy the loss must
+    be zero, or stationary, on all trajectories at once and on random batches. The mean gradient of
+    training over all batches must be that of the expected loss, for trajectories drawn from the
+    policy itself and from another. The expected loss, over batches that miss no trajectory, is
+    minimised from many policies: where it ends without loss, the terminal law must be `R / Z`. A
+    search without spurious minima is evidence and no proof.
 
     Args:
-        loss: which.
-        backward: what `p_B` is a function of: known and uniform, learned of the state, or learned
-            of the lifted state, soft-maxed over the parents of the state alone.
-        instances: other lifts than `small_instances()`; as a smaller one says more, they are tried
-            in the order given.
+        loss: the loss.
+        backward: the kind of `p_B`: uniform; learned from the state; or learned from the lifted
+            state, with a soft-max over the parents of the state alone.
+        instances: other lifts than `small_instances()`, tried in this order: the first spurious
+            minimum becomes the counterexample.
         starts: searches per instance.
-        seed: of what is random.
+        seed: of all random numbers.
 
     Raises:
-        InputError: if it is no loss, if no instance is one for it, or if an argument is none.
+        InputError: if it is no loss, if no instance suits it, or if an argument is invalid.
     """
     check_type("check_loss", "loss", loss, Loss)
     check_choice("check_loss", "backward", backward, BackwardKind)
@@ -185,7 +184,7 @@ def _report(
 ) -> LossReport:
     values, slopes, errors = [], [], []
     minima: list[Minimum] = []
-    lies: dict[str, int] = {}
+    spurious: dict[str, int] = {}
     example: Counterexample | None = None
     falls, tried = "", 0
     compared = {False: 0, True: 0}
@@ -197,16 +196,16 @@ def _report(
         if compared[instance.is_markovian] < WITH_GRADIENT:
             compared[instance.is_markovian] += 1
             errors += [_gradient_error(loss, instance, backward, own=own) for own in (True, False)]
-        found = search(landscape, starts, seed)
-        minima += found
-        fallen = next((each for each in found if each.has_no_end), None)
+        ends = search(landscape, starts, seed)
+        minima += ends
+        fallen = next((each for each in ends if each.has_no_end), None)
         if fallen is not None:
-            # Nor has it one on another graph, and it would be searched for in vain.
+            # It has no minimum on other graphs either.
             falls = f"{describe(instance)}, towards {landscape.rows_in_words(fallen.vector)}"
             break
-        clear = clearest(landscape, found)
+        clear = clearest(landscape, ends)
         if clear is not None:
-            lies[instance.name] = sum(each.is_lie for each in found)
+            spurious[instance.name] = sum(each.is_spurious for each in ends)
             example = example or counterexample(landscape, clear)
     reached = [each for each in minima if each.has_no_loss]
     return LossReport(
@@ -220,14 +219,14 @@ def _report(
         starts=len(minima),
         reached=len(reached),
         worst_distance=max((each.distance for each in reached), default=0.0),
-        lies=lies,
+        spurious_minima=spurious,
         falls=falls,
         counterexample=example,
     )
 
 
 def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
-    """The largest loss of the balanced policy: on all trajectories, and on batches of some."""
+    """The largest loss of the balanced policy, on all trajectories and on random batches."""
     instance, sampler = landscape.instance, landscape.sampler(landscape.balanced)
     everything = all_trajectories(instance)
     count = len(everything.active)
@@ -239,17 +238,17 @@ def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
     def value(rows: jax.Array, key: jax.Array) -> jax.Array:
         return batch_loss(loss, instance.environment, sampler, take(everything, rows), key)
 
-    found = jax.jit(jax.vmap(value))(jnp.asarray(drawn), keys)
-    return _largest(np.abs(np.asarray(found)).tolist())
+    values = jax.jit(jax.vmap(value))(jnp.asarray(drawn), keys)
+    return _largest(np.abs(np.asarray(values)).tolist())
 
 
 def _gradient_error(loss: Loss, instance: Instance, backward: BackwardKind, *, own: bool) -> float:
-    """How far training's mean gradient is from the exact one, relative to its largest entry.
+    """The error of training's mean gradient, relative to the largest entry of the exact one.
 
     Args:
-        loss: which.
+        loss: the loss.
         instance: the lift.
-        backward: what `p_B` is a function of.
+        backward: the kind of `p_B`.
         own: whether trajectories are drawn from the policy itself, as in training, or uniformly.
     """
     rng, environment = np.random.default_rng(2), instance.environment

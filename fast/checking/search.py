@@ -1,4 +1,4 @@
-"""The search for liars: policies without loss whose terminal law is not the target."""
+"""The search for spurious minima: policies without loss whose terminal law is not the target."""
 
 from typing import NamedTuple
 
@@ -8,26 +8,26 @@ from scipy.special import softmax
 from fast.checking.landscape import Landscape
 from fast.laws.enumeration import Floats
 
-# A loss this little above that of the balanced policy is none. Batches have a probability of 1/500
-# at least: of a mean of squares each residual is then below 3e-5 nats, and so is the distance.
+# A loss counts as zero up to this above the balanced policy's. Batches have a probability of 1/500
+# at least: each residual in a mean of squares is then below 3e-5 nats, and so is the distance.
 NO_LOSS = 1e-12
 
-# Below the balanced policy by this much, at rows as good as deterministic, a loss has no end.
+# This far below the balanced policy's loss, at nearly deterministic rows, a loss is unbounded.
 FALLEN, DETERMINISTIC = 30.0, 100.0
 
-# A total variation above this is a lie.
-LIE = 1e-3
+# The total variation from the target above which a minimum without loss is spurious.
+SPURIOUS = 1e-3
 
-# The share of starts that are peaked, and how far from uniform the logits are, in nats.
+# The share of peaked starts, and the scales of peaked and plain logits, in nats.
 PEAKED_SHARE, PEAKED, PLAIN = 0.4, 4.0, 1.0
 
 
 class Minimum(NamedTuple):
-    """Where a search ended.
+    """The end of a search.
 
     Attributes:
         vector: the policy, with its flows and log Z.
-        loss: how much above that of the balanced policy.
+        loss: minus the loss of the balanced policy.
         distance: the total variation between its terminal law and the target.
     """
 
@@ -37,18 +37,18 @@ class Minimum(NamedTuple):
 
     @property
     def has_no_loss(self) -> bool:
-        """Whether the loss cannot tell it from the balanced policy."""
+        """Whether the loss is that of the balanced policy."""
         return self.loss <= NO_LOSS
 
     @property
     def has_no_end(self) -> bool:
-        """Whether the loss went on falling, as logits went on growing."""
+        """Whether the loss kept falling as logits kept growing."""
         return self.loss < -FALLEN and float(np.abs(self.vector).max()) > DETERMINISTIC
 
     @property
-    def is_lie(self) -> bool:
-        """Whether it has no loss and the wrong law."""
-        return self.has_no_loss and self.distance > LIE
+    def is_spurious(self) -> bool:
+        """Whether it has no loss and a wrong terminal law."""
+        return self.has_no_loss and self.distance > SPURIOUS
 
 
 def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
@@ -56,22 +56,22 @@ def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
 
     Args:
         landscape: the loss.
-        starts: how many.
+        starts: the number of searches.
         seed: of the starts.
     """
     rng = np.random.default_rng(seed)
     size = len(landscape.balanced)
-    found = []
+    minima = []
     for number in range(starts):
         scale = PEAKED if number < PEAKED_SHARE * starts else PLAIN
         vector = landscape.minimum(scale * rng.normal(size=size), np.arange(size))
         loss = landscape.graded(vector)[0] - landscape.floor
-        found.append(Minimum(vector, loss, landscape.distance(vector)))
-    return found
+        minima.append(Minimum(vector, loss, landscape.distance(vector)))
+    return minima
 
 
 def clearest(landscape: Landscape, minima: list[Minimum]) -> Minimum | None:
-    """The lie that is told best: far from the target, with no probability near zero; or None."""
+    """The clearest spurious minimum: far from the target, no probability near zero; or None."""
 
     def clarity(minimum: Minimum) -> float:
         least = 1.0
@@ -79,4 +79,4 @@ def clearest(landscape: Landscape, minima: list[Minimum]) -> Minimum | None:
             least = min(least, float(softmax(minimum.vector[row.places]).min()))
         return minimum.distance * least
 
-    return max((each for each in minima if each.is_lie), key=clarity, default=None)
+    return max((each for each in minima if each.is_spurious), key=clarity, default=None)

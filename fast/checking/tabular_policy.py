@@ -1,4 +1,4 @@
-"""Policies without a network: a table of numbers for every state of a lift."""
+"""Tabular policies: a row of numbers for every state of a lift."""
 
 from typing import Any, ClassVar, Literal
 
@@ -30,7 +30,7 @@ BackwardKind = Literal["uniform", "learned", "lifted"]
 
 
 class MarkovTable(AbstractMarkovian):
-    """A row of outputs for every state, whose features are its number, one-hot.
+    """A row of outputs for every state; features are the one-hot number of a state.
 
     Attributes:
         table: the outputs, shape (states, outputs).
@@ -49,7 +49,7 @@ class MarkovTable(AbstractMarkovian):
 
 
 class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
-    """A row of outputs for every lifted state, whose number is the latent.
+    """A row of outputs for every lifted state; the latent is its number.
 
     Attributes:
         table: the outputs, shape (lifted states, outputs).
@@ -70,7 +70,7 @@ class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
     def advance(
         self, latent: Int[Array, "*batch"], observation: Float[Array, "*batch states"]
     ) -> Int[Array, "*batch"]:
-        """The number of the lifted state that is above the state and follows the latent."""
+        """The number of the lifted state after a step to a state."""
         following = jnp.asarray(np.array(self.following, np.int32))
         return following[latent, jnp.argmax(observation, -1)]
 
@@ -109,15 +109,15 @@ class BackwardTable(AbstractStateBackward):
 
 
 def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "uniform") -> Sampler:
-    """The tables that balance, with the uniform `p_B`: `p_F(s'|s, W) = p_B(s|s') F(s', W') / F`.
+    """The balanced tables for the uniform `p_B`: `p_F(s'|s, W) = p_B(s|s') F(s', W') / F(s, W)`.
 
     In float64, from exact rationals (inside `jax.enable_x64`).
 
     Args:
-        loss: says whether flows are among the outputs, and `log Z` a parameter.
+        loss: decides whether flows are among the outputs, and `log Z` a parameter.
         instance: the lift and its rewards.
-        backward: whether `p_B` is uniform for good, a table of the states, or of the lifted states;
-            the logits of a table are 0, which is uniform as well.
+        backward: a fixed uniform `p_B`, or a table of the states or of the lifted states, whose
+            logits are 0.
     """
     lifted, environment = instance.lifted, instance.environment
     kernel = BackwardPolicy.uniform(lifted.base, RATIONAL).on(lifted)
@@ -142,7 +142,7 @@ def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "u
 
 
 def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> AbstractDynamics[Any]:
-    """The network that looks a lifted state up in a table, in float64."""
+    """The network that reads the row of a lifted state from a table, in float64."""
     numbers = jnp.asarray(table, jnp.float64)
     if markovian:
         return MarkovTable(table=numbers, output=table.shape[1])
@@ -154,12 +154,12 @@ def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> Abstra
 
 
 def perturbed(sampler: Sampler, scale: float, rng: np.random.Generator) -> Sampler:
-    """Tables, flows and `log Z` drawn from a normal law around those given.
+    """Tables, flows and `log Z` with normal noise added.
 
     Args:
-        sampler: what is moved.
+        sampler: the sampler.
         scale: the standard deviation, in nats.
-        rng: where the draws are from.
+        rng: the source of randomness.
     """
 
     def move(leaf: Array) -> Array:

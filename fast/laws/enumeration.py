@@ -1,4 +1,4 @@
-"""An enumerated problem, with what a network needs on it: the environment, checked against it."""
+"""An enumerated problem with its features and actions, from an environment checked against it."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,14 +23,14 @@ Ints = npt.NDArray[np.int64]
 
 Precision = Literal["float32", "float64"]
 
-# What rounding may do to log R, in units in the last place of the largest number on the way. A sum
-# of n numbers, or a product in logarithms, is off by n / 2 of them at most: this is for 256.
+# The rounding allowed in log R, in units in the last place of the largest number on the way. A sum
+# of n numbers, or a product in logarithms, is off by at most n / 2 of them: this is for 256.
 ULPS = 128
 
 
 @dataclass(frozen=True, eq=False)
 class Enumeration:
-    """A problem's enumerated DAG, with what a network needs to be evaluated on it.
+    """The enumerated DAG of a problem, with the features and action numbers of an environment.
 
     Nodes, edges and rewards are the reference's; only the features and the numbering of actions
     come from the environment.
@@ -75,10 +75,10 @@ def enumerate_environment(
     By induction from the initial state, equal children everywhere mean equal state graphs.
 
     Args:
-        problem: what is enumerated.
-        environment: what is compared with it.
-        max_states: more are refused.
-        precision: by whose rounding `log R` may differ (`log_reward_tolerance`).
+        problem: the problem.
+        environment: the environment that is compared with it.
+        max_states: the largest number of states that is enumerated.
+        precision: the precision of `log R`, which may differ by rounding (`log_reward_tolerance`).
 
     Raises:
         TooLargeError: if the problem is too large to enumerate.
@@ -106,7 +106,7 @@ def enumerate_environment(
 
 
 def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
-    """Checks which states the environment calls terminal, and the numbers of their parents."""
+    """Checks which states are terminal in the environment, and their numbers of parents."""
     for node, label in enumerate(dag.labels):
         if bool(terminal[node]) == bool(dag.children[node]):
             raise InputError(f"environment and problem disagree whether {label!r} is terminal")
@@ -121,58 +121,58 @@ def _matched(dag: PointedDAG[Any], masks: Any, reached: Ints) -> tuple[Ints, Int
     """The child and the edge of every legal action, -1 elsewhere, one action for each edge.
 
     Args:
-        dag: the problem's.
-        masks: which actions are legal.
-        reached: the node that each action leads to; -1 if it is none.
+        dag: the problem's DAG.
+        masks: the legal actions.
+        reached: the node that each action leads to; -1 for a state that is not in the DAG.
     """
     child, edge = np.full(masks.shape, -1), np.full(masks.shape, -1)
     for node, label in enumerate(dag.labels):
         edge_to = dict(zip(dag.children[node], dag.out_edges[node], strict=True))
         for action in np.flatnonzero(masks[node] & bool(edge_to)).tolist():
-            found = int(reached[node, action])
-            if found not in edge_to:
+            to = int(reached[node, action])
+            if to not in edge_to:
                 raise InputError(
                     f"the environment's action {action} at {label!r} leads to a state that is not "
                     "one of the problem's children, or is reached by another action: fix step() "
                     "or mask()"
                 )
-            child[node, action], edge[node, action] = found, edge_to.pop(found)
+            child[node, action], edge[node, action] = to, edge_to.pop(to)
         if edge_to:
             missing = [dag.labels[v] for v in edge_to]
             raise InputError(f"no action of the environment leads from {label!r} to {missing}")
     return child, edge
 
 
-def _check_rewards(enumeration: Enumeration, found: Floats, precision: Precision) -> None:
+def _check_rewards(enumeration: Enumeration, computed: Floats, precision: Precision) -> None:
     """Checks the environment's `log R` of the terminals."""
-    error = np.abs(found - enumeration.log_rewards)
+    error = np.abs(computed - enumeration.log_rewards)
     tolerance = log_reward_tolerance(enumeration.log_rewards, precision)
     if not error.max() <= tolerance:
         worst = int(error.argmax())
         label = enumeration.dag.labels[enumeration.dag.terminals[worst]]
         raise InputError(
-            f"log R({label!r}) is {found[worst]} in the environment, "
+            f"log R({label!r}) is {computed[worst]} in the environment, "
             f"{enumeration.log_rewards[worst]} in the problem, which rounding to {precision} does "
             f"not explain (up to {tolerance:.1g}): fix log_reward()"
         )
 
 
 def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
-    """By how much rounding may change `log R`, in nats: 128 units in the last place.
+    """The largest change of `log R` by rounding, in nats: 128 units in the last place.
 
-    Of the largest `|log R|` of any terminal, and of 1 at least: numbers that cancel at one terminal
-    add up at another, so that those on the way are about as large as the largest result.
+    The unit is that of the largest `|log R|` of any terminal, or of 1. Numbers that cancel at one
+    terminal add up at another, so that intermediate results are about as large as the largest one.
 
     Args:
-        log_rewards: those of all terminals, in nats.
-        precision: in which the environment computes.
+        log_rewards: `log R` of all terminals, in nats.
+        precision: the precision of the environment.
     """
     return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
 
 
 @eqx.filter_jit
 def _facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
-    """All that is compared, of a batch of states."""
+    """The facts that are compared, for a batch of states."""
     every_action = jnp.arange(environment.actions)
 
     def at(state: Any) -> tuple[Any, ...]:
@@ -194,7 +194,7 @@ def _rows(states: Any, axes: int) -> list[bytes]:
     """Each state of a batch as bytes, so that equal arrays are equal keys."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
     flat = [leaf.reshape(int(np.prod(leaf.shape[:axes])), -1) for leaf in leaves]
-    # Of one width each, whatever encode() and step() give; adding 0 makes -0.0 the same as 0.0.
+    # One width whatever encode() and step() give; adding 0 turns -0.0 into 0.0.
     wide = [
         (leaf.astype(np.float64) + 0).view(np.int64)
         if np.issubdtype(leaf.dtype, np.floating)
@@ -207,10 +207,10 @@ def _rows(states: Any, axes: int) -> list[bytes]:
 def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:
     """The reference's labels of a batch of states; each distinct state is decoded once."""
     leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, states))
-    known: dict[bytes, Any] = {}
+    decoded: dict[bytes, Any] = {}
     labels = []
     for i, key in enumerate(_rows(states, 1)):
-        if key not in known:
-            known[key] = environment.decode(jax.tree.unflatten(structure, [x[i] for x in leaves]))
-        labels.append(known[key])
+        if key not in decoded:
+            decoded[key] = environment.decode(jax.tree.unflatten(structure, [x[i] for x in leaves]))
+        labels.append(decoded[key])
     return labels

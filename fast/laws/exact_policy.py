@@ -1,4 +1,4 @@
-"""From a trained network to an exact object: its policy on every history of the enumerated DAG."""
+"""A trained network as an exact policy on the lift of the enumerated DAG by full histories."""
 
 from fractions import Fraction
 from typing import Any

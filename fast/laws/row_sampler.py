@@ -1,9 +1,9 @@
-"""A trained policy as a sampler that draws exactly from its rows and knows their probabilities.
+"""A trained policy as a sampler with exact draws from its rows, and their probabilities.
 
-The network is evaluated in float64 on whole batches, step by step; each row is then closed, drawn
-from and taken the logarithm of by the reference (`reference.certificates.rows`). The certificate
-covers the sampler of these rows. `exact_policy` evaluates and closes rows by the same functions;
-only the size of a batch may round a network's output differently.
+The network is evaluated in float64 on whole batches, step by step. The reference
+(`reference.certificates.rows`) closes each row, draws from it and takes its logarithm. The
+certificate covers the sampler of these rows. `exact_policy` evaluates and closes rows by the same
+functions; only the size of a batch may round a network's output differently.
 """
 
 from collections.abc import Hashable, Sequence
@@ -33,8 +33,19 @@ from reference.certificates.walks import LogRewards
 from reference.errors import InputError
 from reference.problems.closed_form import Enclosure
 
-# Trajectories per call of the network: always as many, so that one program is compiled.
+# Trajectories per call of the network, always a full batch, so that one program is compiled.
 BATCH = 4_096
+
+
+class _At(NamedTuple):
+    """Current states of a batch, what the policy reads there, and the last backward actions."""
+
+    state: Any
+    seen: Any
+    mask: Any
+    parents: Any
+    ended: Any
+    undo: Any
 
 
 class RowSampler:
@@ -43,9 +54,9 @@ class RowSampler:
     Args:
         policy: `p_F` and `p_B`.
         environment: the state graph as array code.
-        problem: the problem in plain Python, whose rewards count; None to take the environment's,
-            with what its rounding may have done.
-        precision: in which the environment computes.
+        problem: the problem in plain Python, with the rewards that count; None for those of the
+            environment, with their rounding.
+        precision: the precision of the environment.
         seed: of the draws.
 
     Raises:
@@ -72,7 +83,7 @@ class RowSampler:
         self._rewards = LogRewards(problem)
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """Fresh, independent trajectories of `p_F`."""
+        """Independent trajectories drawn from `p_F`."""
         blocks = [self._walk(min(BATCH, count - at)) for at in range(0, count, BATCH)]
         return _joined(blocks)
 
@@ -87,7 +98,7 @@ class RowSampler:
         return _joined(blocks)
 
     def findings(self) -> Sequence[str]:
-        """Nothing: a soft-max has no zeros."""
+        """No findings: a soft-max has no zeros."""
         return []
 
     def _walk(self, count: int, forced: Ints | None = None) -> Walks:
@@ -97,26 +108,21 @@ class RowSampler:
             at = _start(environment, BATCH)
         latent, sums = None, PathSums(count)
         active = np.ones(BATCH, bool)
-        for step in range(environment.horizon):
+        for step in range(environment.horizon + 1):
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
-                latent, _, log_p = policy_step(self.policy, latent, seen, at.mask)
-                log_back = _back_rows(self.policy, seen, at.parents)
             if step:
-                sums.backward(*_way_back(at, log_back), active[:count])
+                sums.backward(*self._way_back(seen, at), active[:count])
             active = active & ~np.asarray(at.ended)
             if not active.any():
                 break
+            with jax.enable_x64(True):
+                latent, _, log_p = policy_step(self.policy, latent, seen, at.mask)
             rows = closed_rows(np.asarray(log_p), np.asarray(at.mask))
             action = choose_all(rows, self.rng) if forced is None else forced[step]
             sums.forward(rows, action, active[:count])
             with self._own():
                 at = _step(environment, at.state, jnp.asarray(action, jnp.int32))
-        else:
-            with jax.enable_x64(True):
-                seen = jnp.asarray(np.asarray(at.seen, np.float64))
-                log_back = _back_rows(self.policy, seen, at.parents)
-            sums.backward(*_way_back(at, log_back), active[:count])
         final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)
         terminals = decode_all(environment, final)
         with self._own():
@@ -143,10 +149,17 @@ class RowSampler:
                 action, state = _undo(environment, state, jnp.asarray(chosen, jnp.int32), active)
             back.append(np.asarray(action))
             lengths += active
-        # Row k of `back` is what is k + 1 steps before the end.
+        # Row k of `back` is k + 1 steps before the end.
         rows = np.maximum(lengths - 1 - np.arange(environment.horizon)[:, None], 0)
         actions: Ints = np.stack(back)[rows, np.arange(BATCH)]
         return actions
+
+    def _way_back(self, seen: Any, at: _At) -> tuple[Floats, Ints]:
+        """The closed rows of `p_B` at the states of a batch, and the entry that leads back."""
+        with jax.enable_x64(True):
+            log_back = np.asarray(_back_rows(self.policy, seen, at.parents))
+        mask = np.asarray(at.parents)
+        return closed_rows(log_back, mask | ~mask.any(-1, keepdims=True)), np.asarray(at.undo)
 
     def _checked(self, terminals: Sequence[Hashable], given: Floats) -> list[Enclosure]:
         """`log R` of the problem, with which the environment must agree."""
@@ -159,24 +172,6 @@ class RowSampler:
     def _own(self) -> Any:
         """The precision of the environment: features are what the network was trained on."""
         return jax.enable_x64(self.precision == "float64")
-
-
-class _At(NamedTuple):
-    """Where a batch is, and how it came there."""
-
-    state: Any
-    seen: Any
-    mask: Any
-    parents: Any
-    ended: Any
-    undo: Any
-
-
-def _way_back(at: _At, log_back: Any) -> tuple[Floats, Ints]:
-    """The rows of `p_B` where a batch is, and which entry leads back."""
-    mask = np.asarray(at.parents)
-    legal = mask | ~mask.any(-1, keepdims=True)
-    return closed_rows(np.asarray(log_back), legal), np.asarray(at.undo)
 
 
 def _joined(blocks: Sequence[Walks]) -> Walks:

@@ -185,10 +185,10 @@ def backward_law(
 ) -> TerminalLaw | None:
     """`p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`, for each terminal `x`.
 
-    The ratio is `pi(x)` for every `tau` at balance, where this has no variance at all; a histogram
-    of as many samples is off by chance whatever the policy is. A trajectory that `p_F` likes and
-    `p_B` hardly ever draws is missed, and with it its share of `p_T(x)`: standard errors do not
-    show it, but the sum of the estimates does. Estimates are divided by that sum.
+    At balance the ratio is `pi(x)` for every `tau`, without variance; a histogram of the same size
+    always has sampling error. A trajectory that is likely under `p_F` and rare under `p_B` is
+    missed, and its share of `p_T(x)` with it. Standard errors do not show this, but the sum of the
+    estimates does. Estimates are divided by that sum.
 
     Args:
         policy: the policy; its `p_B` must not read latents.
@@ -198,8 +198,8 @@ def backward_law(
         seed: of the trajectories.
 
     Returns:
-        None if there are fewer than 16 trajectories for each terminal, or if its error, half of
-        what is missing and of the standard errors, is no less than that of a histogram.
+        the law; None if there are fewer than 16 trajectories for each terminal, or if its error is
+        no less than that of a histogram: half of the missing mass and of the standard errors.
     """
     terminals = enumeration.dag.terminals
     each = samples // len(terminals)
@@ -222,8 +222,8 @@ def backward_law(
 
 
 def histogram_error(p: Floats, samples: int) -> float:
-    """What is to be expected of the TV between a law and a histogram of samples from it.
+    """The expected TV between a law and a histogram of samples from it.
 
-    `1/2 sum sqrt(2 p (1 - p) / (pi n))`, the mean absolute deviation of counts that are normal.
+    `1/2 sum sqrt(2 p (1 - p) / (pi n))`, from the mean absolute deviation of normal counts.
     """
     return float(np.sqrt(2 * p * (1 - p) / (np.pi * samples)).sum() / 2)
