@@ -1,9 +1,11 @@
 """The paper's tables and figures: what is compared is comparable, and what is told is stored."""
 
 import dataclasses
+import importlib
 import math
 import os
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
-from pdai.experiments import EXPERIMENTS, chosen, correlation, running
+from pdai.experiments import EXPERIMENTS, chosen, correlation, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Difference, Results
@@ -341,6 +343,18 @@ def test_the_report_is_written_from_the_results() -> None:
     for experiment in EXPERIMENTS.values():
         if experiment.draw != "none" and load(RESULTS / f"{experiment.slug}.json"):
             assert (RESULTS / f"{experiment.slug}.png").is_file()
+
+
+def test_a_package_without_results_or_pandas_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    with pytest.raises(InputError, match=r"they are in pdai/experiments/results of the repository"):
+        stored(EXPERIMENTS["tab:sets"], tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.delitem(sys.modules, "pdai.experiments.frames")
+    with pytest.raises(InputError, match=r"need pandas: .*\[experiments\]"):
+        importlib.import_module("pdai.experiments.frames")
 
 
 def test_control_a_changed_number_changes_the_report() -> None:

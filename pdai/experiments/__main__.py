@@ -1,7 +1,13 @@
 """`python -m pdai.experiments` writes the report from the stored results."""
 
+import sys
+
 from pdai.experiments import EXPERIMENTS
 from pdai.experiments.report import write_report
+from reference.errors import InputError
 
 if __name__ == "__main__":
-    print(*write_report(tuple(EXPERIMENTS.values())), sep="\n")
+    try:
+        print(*write_report(tuple(EXPERIMENTS.values())), sep="\n")
+    except InputError as error:
+        sys.exit(str(error))
