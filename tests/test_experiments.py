@@ -6,6 +6,7 @@ import math
 import os
 import re
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,15 @@ def test_every_experiment_has_a_finding_and_every_finding_an_experiment() -> Non
     assert set(files) == {experiment.slug for experiment in EXPERIMENTS.values()}
     for experiment in EXPERIMENTS.values():
         assert experiment.finding.split() == files[experiment.slug].split() != []
+
+
+@pytest.mark.parametrize("label", EXPERIMENTS)
+def test_cells_have_a_place_each_and_all_that_is_said_is_of_a_row(label: str) -> None:
+    experiment = EXPERIMENTS[label]
+    places = Counter((cell.row, cell.model) for cell in experiment.cells)
+    assert set(places.values()) == {1}
+    rows = {row for of_rows in experiment.bounds.values() for row in of_rows}
+    assert rows | {*experiment.ties, *experiment.optimum} <= set(experiment.rows)
 
 
 @pytest.mark.parametrize("label", EXPERIMENTS)

@@ -11,10 +11,16 @@ import pytest
 
 from fast.training.compose import configure
 from pdai.experiments.base import Cell, Experiment
-from pdai.experiments.chains import Chain, adjacency, walked
+from pdai.experiments.chains import (
+    Chain,
+    adjacency,
+    distance,
+    marginals_of,
+    spread_of_draws,
+    walked,
+)
 from pdai.experiments.facts import facts
 from pdai.experiments.frames import Results
-from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
 from pdai.experiments.report import section
 from pdai.experiments.results import load, wanted
 from pdai.experiments.running import reproduce

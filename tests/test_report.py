@@ -194,15 +194,15 @@ def test_what_is_computed_is_a_band_in_its_row() -> None:
 
 
 def test_rows_that_are_numbers_are_on_their_axis() -> None:
-    made = tuple(Cell(row, "Markovian", TINY) for row in ("a: 8,000", "a: 32,000", "b: 1"))
+    made = tuple(Cell(row, "Markovian", TINY) for row in ("8,000", "32,000"))
     experiment = dataclasses.replace(
         tiny(draw="log lines", axis="parameters"), cells=made, compared=("Markovian",) * 2
     )
-    left, right = figure_of(results_of(experiment)).axes
-    assert (left.get_title(), right.get_title()) == ("a", "b")
-    assert list(left.get_xticks()) == [8_000, 32_000]
-    assert left.get_xlabel() == right.get_xlabel() == "parameters"
-    assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
+    (axis,) = figure_of(results_of(experiment)).axes
+    assert list(axis.get_xticks()) == [8_000, 32_000]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["8,000", "32,000"]
+    assert axis.get_xlabel() == "parameters"
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
 
 
 def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:

@@ -13,7 +13,6 @@ from fast.dynamics.wrappers import CellOptions
 from fast.training.config import TrainConfig
 from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
-from reference.errors import InputError
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "edges"]
 Drawing = Literal["curves", "rows", "points", "log lines", "laws", "probe", "best", "none"]
@@ -154,18 +153,6 @@ class Experiment:
     axis: str = ""
     layout: Layout = "rows"
 
-    def __post_init__(self) -> None:
-        places = [(cell.row, cell.model) for cell in self.cells]
-        if len(set(places)) < len(places):
-            raise InputError(f"{self.label} has two cells at one row and column")
-        bounded = (row for of_rows in self.bounds.values() for row in of_rows)
-        strangers = {*self.ties, *self.optimum, *bounded} - set(self.rows)
-        if strangers:
-            raise InputError(
-                f"{self.label} says something of {', '.join(sorted(strangers))}, but its rows are "
-                f"{', '.join(self.rows)}: name one of them"
-            )
-
     @property
     def slug(self) -> str:
         """The label as the name of a file."""
@@ -211,9 +198,6 @@ class Experiment:
                 if cell.config is not None and cell.row in kept
             ),
             seeds=self.seeds[:1],
-            ties=tuple(row for row in self.ties if row in kept),
-            optimum=_of(self.optimum, kept),
-            bounds={name: _of(of_rows, kept) for name, of_rows in self.bounds.items()},
         )
 
     @property
@@ -243,7 +227,3 @@ def cells(
         Cell(row, name, config.changed(**options), number, probe)
         for (name, options), number in zip(models.items(), quoted, strict=True)
     )
-
-
-def _of(values: Mapping[str, Any], rows: set[str]) -> dict[str, Any]:
-    return {row: value for row, value in values.items() if row in rows}

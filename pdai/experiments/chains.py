@@ -1,4 +1,4 @@
-"""Markov chains in the place of trained samplers. Imports no JAX."""
+"""Edge marginals of posteriors over graphs, and Markov chains that sample them. Imports no JAX."""
 
 import time
 from collections.abc import Callable
@@ -9,15 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binom
 
 from fast.training.compose import to_json
 from fast.training.config import TrainConfig
-from pdai.experiments.marginals import distance, marginals_of, spread_of_draws
 from reference.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
 from reference.problems import StructureLearning
 
 # The share of a chain that is thrown away, and the steps between orders that give a graph.
 BURN_IN, APART = 0.2, 20
+# The draws by which trained samplers are measured; for exact draws the error is known.
+DRAWS = 16_384
 
 Floats = npt.NDArray[np.float64]
 Walker = Literal["edges", "orders"]
@@ -113,3 +115,26 @@ def adjacency(parents: tuple[int, ...]) -> Floats:
     """1 in row u, column v for an edge from u to v."""
     masks = np.array(parents)
     return (masks >> np.arange(len(parents))[:, None] & 1).astype(float)
+
+
+def marginals_of(problem: StructureLearning) -> Floats:
+    """The exact probability of each edge; the row is where it starts."""
+    return np.array([[float(p) for p in row] for row in problem.edge_marginals()])
+
+
+def distance(marginals: Floats, exact: Floats) -> float:
+    """The mean of `|p - p*|` over the `n (n - 1)` edges there can be."""
+    pairs = ~np.eye(len(exact), dtype=bool)
+    return float(np.abs(marginals - exact)[pairs].mean())
+
+
+def spread_of_draws(exact: Floats, draws: int = DRAWS) -> float:
+    """The expectation of `distance` for the shares of edges in as many exact draws.
+
+    `E |K - N p| = 2 p (1 - p) N P(K' = k)` of a binomial K, with K' one of `N - 1` and `k` the
+    largest integer up to `N p` (De Moivre; Diaconis and Zabell, 1991).
+    """
+    pairs = ~np.eye(len(exact), dtype=bool)
+    p = exact[pairs]
+    mean = 2 * p * (1 - p) * binom.pmf(np.floor(draws * p), draws - 1, p)
+    return float(mean.mean())

@@ -157,25 +157,30 @@ def by_model(results: Results) -> Figure:
 
 
 def lines(results: Results) -> Figure:
-    """The metric over rows that are numbers: each seed a point, the means joined.
-
-    Rows with names such as "a: 2" and "b: 2" are of two panels, a and b.
-    """
-    experiment = results.experiment
-    by_panel: dict[str, list[str]] = {}
-    for row in results.rows:
-        by_panel.setdefault(row.rpartition(": ")[0], []).append(row)
-    figure = Figure(figsize=(max(6.4, 4.2 * len(by_panel)), 4.4), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(by_panel), sharey=True))
-    for axis, (name, rows) in zip(axes, by_panel.items(), strict=True):
-        _draw_lines(axis, results, rows)
-        axis.set_title(name, fontsize=10)
-        axis.set(xlabel=experiment.axis)
-        axis.grid(alpha=0.3)
+    """The metric over rows that are numbers: each seed a point, the means joined."""
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    axis = figure.subplots()
+    rows = results.rows
+    places = np.array([float(row.replace(",", "")) for row in rows])
+    level = np.array([results.untrained(row) for row in rows], float)
+    axis.plot(places, _shown(results, level), zorder=1, **BAND)
+    # A logarithmic scale has no zero.
+    exact = np.array([results.best(row) or None for row in rows], float)
+    axis.plot(places, exact, ls=EXACT, zorder=1, **GREY)
+    for model, style in looks(results.experiment).items():
+        columns = [_shown(results, results.values(row, model)) for row in rows]
+        for place, values in zip(places, columns, strict=True):
+            axis.plot([place] * len(values), values, ls="", **marks(style, 4))
+        means = [values.mean() if len(values) else np.nan for values in columns]
+        axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
+    axis.set(xscale="log", xlabel=results.experiment.axis)
+    axis.minorticks_off()
+    axis.set_xticks(places, rows)
+    axis.grid(alpha=0.3)
     clipped = _note(results.frame.learned.min(), _least_shown(results))
-    axes[0].set(yscale="log", ylabel=results.metric_name())
-    decimal(axes[0].yaxis)
-    title = f"{experiment.label}: {_seeds(results)}, means joined{clipped}"
+    axis.set(yscale="log", ylabel=results.metric_name())
+    decimal(axis.yaxis)
+    title = f"{results.experiment.label}: {_seeds(results)}, means joined{clipped}"
     figure.suptitle(title, fontsize=10)
     legend(figure, results, _other_marks(results))
     return figure
@@ -291,38 +296,6 @@ def _other_marks(results: Results) -> dict[str, Line2D]:
         name = "best possible" if experiment.optimum else "exact sampling"
         handles[name] = Line2D([], [], ls=EXACT, **GREY)
     return handles
-
-
-def _draw_lines(axis: Any, results: Results, rows: list[str]) -> None:
-    """One panel of `lines`. A row that is no number stands at its number in the list."""
-    names = [row.rpartition(": ")[2] for row in rows]
-    numbers = [_number(name) for name in names]
-    places = np.array(range(len(rows)) if None in numbers else numbers, float)
-    level = [_or_nan(results.untrained(row)) for row in rows]
-    axis.plot(places, _shown(results, level), zorder=1, **BAND)
-    exact = [_or_nan(results.best(row) or None) for row in rows]
-    axis.plot(places, exact, ls=EXACT, zorder=1, **GREY)
-    for model, style in looks(results.experiment).items():
-        columns = [_shown(results, results.values(row, model)) for row in rows]
-        for place, values in zip(places, columns, strict=True):
-            axis.plot([place] * len(values), values, ls="", **marks(style, 4))
-        means = [values.mean() if len(values) else np.nan for values in columns]
-        axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
-    if None not in numbers:
-        axis.set(xscale="log")
-        axis.minorticks_off()
-    axis.set_xticks(places, names)
-
-
-def _number(row: str) -> float | None:
-    try:
-        return float(row.replace(",", ""))
-    except ValueError:
-        return None
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _least_of_curves(experiment: Experiment) -> float:

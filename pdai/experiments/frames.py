@@ -179,6 +179,11 @@ class Results:
         return [min(of_kind)[1] for of_kind in kinds.values()]
 
 
+def comma_separated(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A CSV table."""
+    return str(pd.DataFrame(body, columns=head).to_csv(index=False))
+
+
 def _mean(values: Any) -> float | None:
     values = values.dropna()
     return None if values.empty else float(values.mean())

@@ -22,7 +22,7 @@ from fast.runs.setup import Setup
 from fast.training.build import make_policy
 from fast.training.state import TrainState
 from pdai.experiments.base import ProbeName
-from pdai.experiments.marginals import DRAWS, distance, marginals_of, spread_of_draws
+from pdai.experiments.chains import DRAWS, distance, marginals_of, spread_of_draws
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Draws, with_log_z
 from reference.expressivity.memory import memory_kl

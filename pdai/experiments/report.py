@@ -7,12 +7,11 @@ from pdai.experiments import correlation
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.figures import draw
-from pdai.experiments.frames import Results
+from pdai.experiments.frames import Results, comma_separated
 from pdai.experiments.results import RESULTS, Run, stored, wanted
 from pdai.experiments.tables import (
     COSTS,
     all_rows,
-    comma_separated,
     costs,
     header,
     layout,

@@ -1,7 +1,5 @@
 """The tables of the report: of one experiment, of all verdicts, and of all rows together."""
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,13 +34,6 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def comma_separated(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A CSV table."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *body])
-    return text.getvalue()
 
 
 def header(experiment: Experiment) -> list[str]:

@@ -51,7 +51,6 @@ ELSEWHERE = {
     "fast.balance.own": "asks losses of a user's own: tests/test_outside.py",
     "fast.environments.interface": "part of checking",
     "pdai.experiments.chains": "Markov chains, of reference.mcmc: tests/test_posterior_study.py",
-    "pdai.experiments.marginals": "statistics: tests/test_posterior_study.py",
     "pdai.experiments.correlation": "statistics: tests/test_experiments.py",
     "pdai.experiments.minors": "exact bounds: tests/test_floors.py",
     "pdai.experiments.nearest": "likewise",

@@ -16,8 +16,7 @@ from fast.laws.terminal_law import exact_law
 from fast.policies.policy import uniform_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
-from pdai.experiments.chains import adjacency
-from pdai.experiments.marginals import distance, marginals_of
+from pdai.experiments.chains import adjacency, distance, marginals_of
 from pdai.experiments.probes import aliasing, best, edges, memory, projection
 from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_rewards
