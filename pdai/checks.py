@@ -23,7 +23,7 @@ from reference.arguments import build
 from reference.errors import InputError
 from reference.loading import as_problem, load_object, name_of
 
-# What a network is tried on: most states of sets are reached in several ways.
+# The problem on which a network is tried: most states of sets are reached in several ways.
 USUAL = "reference.problems:Sets.minimal"
 WIDTH = 16
 SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batch": 16}
@@ -32,33 +32,31 @@ SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batc
 def check(
     what: Any, problem: Any = None, precision: Precision | None = None, **options: Any
 ) -> Any:
-    """Checks a loss, a network or an environment of your own, exactly; gives a report.
+    """Checks a user's loss, network or environment exactly, and returns a report.
 
     Args:
-        what: a loss or its class; dynamics, made, as a class, or as what makes them; an
-            environment or its class; or `module:Name` of one of them.
-        problem: of an environment, or one to make a network on; or `module:Name` of it.
-        precision: what an environment computes in; float32 unless chosen.
-        options: of the check.
+        what: a loss, dynamics or an environment, as an object, a class or a factory; or
+            `module:Name` of one of them.
+        problem: the problem of an environment, or one on which a network is tried; or
+            `module:Name` of it.
+        precision: the precision of an environment, by default float32.
+        options: options of the check.
 
     Raises:
         InputError: at the first rule that is broken, or if there is no check for it.
     """
-    found = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
-    is_environment = isinstance(found, AbstractEnvironment) or hasattr(found, "from_problem")
+    part = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
+    is_environment = isinstance(part, AbstractEnvironment) or hasattr(part, "from_problem")
     if precision is not None and not is_environment:
         raise InputError(
             f"precision is {precision!r}, but only an environment is checked in a precision, and "
             f"{what!r} is none: leave it out"
         )
-    if isinstance(found, type) and issubclass(found, Loss):
-        found = build(found, {}, "")
-    if isinstance(found, Loss):
-        return check_loss(found, **options)
-    if isinstance(found, AbstractDynamics):
-        return _check_network(found, problem or USUAL, options)
-    if isinstance(found, type) and issubclass(found, AbstractDynamics):
-        return _check_network(found, problem or USUAL, options)
+    kind = part if isinstance(part, type) else type(part)
+    if issubclass(kind, Loss):
+        return check_loss(build(kind, {}, "") if part is kind else part, **options)
+    if issubclass(kind, AbstractDynamics):
+        return _check_network(part, problem or USUAL, options)
     if is_environment:
         if problem is None:
             raise InputError(
@@ -66,12 +64,12 @@ def check(
                 "--problem my_module:MyProblem"
             )
         own = as_problem(problem)
-        spec = what if isinstance(what, str) else name_of(found)
+        spec = what if isinstance(what, str) else name_of(part)
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
             environment = load_environment(spec, own)
         return check_environment(own, environment, precision or "float32", **options)
     raise InputError(
-        f"{what if isinstance(what, str) else 'this'} is of the type {type(found).__name__}, but "
+        f"{what if isinstance(what, str) else 'this'} is of the type {type(part).__name__}, but "
         "must be a Loss, an AbstractDynamics or an AbstractEnvironment: name one of these"
     )
 
@@ -79,7 +77,7 @@ def check(
 def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     """The check of a network on the environment of a problem, by default on small sets.
 
-    What is a class is also trained for a step, measured, saved and loaded, as `pdai train` does it.
+    A class is also trained for a step, measured, saved and loaded, as by `pdai train`.
     """
     spec = problem if isinstance(problem, str) else name_of(problem)
     own = {} if isinstance(make, AbstractDynamics) else {"dynamics": make, **SHORT}
@@ -87,7 +85,7 @@ def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     environment = config.task.make_environment(config.problem(), config.run.max_states)
     if isinstance(make, AbstractDynamics):
         return check_dynamics(make, environment, **options)
-    # Without numbers first, where what cannot be traced is named.
+    # Shapes first: there an error names what cannot be traced.
     make_trainer(config, environment).shapes()
     actions, key = environment.actions, jax.random.key(0)
     network = config.dynamics.build(environment, actions, WIDTH, key=key)

@@ -224,7 +224,7 @@ def _outputs(network: AbstractDynamics[Any], observations: Any) -> tuple[Any, An
 
 
 def _has_memory(seen: Any, unrolled: Any, drawn: Trajectories, tolerance: float) -> bool | None:
-    """Whether states with the same features give different outputs.
+    """True if states with the same features give different outputs, depending on the history.
 
     None if no state was reached in two ways.
     """

@@ -38,9 +38,9 @@ class CheckReport(NamedTuple):
         parents: the number of backward actions.
         features: the number of features.
         inner_states: the number of states that are not terminal.
-        observations: how many different observations these have.
+        observations: the number of different observations of these.
         log_reward_error: the largest difference of `log R` between the two, in nats.
-        log_reward_tolerance: how large it may be by rounding.
+        log_reward_tolerance: the largest difference allowed, by rounding.
     """
 
     environment: str
@@ -93,8 +93,8 @@ def check_environment(
     its parent; as there are as many legal ones as parents, they lead to exactly the parents.
 
     Args:
-        problem: small enough to enumerate.
-        environment: what is checked.
+        problem: a problem small enough to enumerate.
+        environment: the environment.
         precision: in which it computes. `log R` may be off by 128 units in the last place, which
             in float64 are 5e8 times smaller; what the environment holds must then be float64.
 
@@ -163,7 +163,7 @@ def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
-    """Whether an action stays at a state, can be undone, and leads back; and the action redone."""
+    """Flags: whether an action stays at a state, can be undone, and leads back; and the action redone."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
     is_slot = (undone >= 0) & (undone < environment.parents)

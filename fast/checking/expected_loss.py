@@ -127,19 +127,19 @@ def training_gradient(
 
     def of_batch(sampler: Sampler, rows: Array) -> Sampler:
         batch = take(trajectories, rows)
-        found = None
+        cache = None
         if cached and loss.reads_cache:
-            found = Cached(evaluate(sampler.policy, environment, batch).log_p_f)
+            cache = Cached(evaluate(sampler.policy, environment, batch).log_p_f)
         by_key = lax.map(
-            lambda key: loss_and_gradient(loss, environment, sampler, Batch(batch, found), key).by,
+            lambda key: loss_and_gradient(loss, environment, sampler, Batch(batch, cache), key).by,
             keys,
         )
         return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), by_key)  # type: ignore[no-any-return]
 
     def mean(sampler: Sampler) -> Sampler:
-        found = lax.map(lambda rows: of_batch(sampler, rows), batches.rows)
+        gradients = lax.map(lambda rows: of_batch(sampler, rows), batches.rows)
         return jax.tree.map(  # type: ignore[no-any-return]
-            lambda leaf: jnp.tensordot(batches.weights, leaf, 1), found
+            lambda leaf: jnp.tensordot(batches.weights, leaf, 1), gradients
         )
 
     return mean

@@ -70,7 +70,7 @@ class Instance:
 
     @property
     def is_markovian(self) -> bool:
-        """Whether no state has two latents, so that a Markovian policy is one on this lift."""
+        """True if no state has two latents, so that policies on this lift are Markovian."""
         return len(self.lifted.dag.labels) == len(self.lifted.base.labels)
 
     @property
@@ -137,11 +137,6 @@ def all_trajectories(instance: Instance) -> Trajectories:
         final=final,
         log_reward=jax.vmap(instance.environment.log_reward)(final),
     )
-
-
-def lifted_trajectories(instance: Instance) -> list[tuple[int, ...]]:
-    """The edges of the lift along each of `all_trajectories`, in their order."""
-    return [instance.lifted.above(tau) for tau in instance.lifted.base.trajectories()]
 
 
 def written(rows: str, **rewards: int) -> WrittenProblem:

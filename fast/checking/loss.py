@@ -76,12 +76,12 @@ class LossReport:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether the balanced policy has no loss, or is stationary."""
+        """True if the balanced policy has no loss, or is stationary."""
         return self.balanced_loss <= BALANCED or self.balanced_gradient <= STATIONARY
 
     @property
     def is_unbiased(self) -> bool:
-        """Whether the mean gradient of training is that of the expected loss."""
+        """True if the mean gradient of training is that of the expected loss."""
         return self.gradient_error <= SAME_GRADIENT
 
     @property
@@ -98,7 +98,7 @@ class LossReport:
 
     @property
     def learns_the_target(self) -> bool:
-        """Whether all checks passed."""
+        """True if all checks passed."""
         return not self.faults
 
     @property

@@ -37,17 +37,17 @@ class Minimum(NamedTuple):
 
     @property
     def has_no_loss(self) -> bool:
-        """Whether the loss is that of the balanced policy."""
+        """True if the loss is that of the balanced policy."""
         return self.loss <= NO_LOSS
 
     @property
     def has_no_end(self) -> bool:
-        """Whether the loss kept falling as logits kept growing."""
+        """True if the loss kept falling as logits kept growing."""
         return self.loss < -FALLEN and float(np.abs(self.vector).max()) > DETERMINISTIC
 
     @property
     def is_spurious(self) -> bool:
-        """Whether it has no loss and a wrong terminal law."""
+        """True if it has no loss and a wrong terminal law."""
         return self.has_no_loss and self.distance > SPURIOUS
 
 

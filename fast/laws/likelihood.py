@@ -47,7 +47,7 @@ def fit_projection(
         policy: the sampler, left as it is.
         markovian: a Markovian policy at its initial weights.
         environment: the environment of both.
-        optimiser: how long, and how fast.
+        optimiser: steps and learning rate.
         batch: trajectories per step, drawn anew.
         seed: of the trajectories.
     """

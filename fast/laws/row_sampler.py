@@ -126,8 +126,8 @@ class RowSampler:
         final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)
         terminals = decode_all(environment, final)
         with self._own():
-            given = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
-        return sums.walks(terminals, self._checked(terminals, given))
+            log_reward = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
+        return sums.walks(terminals, self._checked(terminals, log_reward))
 
     def _backward_actions(self, final: Any) -> Ints:
         """The actions of `tau ~ p_B(. | x)`, from the first on; shape (horizon, BATCH)."""
@@ -161,12 +161,12 @@ class RowSampler:
         mask = np.asarray(at.parents)
         return closed_rows(log_back, mask | ~mask.any(-1, keepdims=True)), np.asarray(at.undo)
 
-    def _checked(self, terminals: Sequence[Hashable], given: Floats) -> list[Enclosure]:
-        """`log R` of the problem, with which the environment must agree."""
-        tolerance = log_reward_tolerance(given, self.precision)
+    def _checked(self, terminals: Sequence[Hashable], log_reward: Floats) -> list[Enclosure]:
+        """`log R` of the problem, which that of the environment must match."""
+        tolerance = log_reward_tolerance(log_reward, self.precision)
         return [
             self._rewards.confirm(x, value, tolerance, "environment")
-            for x, value in zip(terminals, given.tolist(), strict=True)
+            for x, value in zip(terminals, log_reward.tolist(), strict=True)
         ]
 
     def _own(self) -> Any:

@@ -66,7 +66,7 @@ def uniform_law(enumeration: Enumeration) -> Floats:
 
 
 def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:
-    """Whether `exact_law` is feasible."""
+    """True if `exact_law` is feasible."""
     few = enumeration.dag.trajectory_count <= MAX_HISTORIES
     return policy.is_summable and (policy.is_markovian or few)
 
@@ -88,7 +88,7 @@ def law_of(
         enumeration: the enumerated problem.
         final: in float64, or with many samples; else the quick form for a training curve.
         seed: of the samples.
-        samples: how many at the end of a run; fewer for a curve.
+        samples: the number at the end of a run; a curve has fewer.
     """
     if has_exact_law(policy, enumeration):
         return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)

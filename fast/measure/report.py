@@ -49,7 +49,7 @@ class Report:
         learned: the trained samplers, one per seed.
         uniform: the policy that chooses uniformly among the legal actions.
         exact: samples from the target itself; None if the target cannot be sampled.
-        method: how the learned law was obtained, in words.
+        method: the way the learned law was obtained, in words.
         tv_kind: "exact"; "estimated" by backward trajectories, with its error in the notes;
             "sampled", with a floor; "of trajectories", an upper bound of the distance between
             terminal laws; or "unknown".
