@@ -163,7 +163,7 @@ def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
-    """Flags: whether an action stays at a state, can be undone, and leads back; and the action redone."""
+    """For an action: if it stays, is undone legally, and leads back; and the redone action."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
     is_slot = (undone >= 0) & (undone < environment.parents)
