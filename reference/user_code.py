@@ -8,7 +8,7 @@ from it is exact.
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite, nan
@@ -292,6 +292,15 @@ class Growth:
             )
 
 
+def parts_of(state: Any) -> Iterable[Any]:
+    """The elements of a tuple or frozen set, the fields of a dataclass; nothing of other states."""
+    if isinstance(state, tuple | frozenset):
+        return state
+    if is_dataclass(state) and not isinstance(state, type):
+        return [getattr(state, field.name) for field in fields(state)]
+    return ()
+
+
 def _is_vast(state: Any) -> bool:
     """Whether a state of nested tuples, sets or dataclasses is too large, counted as printed."""
     size, level, depth = 0, [state], 0
@@ -301,10 +310,7 @@ def _is_vast(state: Any) -> bool:
             size += getsizeof(part, 64) if isinstance(part, str | bytes | int | tuple) else 64
             if size > LARGEST_STATE:
                 return True
-            if isinstance(part, tuple | frozenset):
-                following += part
-            elif is_dataclass(part):
-                following += vars(part).values() if hasattr(part, "__dict__") else ()
+            following += parts_of(part)
         level, depth = following, depth + 1
     return depth > DEEPEST_STATE
 

@@ -387,6 +387,13 @@ def fails(*_: Any) -> Any:
         (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
         (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
         (Words, {"target": []}, "target is empty"),
+        (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
+        (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
+        (
+            Words,
+            {"mode_states": [["a"]]},
+            r"mode_states\[0\] is \['a'\], a list, but must be a Hash",
+        ),
         (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
         (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
         (Words, {"log_z": math.inf, "regime": "Z"}, "must be a finite number"),

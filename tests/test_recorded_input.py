@@ -2,6 +2,7 @@
 
 import ast
 import os
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -120,6 +121,16 @@ def test_a_target_whose_parts_are_of_another_kind_is_refused(tmp_path: Path) -> 
     texts = [tuple(map(str, x)) for x in bits]
     with pytest.raises(InputError, match=r"has str in it, but .* reach have numbers and tuple"):
         certified(tmp_path / "x.csv", lines, Tuples, target=texts, max_states=3)
+
+    @dataclass(frozen=True)
+    class Held:
+        bits: Any
+
+    held = also("Records", Held(()), lambda _, s: [Held(x) for x in Tuples.children(None, s.bits)])
+    held.parse = lambda _, text: Held(ast.literal_eval(text))
+    certified(tmp_path / "x.csv", lines, held, target=[*map(Held, bits)], max_states=3)
+    with pytest.raises(InputError, match="has str in it"):
+        certified(tmp_path / "x.csv", lines, held, target=[*map(Held, texts)], max_states=3)
     digits = {"parse": lambda _, text: tuple(ast.literal_eval(text))}
     wrong = also("Wrong", (), Tuples.children, **digits)
     with pytest.raises(InputError, match="has str in it"):

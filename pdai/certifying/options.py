@@ -13,7 +13,7 @@ from reference.certificates.features import Features
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.regimes import Budget
 from reference.certificates.statement import Regime
-from reference.errors import InputError, check_integer, check_seed, check_sequence
+from reference.errors import InputError, check_hashable, check_integer, check_seed, check_sequence
 from reference.files import check_output
 from reference.loading import load_object
 from reference.user_code import number_or_infinite
@@ -108,6 +108,8 @@ class CertifyOptions:
             check_sequence("certify", "target", self.target)
             if not len(self.target):
                 raise InputError("target is empty, but must be samples of the target: leave it out")
+            for state in self.target:
+                check_hashable("a sample of the target", state)
         if self.log_z is not None:
             log_z_interval(self.log_z, "log_z")
         if self.certificate is not None:

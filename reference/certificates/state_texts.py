@@ -14,7 +14,7 @@ from reference.certificates.policies import BackwardRows
 from reference.certificates.walks import LONG, parents_of
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem
-from reference.user_code import Growth, called
+from reference.user_code import Growth, called, parts_of
 
 # Of states that are not listed: how many random walks show the kinds of their parts, and how many
 # states of a target are followed back to the initial one.
@@ -187,6 +187,5 @@ def _kinds_of(state: Any) -> set[str]:
     """The kinds of a state and of all parts of it; equal numbers of two kinds are one."""
     if isinstance(state, Number | np.bool_):
         return {"numbers"}
-    parts = state if isinstance(state, tuple | frozenset) else ()
     kind = next((base.__name__ for base in (str, bytes) if isinstance(state, base)), None)
-    return {kind or type(state).__name__}.union(*map(_kinds_of, parts))
+    return {kind or type(state).__name__}.union(*map(_kinds_of, parts_of(state)))
