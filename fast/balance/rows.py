@@ -1,4 +1,8 @@
-"""Evaluations on rows, one per step, that skip the padding: of Markovian networks and of heads."""
+"""Evaluations on rows, one per step, and the choice of the evaluation that fits a policy.
+
+Rows of Markovian networks and of heads skip the padding of ended trajectories; `recurrent_groups`,
+for all other policies, bounds the memory. All reuse what sampling cached.
+"""
 
 import math
 from functools import partial
@@ -10,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from fast.balance.recurrent_groups import GROUP, Groups
+from fast.balance.recurrent_groups import GROUP, Groups, recurrent_groups
 from fast.balance.steps import (
     Pullback,
     Rows,
@@ -29,6 +33,32 @@ from fast.sampling.trajectories import Cached, Trajectories, between
 # Rows per block: enough for fast matrix products. Between the two, an eighth of the batch, so that
 # most of the padding is skipped, if there is any.
 SMALLEST, BLOCK = 64, 512
+
+
+def evaluate_with_pullback(
+    policy: Policy,
+    environment: AbstractEnvironment[Any],
+    trajectories: Trajectories,
+    cached: Cached | None = None,
+    *,
+    skip_ended: bool = True,
+) -> tuple[Steps, Pullback]:
+    """The terms that `fast.balance.steps.evaluate` defines, and their pullback.
+
+    Args:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+        skip_ended: whether groups are cut where their trajectories have ended. Inside `vmap` that
+            is slower, as all branches are taken there.
+    """
+    evaluation = recurrent_groups
+    if policy.is_markovian:
+        evaluation = markovian_rows
+    elif isinstance(policy.network, WithHead) and not policy.backward.reads_latent:
+        evaluation = read_out_rows
+    return evaluation(policy, environment, trajectories, cached, skip_ended=skip_ended)
 
 
 def markovian_rows(

@@ -34,7 +34,7 @@ class FrozenSamplers(eqx.Module):
 
 
 @dataclass(frozen=True)
-class CombinedLoss(TrajectoryLoss):
+class _CombinedLoss(TrajectoryLoss):
     """A `RatioLoss` of the ratios of eq:apx:dist or eq:apx:sm.
 
     Attributes:
@@ -66,7 +66,12 @@ class CombinedLoss(TrajectoryLoss):
         return combined_ratio(steps, steps.context, rewarded=self.frozen.rewarded)
 
 
-jax.tree_util.register_dataclass(CombinedLoss, data_fields=["frozen"], meta_fields=["loss"])
+jax.tree_util.register_dataclass(_CombinedLoss, data_fields=["frozen"], meta_fields=["loss"])
+
+
+def combined_loss(loss: RatioLoss, frozen: FrozenSamplers) -> TrajectoryLoss:
+    """The loss of the ratios of a sampler beside frozen ones; its context is their terms."""
+    return _CombinedLoss(loss, frozen)
 
 
 def combined_ratio(

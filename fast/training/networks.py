@@ -14,7 +14,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
-from fast.training.combined import CombinedLoss
+from fast.training.combined import combined_loss
 from fast.training.method import FIRST_BATCH, Gradient, Method
 from fast.training.state import TrainState
 from fast.training.step import draw_batch, loss_and_gradient, loss_and_gradient_on_devices
@@ -66,4 +66,4 @@ class Networks(Method):
         if not self.frozen.policies:
             return loss
         assert isinstance(loss, RatioLoss)
-        return CombinedLoss(loss, self.frozen)
+        return combined_loss(loss, self.frozen)

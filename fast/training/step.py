@@ -9,9 +9,9 @@ from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
 from fast.balance.own import context_of, penalties_of, value_of
+from fast.balance.rows import evaluate_with_pullback
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.backward import sample_backward

@@ -75,7 +75,6 @@ ELSEWHERE = {
     "pdai.certifying.what_now": "words about a law: tests/test_what_now.py",
     "pdai.run": "a run as an object: hands on what is compared",
     "fast.runs.records": "reads and writes files: tests/test_runs.py",
-    "fast.runs.setup": "builds a run: tests/test_runs.py",
     "fast.runs.folder": "reads and writes files: tests/test_runs.py",
     "fast.training.processes": "joins processes: tests/test_processes.py",
     "fast.training.trainer": "hands gradients to optax: tests/test_training.py",

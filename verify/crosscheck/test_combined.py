@@ -20,7 +20,7 @@ from fast.laws.walk import to_float64
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
-from fast.training.combined import CombinedLoss, FrozenSamplers, combined_ratio
+from fast.training.combined import FrozenSamplers, combined_loss, combined_ratio
 from fast.training.compose import configure
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient, loss_and_gradient_on_devices
@@ -206,7 +206,7 @@ def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
 
 @pytest.mark.long
 @pytest.mark.crosscheck(
-    "fast.training.combined.CombinedLoss", "fast.training.step.loss_and_gradient"
+    "fast.training.combined.combined_loss", "fast.training.step.loss_and_gradient"
 )
 @pytest.mark.parametrize("loss", [LogVariance(), Weighted()], ids=["log_variance", "own"])
 @pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
@@ -231,10 +231,10 @@ def test_the_loss_of_frozen_samplers_is_the_one_written_by_hand(
             ratios = streaming_ratio(terms, *said) if rewarded else aggregated_ratio(terms, said)
             return loss.of_ratios(ratios, key), (terms, said)
 
-        combined = CombinedLoss(loss, frozen)
+        combined = combined_loss(loss, frozen)
         alone = Compiled(loss_and_gradient)(combined, environment, sampler, batch, key)
         slope, (terms, said) = eqx.filter_jit(eqx.filter_grad(direct, has_aux=True))(own, drawn)
-        evaluated = eqx.filter_jit(CombinedLoss.context)(combined, environment, drawn)
+        evaluated = eqx.filter_jit(combined.context)(environment, drawn)
         shared = eqx.filter_jit(loss_and_gradient_on_devices)(
             config.changed(epsilon=0.0, loss=loss),
             combined,
@@ -270,7 +270,7 @@ def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
     def loss_in(environment: Any, rewarded: bool) -> Any:
         drawn, cached = sample(sampler.policy, environment, draws)
         frozen = FrozenSamplers((found.policies[1],), (environment,), rewarded)
-        loss = CombinedLoss(LogVariance(), frozen)
+        loss = combined_loss(LogVariance(), frozen)
         return compiled(loss, environment, sampler, Batch(drawn, cached), key)
 
     seen, unseen = loss_in(environment, False), loss_in(blind, False)

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from fast.balance.evaluation import evaluate_with_pullback
 from fast.balance.flow_matching import fm_residuals
 from fast.balance.loss import TrajectoryLoss, log_ratio
 from fast.balance.recurrent_groups import GROUP, recurrent_groups
-from fast.balance.rows import SMALLEST, markovian_rows, read_out_rows
+from fast.balance.rows import (
+    SMALLEST,
+    evaluate_with_pullback,
+    markovian_rows,
+    read_out_rows,
+)
 from fast.balance.steps import cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment
@@ -246,9 +250,7 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck(
-    "fast.balance.evaluation.evaluate_with_pullback", "fast.laws.walk.to_float64"
-)
+@pytest.mark.crosscheck("fast.balance.rows.evaluate_with_pullback", "fast.laws.walk.to_float64")
 @pytest.mark.parametrize("name", CACHED)
 def test_cached_activations_give_the_gradient_without_evaluating_again(name: str) -> None:
     problem, options = CACHED[name]
