@@ -32,10 +32,10 @@ USUAL: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Experiment:
-    """Where the runs of an experiment are done."""
+    """The place where the runs of an experiment are done."""
 
     workers: int = 2
-    """How many runs at a time, each in a process of its own on this machine."""
+    """Runs at a time, each in a process of its own on this machine."""
     scheduler: str | None = None
     """Instead: the address or scheduler file of a dask cluster (see pdai/distributed/README.md)."""
     resume: Path | None = None

@@ -27,9 +27,9 @@ class Reproduce:
     quick: bool = False
     """The first and the last row with 200 steps and one seed, which shows that they run."""
     seeds: int | None = None
-    """How many seeds; by default five, of study:tuning one."""
+    """The number of seeds; by default those reported."""
     jobs: int | None = None
-    """How many runs at once; by default one for each processor. One GPU does one at a time."""
+    """Runs at once; by default one for each processor. One GPU does one at a time."""
     out: Path = Path("reproduced")
     """The folder of results, tables, figures and run folders."""
     pho4: Path | None = None

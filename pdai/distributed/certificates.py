@@ -115,7 +115,7 @@ def _path_ratio(policy: Policy, environment: AbstractEnvironment[Any], batch: Tr
 
 def oscillations(
     runs: Mapping[str, TrainConfig],
-    given: Mapping[str, tuple[str, ...]],
+    frozen: Mapping[str, tuple[str, ...]],
     ratios: Mapping[str, Floats],
     enumeration: Enumeration,
     trajectories: BaseTrajectories,
@@ -128,7 +128,7 @@ def oscillations(
 
     Args:
         runs: configurations by name.
-        given: the names of the runs that each is given.
+        frozen: the names of the frozen runs of each.
         ratios: those of `path_ratios`, of one seed.
         enumeration: the state graph.
         trajectories: all of them.
@@ -136,8 +136,8 @@ def oscillations(
     dag, spreads = enumeration.dag, {}
     ends = np.searchsorted(np.array(dag.terminals), trajectories.nodes[:, -1])
     for name, config in runs.items():
-        covered = {factor for other in given[name] for factor in runs[other].factors.covered}
-        residual = ratios[name] - sum(ratios[other] for other in given[name])
+        covered = {factor for other in frozen[name] for factor in runs[other].factors.covered}
+        residual = ratios[name] - sum(ratios[other] for other in frozen[name])
         if rest := set(config.factors.covered) - covered:
             problem = config.restricted(rest)
             log_r = np.array(

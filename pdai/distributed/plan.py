@@ -98,7 +98,7 @@ class Clients:
     """The clients, and their differences."""
 
     clients: int = 3
-    """How many clients share the reward, as equal parts of items, positions or comparisons."""
+    """The number of clients, which share the items, positions or comparisons equally."""
     client_dynamics: tuple[str, ...] = ()
     """Latent dynamics of the clients, in turn, such as srwm gru markov; by default --dynamics."""
     client_p_b: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Chunks:
     """The chunks, and the differences of the samplers after each."""
 
     chunks: int = 3
-    """How many chunks come one after the other: parts of the items, positions or comparisons."""
+    """The number of chunks, in turn: parts of the items, positions or comparisons."""
     chunk_dynamics: tuple[str, ...] = ()
     """Latent dynamics after each chunk, in turn; by default --dynamics."""
     anew: bool = False
@@ -209,11 +209,11 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan:
             f"{source} has format {version!r} and kind {kind!r}, but this version of pdai reads "
             f"format {FORMAT} and the kinds {sorted(KINDS)}: use the version that wrote it"
         )
-    known = {field.name for field in dataclasses.fields(KINDS[kind])}
-    if set(values) != known:
+    fields = {field.name for field in dataclasses.fields(KINDS[kind])}
+    if set(values) != fields:
         raise InputError(
-            f"{source} has the wrong fields: missing {sorted(known - set(values))}, unknown "
-            f"{sorted(set(values) - known)}; use the version that wrote it"
+            f"{source} has the wrong fields: missing {sorted(fields - set(values))}, unknown "
+            f"{sorted(set(values) - fields)}; use the version that wrote it"
         )
     config = values.pop("config")
     if not isinstance(config, dict):

@@ -178,7 +178,7 @@ class Experiment:
 
     @property
     def is_combined(self) -> bool:
-        """Whether some samplers are combined of others."""
+        """True if some samplers are combined from others."""
         return any(isinstance(cell.config, Plan) for cell in self.cells)
 
     @property

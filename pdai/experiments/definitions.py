@@ -35,13 +35,13 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     fields = dict(next(entry for entry in _data()["experiment"] if entry["label"] == label))
     shared = {name: fields.pop(name) for name in _OF_A_ROW if name in fields}
     rows = [{**shared, **row} for row in fields.pop("rows")]
-    made = tuple(cell for row in rows for cell in _cells(row, pho4))
+    every = tuple(cell for row in rows for cell in _cells(row, pho4))
     fields |= {name: _flowing(fields.get(name, "")) for name in ("title", "claim", "setting")}
     if "bounds" in fields:
         fields["bounds"] = _floors()
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     finding = _flowing(read_file(path, follow=True).decode())
-    return Experiment(cells=made, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
+    return Experiment(cells=every, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
 
 
 def labels() -> list[str]:
@@ -88,9 +88,9 @@ def _task(options: Mapping[str, Any]) -> TrainConfig:
 
 
 def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The columns of a row: what each changes of its task."""
+    """The columns of a row: the options that each changes."""
     names = row.get("columns", [])
-    found: dict[str, dict[str, Any]] = {}
+    chosen: dict[str, dict[str, Any]] = {}
     for name in [names] if isinstance(names, str) else names:
         columns = _data()["columns"][name]
         if "learning_rates" in columns:
@@ -99,10 +99,10 @@ def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                 for network in columns["networks"]
                 for rate in columns["learning_rates"]
             }
-        found |= {model: _with_network(options) for model, options in columns.items()}
+        chosen |= {model: _with_network(options) for model, options in columns.items()}
     for model, size in row.get("latents", {}).items():
-        found[model] = {**found[model], "latent_size": size}
-    return {model: found[model] for model in row.get("models", found)}
+        chosen[model] = {**chosen[model], "latent_size": size}
+    return {model: chosen[model] for model in row.get("models", chosen)}
 
 
 def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Difference:
 
     @property
     def decides(self) -> bool:
-        """Whether one column is better."""
+        """True if one column is better."""
         return abs(self.mean) >= self.negligible and (self.low > 0 or self.high < 0)
 
     def text(self, digits: int) -> str:

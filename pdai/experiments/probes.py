@@ -134,27 +134,27 @@ def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
 
 def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """The processor seconds of this process so far; at the end, how far edge marginals are off.
+    """The processor seconds of this process so far; at the end, the error of edge marginals.
 
     Of the learned policy, of the uniform one, and of as many exact draws in expectation. Where
     nothing is enumerated, an interval of the TV of trajectories as `pdai certify` gives it.
     """
-    found: dict[str, Any] = {"processor": time.process_time()}
+    record: dict[str, Any] = {"processor": time.process_time()}
     if step < setup.config.optimiser.steps:
-        return found
+        return record
     policy, problem = setup.policies(state)[0], setup.config.problem()
     exact, seed = marginals_of(problem), setup.config.run.seed
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
         final = forward_paths(sampler, setup.environment, DRAWS, seed).ends
-        found[name] = distance(np.asarray(final.adjacency, np.float64).mean(0), exact)
-    found["exact"] = spread_of_draws(exact)
+        record[name] = distance(np.asarray(final.adjacency, np.float64).mean(0), exact)
+    record["exact"] = spread_of_draws(exact)
     if setup.enumeration is None:
         rows = RowSampler(policy, setup.environment, problem, setup.config.run.precision, seed)
         log_z = problem.log_z()
-        known = Interval(log_z.value - log_z.error, log_z.value + log_z.error)
-        bound = with_log_z(rows, known, LEVEL, Budget(samples=CERTIFIED), Draws())
-        found["certified"] = list(bound.interval)
-    return found
+        interval = Interval(log_z.value - log_z.error, log_z.value + log_z.error)
+        bound = with_log_z(rows, interval, LEVEL, Budget(samples=CERTIFIED), Draws())
+        record["certified"] = list(bound.interval)
+    return record
 
 
 PROBES: dict[ProbeName, Probe] = {

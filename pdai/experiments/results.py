@@ -163,7 +163,7 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
 
 
 def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
-    """Whether a run is of a training; an option that is newer must have its default."""
+    """True if a run is of a training; options that are newer must have their defaults."""
     expected, usual = of_chosen_parts(description(training, seed)), defaults(training)
     known = of_chosen_parts(stored)
     old = {name: value for name, value in expected.items() if name in known}

@@ -91,8 +91,9 @@ def _allowed(results: Results, row: str) -> str:
     bounds = results.at(row).bound
     if bounds.empty:
         return "not run"
-    known = bounds.notna().any()
-    return f"{bounds.mean():.{results.measure.digits}f}" if known else "too many to check"
+    if bounds.isna().all():
+        return "too many to check"
+    return f"{bounds.mean():.{results.measure.digits}f}"
 
 
 def _between(pair: tuple[float, float] | None, digits: int) -> str:
@@ -218,10 +219,10 @@ def _link(experiment: Experiment) -> str:
 
 def _span(results: Results, sizes: Sequence[float | None]) -> str:
     """The least and the largest of the sizes of an effect."""
-    known = sorted(size for size in sizes if size is not None)
-    if not known:
+    ordered = sorted(size for size in sizes if size is not None)
+    if not ordered:
         return "-"
-    return " to ".join(dict.fromkeys(_digits(known[i], results.sign < 0) for i in (0, -1)))
+    return " to ".join(dict.fromkeys(_digits(ordered[i], results.sign < 0) for i in (0, -1)))
 
 
 def _digits(size: float, is_difference: bool) -> str:

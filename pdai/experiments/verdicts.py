@@ -101,7 +101,7 @@ class Comparison:
         return Outcome.REPRODUCED if is_negligible else Outcome.UNDECIDED
 
     def is_at_the_floor(self) -> bool:
-        """Whether even the worse of two columns is as good as possible, or negligibly worse.
+        """True if even the worse of two columns is as good as possible, or negligibly worse.
 
         The floor of each column is that of its own samples: that of an exact law is zero.
         """
@@ -116,7 +116,7 @@ class Comparison:
         return len(gaps) == 2 and max(gaps) <= results.measure.negligible
 
     def is_without_power(self) -> bool:
-        """Whether nobody left the untrained policy, or all are stuck far from the target.
+        """True if nobody left the untrained policy, or all are stuck far from the target.
 
         Stuck: at one place, and more than half as far off as the untrained policy, where a distance
         is measured.

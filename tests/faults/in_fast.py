@@ -98,7 +98,7 @@ FAULTS = (
         "oscillation-without-the-clients",
         "The residual of an aggregate leaves out what its clients say.",
         "pdai/distributed/certificates.py",
-        "residual = ratios[name] - sum(ratios[other] for other in given[name])",
+        "residual = ratios[name] - sum(ratios[other] for other in frozen[name])",
         "residual = ratios[name]",
         f"{COMBINED}::test_oscillations_are_the_spreads_of_exact_residuals",
     ),
