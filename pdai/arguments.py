@@ -18,13 +18,13 @@ from fast.parts import CHOICES, check_name, option_names
 from fast.tasks import TASKS, Task
 from fast.training.compose import (
     FIXED,
+    TrainConfig,
     choices,
     choose_parts,
     configure,
     refuse_misplaced,
     usual_options,
 )
-from fast.training.config import TrainConfig
 
 HELP = {"-h", "--help"}
 # The default of every network, whose options are not imported for --help.

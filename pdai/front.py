@@ -7,8 +7,7 @@ from typing import Any
 from fast.runs.display import Display
 from fast.runs.job import train as train_run
 from fast.tasks import TASKS, Task
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from pdai.run import Run, free_folder
 from pdai.show.progress import DISPLAY, QUIET, announce
 from reference.arguments import checked

@@ -24,7 +24,7 @@ from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY

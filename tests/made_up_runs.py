@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from fast.training.state import TrainState
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.results import Run

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fast.checking.environment import check_environment
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from pdai.experiments.definitions import define
 from pdai.experiments.floors import Floors, Interval, floors, observation, settings, store
 from reference import InputError, enumerate_dag

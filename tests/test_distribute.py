@@ -32,8 +32,7 @@ from fast.runs.frozen import factors_left
 from fast.runs.job import complete, train
 from fast.runs.records import append_metrics, read_json, read_metrics
 from fast.training.combined import FrozenSamplers
-from fast.training.compose import configure, from_json, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure, from_json, to_json
 from fast.training.trainer import make_trainer
 from pdai import certify
 from pdai.distributed import engine, experiment

@@ -81,7 +81,7 @@ def test_control_forbidden_imports_are_seen() -> None:
         ("reference/dag.py", "rich"),
         ("fast/runs/job.py", "pdai.show.plotting"),
         ("fast/runs/job.py", "matplotlib.figure"),
-        ("fast/training/config.py", "tyro"),
+        ("fast/training/compose.py", "tyro"),
         ("fast/sampling/forward.py", "reference.marginals"),
         ("fast/environments/sets.py", "reference.dag"),
         ("pdai/cli.py", "verify.ledger"),

@@ -13,8 +13,7 @@ from jax.errors import KeyReuseError
 
 from fast.environments import make_environment
 from fast.parts import DYNAMICS
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from fast.training.trainer import Trainer, make_trainer
 
 RUNS: dict[str, TrainConfig] = {

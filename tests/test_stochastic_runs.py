@@ -21,8 +21,7 @@ from fast.runs.records import load_law, read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
 from fast.stochastic.policy import StochasticPolicy
-from fast.training.compose import configure, from_json, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure, from_json, to_json
 from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
 from pdai.run import Run

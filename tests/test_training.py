@@ -28,8 +28,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.tasks import TASKS
 from fast.training.build import make_policy
-from fast.training.compose import FIXED, FORMAT, configure, from_json, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import FIXED, FORMAT, TrainConfig, configure, from_json, to_json
 from fast.training.options import OptimiserOptions
 from fast.training.state import TrainState
 from fast.training.step import Batch, loss_and_gradient

@@ -37,8 +37,7 @@ from fast.runs.identity import (
 )
 from fast.runs.records import check_finished, check_seal, read_json, sha256, write_json
 from fast.tasks import Task
-from fast.training.compose import from_json, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, from_json, to_json
 from fast.training.options import RunOptions
 from reference.arguments import build
 from reference.errors import InputError

@@ -16,7 +16,7 @@ from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import stored_config
 from fast.runs.records import read_json
 from fast.training.combined import FrozenSamplers
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import make_trainer
 from reference.errors import InputError

@@ -7,8 +7,7 @@ from typing import Any
 
 from fast.runs.records import read_json, sha256
 from fast.tasks import CustomTask, Task
-from fast.training.compose import to_flat
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, to_flat
 from reference.errors import InputError
 from reference.files import read_file
 from reference.loading import load_object

@@ -27,8 +27,7 @@ from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
 from fast.runs.setup import Setup, set_up, trainer_of
-from fast.training.compose import to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, to_json
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
 from reference.errors import InputError

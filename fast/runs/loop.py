@@ -15,7 +15,7 @@ from fast.runs.display import PLAIN, Display, slow
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from fast.runs.sizes import out_of_memory
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from reference.errors import InputError
 

@@ -8,7 +8,7 @@ from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.runs.display import slow
 from fast.runs.frozen import environment_of, load_frozen
 from fast.runs.sizes import check_sizes, check_states
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
 from reference.errors import InputError, TooLargeError

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from fast.environments import AbstractEnvironment
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from reference.errors import InputError, plain
 from reference.files import memory_of_machine
 from reference.problems.base import BYTES_PER_STATE

@@ -10,7 +10,7 @@ from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
 from fast.stochastic.densities import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy, count_features
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from reference.arguments import require, require_counts
 from reference.errors import InputError
 

@@ -12,7 +12,7 @@ from fast.dynamics.own import OwnDynamics, check_network
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 from fast.policies.policy import AnyPolicy, Policy, count_parameters
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from reference.errors import InputError
 
 Built = TypeVar("Built", bound=AnyPolicy)

@@ -12,7 +12,7 @@ from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
 from fast.training.combined import FrozenSamplers
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 
 # Trajectories that the first `log Z` is estimated from.

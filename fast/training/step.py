@@ -18,7 +18,7 @@ from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose
 from fast.sampling.trajectories import Cached, Trajectories
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.method import Gradient, exploration
 from fast.training.state import TrainState
 

@@ -17,7 +17,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
 from fast.stochastic.training import Latents
 from fast.training.combined import FrozenSamplers
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from fast.training.method import NO_SAMPLERS, Method
 from fast.training.networks import Networks
 from fast.training.processes import spanning

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show

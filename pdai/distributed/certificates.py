@@ -15,7 +15,7 @@ from fast.laws.enumeration import Enumeration, Floats, Ints
 from fast.laws.walk import to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Trajectories
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from reference.balance import log_float
 from reference.errors import TooLargeError
 from reference.problems import exact_reward

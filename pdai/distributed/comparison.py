@@ -10,7 +10,7 @@ import jax
 from fast.laws.enumeration import enumerate_environment
 from fast.measure.report import Report
 from fast.runs.frozen import environment_of, load_policy
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from pdai.distributed.plan import DIRECT, Plan
 from reference.bounds import combined_tv_bound, tv_bound

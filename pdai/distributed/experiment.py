@@ -16,7 +16,7 @@ from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
 from fast.runs.records import read_json, write_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.engine import Task, bring_to_end
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json

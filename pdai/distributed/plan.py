@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fast.training.compose import from_json, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, from_json, to_json
 from reference.arguments import build, check_options
 from reference.errors import InputError, check_integer
 

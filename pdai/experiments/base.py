@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from fast.dynamics.residual import MatrixOptions
 from fast.dynamics.wrappers import CellOptions
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
 

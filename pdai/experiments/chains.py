@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from fast.training.compose import to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, to_json
 from reference.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
 from reference.problems import StructureLearning
 

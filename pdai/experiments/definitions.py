@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
 from pdai.experiments.base import Cell, Experiment, Quoted, cells
 from pdai.experiments.chains import Chain

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define
 from pdai.experiments.nearest import nearest

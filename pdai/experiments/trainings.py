@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fast.parts import CHOICES, choose, option_names
-from fast.training.compose import FIXED, to_json
-from fast.training.config import TrainConfig
+from fast.training.compose import FIXED, TrainConfig, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 

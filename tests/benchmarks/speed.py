@@ -17,8 +17,7 @@ from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law
 from fast.training.build import make_policy
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from fast.training.trainer import make_trainer
 from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
 

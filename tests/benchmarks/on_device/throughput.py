@@ -15,8 +15,7 @@ from fast.policies.policy import Policy
 from fast.runs.sizes import device_memory
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
-from fast.training.compose import configure
-from fast.training.config import TrainConfig
+from fast.training.compose import TrainConfig, configure
 from fast.training.trainer import make_trainer
 from on_device.budget import Row
 from on_device.machine import per_call
