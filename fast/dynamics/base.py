@@ -79,9 +79,6 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
         return self.unroll(observations)
 
 
-Network = AbstractDynamics[Any]
-
-
 @dataclass(frozen=True)
 class DynamicsOptions(ABC, Generic[Built]):
     """Dynamics before their width is chosen and their parameters are drawn.

@@ -16,10 +16,10 @@ from fast.dynamics.base import (
     DynamicsOptions,
     Features,
     FeaturesAlong,
-    Network,
     ReadOut,
     ReadOutsAlong,
 )
+from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, NodeFeatures
 from fast.environments.base import AbstractEnvironment

@@ -14,12 +14,13 @@ from fast.dynamics.base import (
     Features,
     FeaturesAlong,
     Latent,
-    Network,
     ReadOut,
     ReadOutsAlong,
 )
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
+
+Network = AbstractDynamics[Any]
 
 
 class WithHead(AbstractDynamics[Latent]):

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, DynamicsOptions, Network, ReadOut, ReadOutsAlong
+from fast.dynamics.base import AbstractDynamics, DynamicsOptions, ReadOut, ReadOutsAlong
+from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
 from fast.environments import AbstractEnvironment

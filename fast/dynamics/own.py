@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from fast.dynamics.base import AbstractDynamics, Network
+from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.gru import GRUOptions
-from fast.dynamics.head import WithHead
+from fast.dynamics.head import Network, WithHead
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.wrappers import CellOptions, Reset, Skip
 from fast.environments import AbstractEnvironment

@@ -14,10 +14,10 @@ from fast.dynamics.base import (
     Features,
     FeaturesAlong,
     Latent,
-    Network,
     ReadOut,
     ReadOutsAlong,
 )
+from fast.dynamics.head import Network
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment

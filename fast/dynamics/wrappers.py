@@ -12,11 +12,10 @@ from fast.dynamics.base import (
     Features,
     FeaturesAlong,
     Latent,
-    Network,
     ReadOut,
     ReadOutsAlong,
 )
-from fast.dynamics.head import HeadOptions
+from fast.dynamics.head import HeadOptions, Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count

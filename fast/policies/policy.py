@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from fast.dynamics.base import Features, Network
+from fast.dynamics.base import Features
+from fast.dynamics.head import Network
 from fast.dynamics.markov import Uniform
 from fast.policies.backward import (
     AbstractBackwardPolicy,
