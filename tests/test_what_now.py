@@ -1,16 +1,18 @@
 """The three lines about a large TV are worked out by hand."""
 
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pdai.certifying.what_now import what_now
+from pdai.certifying import what_now as advice
 from reference import pointed_dag
 from reference.certificates.exact import ExactLaw, law_beside_target
 
+what_now = partial(advice.what_now, texts=lambda states: [f"the state {x}" for x in states])
 DAG = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["y", "z"], "x": [], "y": [], "z": []})
 
 
@@ -34,7 +36,7 @@ SEEN = enumeration(0, 1, 2, 0, 0, 0)
 def test_the_missing_mass_is_named_with_its_share() -> None:
     (missing, *_) = what_now(LARGE, SEEN, [], 1)
     assert "1 of 3 terminal states have too little" in missing
-    assert "'z' (0 for 0.333333), lack 100.00% of all that is missing" in missing
+    assert "the state z (0 for 0.333333), lack 100.00% of all that is missing" in missing
     (missing, *_) = what_now(law(1, 0, 0), SEEN, [], 1)
     assert "2 of 3" in missing
 

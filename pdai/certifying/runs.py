@@ -65,7 +65,8 @@ class RunSource(SamplerSource):
             raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
         made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
         law = self._law(made, file, self.config.task.short_name)
-        advice = what_now(law, enumeration, read_metrics(self.folder), self.row)
+        texts = self.config.task.texts
+        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:

@@ -3,7 +3,7 @@
 docs/what_now.md says what to try for each answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from fast.laws.enumeration import Enumeration
 from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import small
-from reference.errors import shown
+from reference.errors import plain
 
 # A TV that calls for advice, and terminal states that are named.
 LARGE, NAMED = 0.02, 3
@@ -21,7 +21,11 @@ LEVEL = 0.1
 
 
 def what_now(
-    law: ExactLaw, enumeration: Enumeration, records: Sequence[Mapping[str, Any]], row: int
+    law: ExactLaw,
+    enumeration: Enumeration,
+    records: Sequence[Mapping[str, Any]],
+    row: int,
+    texts: Callable[[Iterable[Any]], Sequence[str]],
 ) -> list[str]:
     """Three lines about a run whose TV is above `LARGE`; none below.
 
@@ -30,16 +34,20 @@ def what_now(
         enumeration: its problem, with the observation of each state.
         records: of its training.
         row: of the seed in the run.
+        texts: writes states as people read them.
     """
     if law.tv <= LARGE:
         return []
-    return [_missing(law), _slope(records, row), _least(enumeration)]
+    return [_missing(law, texts), _slope(records, row), _least(enumeration)]
 
 
-def _missing(law: ExactLaw) -> str:
+def _missing(law: ExactLaw, texts: Callable[[Iterable[Any]], Sequence[str]]) -> str:
     short = sorted((p - target, i) for i, (_, p, target) in enumerate(law.table) if p < target)
     rows = [law.table[i] for _, i in short[:NAMED]]
-    named = ", ".join(f"{shown(x)} ({small(p)} for {small(target)})" for x, p, target in rows)
+    named = ", ".join(
+        f"{plain(text)} ({small(p)} for {small(target)})"
+        for text, (_, p, target) in zip(texts([x for x, *_ in rows]), rows, strict=True)
+    )
     share = -sum((gap for gap, _ in short[:NAMED]), start=Fraction(0)) / law.tv
     return (
         f"missing mass: {len(short):,} of {len(law.table):,} terminal states have too little; the "

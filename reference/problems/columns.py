@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,9 +123,8 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
     lines = [[cell.strip() for cell in row] for row in lines]
     names, rows = tuple(lines[0]), lines[1:]
-    if all(map(DECIMAL.fullmatch, names)) or all(
-        name in column for name, column in zip(names, zip(*rows, strict=False), strict=False)
-    ):
+    columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
+    if all(DECIMAL.fullmatch(name) or name in column for name, column in columns):
         raise InputError(
             f"{name}: its first line is {shown(names)}, which looks like values, but must name the "
             "columns: write a line of names above it"
