@@ -31,6 +31,7 @@ from reference.lifted import History, lift
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import Grid, enumerate_dag, enumerate_rewards
 from reference.solve import forward_from_backward
+from tests.test_regimes import Fork
 
 PROBLEM = Grid(3, 2)
 WEIGHTS = np.random.default_rng(0).random((3, 3, 3))
@@ -468,6 +469,26 @@ def test_what_is_no_sampler_is_refused(what: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         pdai.certify(what, Words, regime="S", target=["aaa"] * 9)
     assert "PATH" not in str(refused.value)
+
+
+class Reseeded(Fork):
+    """Fresh trajectories, or the same ones in every call."""
+
+    def __init__(self, seed: int | None):
+        super().__init__(0.75, (1.0, 1.0))
+        self.seed = seed
+
+    def draw(self, count: int, *, labels: bool = False) -> Walks:
+        self.rng = np.random.default_rng(self.rng if self.seed is None else self.seed)
+        return super().draw(count, labels=labels)
+
+
+@pytest.mark.parametrize("regime", ["Z", "N"])
+def test_an_object_that_draws_the_same_again_is_refused(regime: Any) -> None:
+    asked = {"regime": regime, "log_z": math.log(2) if regime == "Z" else None, "width": 0.0}
+    pdai.certify(Reseeded(None), samples=20_000, **asked)
+    with pytest.raises(InputError, match="Reseeded: draw gives the same trajectories again"):
+        pdai.certify(Reseeded(0), samples=20_000, **asked)
 
 
 def test_log_z_is_rounded_outwards() -> None:

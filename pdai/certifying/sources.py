@@ -151,6 +151,7 @@ class DrawingSource(SamplerSource):
         super().__init__(type(sampler).__name__, target)
         self._sampler = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
+        self._before: Walks | None = None
 
     def exact(self, file: str | Path | None) -> ExactLaw | None:
         if self.target.problem is None or not hasattr(self._sampler, "exact"):
@@ -177,12 +178,19 @@ class DrawingSource(SamplerSource):
 
     @rng.setter
     def rng(self, value: np.random.Generator) -> None:
-        self._sampler.rng = value
+        self._sampler.rng, self._before = value, None
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         # Where there is a problem, its rewards count, and these need the ends.
         labels = labels or self._rewards is not None
-        return self._walks("draw", partial(self._sampler.draw, labels=labels), count)
+        walks = self._walks("draw", partial(self._sampler.draw, labels=labels), count)
+        if self._before is not None and _repeats(self._before, walks):
+            raise InputError(
+                f"{self.name}: draw gives the same trajectories again, and fresh, independent ones "
+                "are needed: is the seed set in each call?"
+            )
+        self._before = walks
+        return walks
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         walks = self._walks("draw_backward", self._sampler.draw_backward, terminals)
@@ -215,6 +223,19 @@ class DrawingSource(SamplerSource):
         # The object's error is of its own sum, log R included.
         other = np.where(log_reward == walks.log_reward, 0.0, off)
         return walks._replace(log_reward=log_reward, error=walks.error + other)
+
+
+def _repeats(before: Walks, walks: Walks) -> bool:
+    """Whether trajectories begin like others of before, as independent ones never do.
+
+    They are told apart by their numbers. Forty that differ from the most common ones are drawn at
+    the same places again with a probability of at most 2^-40.
+    """
+    size = min(len(before.error), len(walks.error))
+    one, other = (np.stack([w.log_p_f[:size], w.log_weight[:size]]) for w in (before, walks))
+    if not np.array_equal(one, other):
+        return False
+    return size - int(np.unique(one, axis=1, return_counts=True)[1].max(initial=0)) >= 40
 
 
 def _checked_walks(what: str, walks: Walks) -> Walks:
