@@ -51,12 +51,10 @@ ELSEWHERE = {
     "fast.balance.own": "asks losses of a user's own: tests/test_outside.py",
     "fast.environments.interface": "part of checking",
     "pdai.experiments.chains": "Markov chains, of reference.mcmc: tests/test_posterior_study.py",
-    "pdai.experiments.correlation": "statistics: tests/test_experiments.py",
     "pdai.experiments.minors": "exact bounds: tests/test_floors.py",
     "pdai.experiments.nearest": "likewise",
     "pdai.experiments.relaxation": "likewise",
     "pdai.experiments.figures": "draws pictures: tests/test_report.py",
-    "pdai.experiments.frames": "statistics: tests/test_experiments.py",
     "pdai.experiments.results": "statistics and files: tests/test_experiments.py",
     "fast.runs.frozen": "loads trained samplers: tests/test_distribute.py",
     "fast.runs.job": "starts and resumes runs: tests/test_runs.py",
@@ -79,6 +77,9 @@ ELSEWHERE = {
     "fast.training.processes": "joins processes: tests/test_processes.py",
     "fast.training.trainer": "hands gradients to optax: tests/test_training.py",
 }
+
+# Modules that compute by functions of others alone.
+CHOOSING = {"fast.balance.evaluation"}
 
 
 class Marked(NamedTuple):
@@ -106,8 +107,11 @@ def modules() -> tuple[ModuleType, ...]:
 
 def _computes(module: ModuleType) -> bool:
     imported = {value.__name__ for value in vars(module).values() if inspect.ismodule(value)}
-    return bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"}) or any(
-        inspect.isclass(value) and issubclass(value, Loss) for _, value in own(module)
+    is_numeric = bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"})
+    return (
+        is_numeric
+        or module.__name__ in CHOOSING
+        or any(inspect.isclass(value) and issubclass(value, Loss) for _, value in own(module))
     )
 
 

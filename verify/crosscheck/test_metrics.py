@@ -41,7 +41,7 @@ from fast.measure.estimates import (
     scaled,
     total_variation_of_paths,
 )
-from fast.measure.report import mean_best
+from fast.measure.report import figures_of_all, mean_best
 from fast.measure.terminals import enumerated_report
 from fast.measure.weights import mean_of
 from fast.policies.policy import Policy, count_parameters, uniform_policy
@@ -267,7 +267,6 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 
 @pytest.mark.crosscheck(
     "fast.measure.terminals.enumerated_report",
-    "fast.measure.report.figures_of_all",
     "fast.laws.terminal_law.target_law",
     "fast.laws.terminal_law.uniform_law",
     "fast.laws.paths.drawn_nodes",
@@ -459,6 +458,17 @@ def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
 
 
 # Statistics
+
+
+@pytest.mark.crosscheck("fast.measure.report.figures_of_all")
+def test_each_sampler_is_measured_with_its_own_seed_and_log_z() -> None:
+    def asked(*arguments: Any) -> Any:
+        return arguments
+
+    learned, uniform = figures_of_all(asked, ["p", "q"], "uniform", [0.5, 1.5], 3)
+    assert (learned, uniform) == ((("p", 4, 0.5), ("q", 5, 1.5)), ("uniform", 3, None))
+    learned, _ = figures_of_all(asked, ["p"], "uniform", None, 3)
+    assert learned == (("p", 4, None),)
 
 
 @pytest.mark.crosscheck(
