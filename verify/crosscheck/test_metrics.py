@@ -21,6 +21,7 @@ from fast.laws.paths import (
     drawn_nodes,
     drawn_terminals,
     forward_paths,
+    labelled_paths,
 )
 from fast.laws.terminal_law import (
     exact_law,
@@ -335,6 +336,9 @@ def test_drawn_terminals_follow_the_law_of_the_policy_and_have_their_numbers(exa
     assert follows(drawn, np.array(exact.p_t, float), count)
     assert not follows(drawn, np.array(exact.pi, float), count)
     assert np.abs(log_reward - np.array(enumeration.log_rewards)[drawn]).max() < 2e-4
+    paths = labelled_paths(exact.policy, environment, count, SEED)
+    assert paths.ends == labels
+    assert paths.log_ratio == pytest.approx(log_p_f - log_p_b, abs=1e-4)
     # Each is one of the trajectories: its p_F with its -f.
     minus_f = log_reward + log_p_b - log_p_f
     near = np.abs(log_p_f[:, None] - np.log(exact.p_f)) + np.abs(minus_f[:, None] - exact.minus_f)
@@ -465,8 +469,9 @@ def test_each_sampler_is_measured_with_its_own_seed_and_log_z() -> None:
     def asked(*arguments: Any) -> Any:
         return arguments
 
+    learned: Any
     learned, uniform = figures_of_all(asked, ["p", "q"], "uniform", [0.5, 1.5], 3)
-    assert (learned, uniform) == ((("p", 4, 0.5), ("q", 5, 1.5)), ("uniform", 3, None))
+    assert [*learned, uniform] == [("p", 4, 0.5), ("q", 5, 1.5), ("uniform", 3, None)]
     learned, _ = figures_of_all(asked, ["p"], "uniform", None, 3)
     assert learned == (("p", 4, None),)
 
