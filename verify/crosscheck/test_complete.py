@@ -14,7 +14,6 @@ from fast.dynamics.markov import Markov, Uniform
 from fast.environments import ENVIRONMENTS, AbstractEnvironment, Encoding, make_environment
 from fast.environments.grid import GridEnvironment
 from fast.parts import LOSSES
-from fast.training.combined import CombinedLoss
 from reference.errors import InputError
 from reference.problems import EdgeAddition
 from verify.crosscheck import test_dynamics, test_graph_networks, test_losses
@@ -75,9 +74,8 @@ def test_every_option_of_a_graph_network_is_compared() -> None:
 
 def test_every_loss_and_each_of_its_options_is_compared() -> None:
     kinds = concrete(TrajectoryLoss, modules()) | concrete(PolicyLoss, modules())
-    # A combined loss is another loss beside frozen samplers: test_combined.
-    assert kinds == {*LOSSES.values(), CombinedLoss}
-    assert without_case(kinds - {CombinedLoss}, test_losses.CASES.values()) == set()
+    assert kinds == set(LOSSES.values())
+    assert without_case(kinds, test_losses.CASES.values()) == set()
 
 
 def test_every_function_and_network_is_named_by_a_cross_check() -> None:
