@@ -16,7 +16,7 @@ import pytest
 from fast.laws.paths import Samples
 from pdai.cli import main
 from pdai.parsing import parse
-from pdai.sample_tables import sample_table
+from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
 from reference.errors import printable

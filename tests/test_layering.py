@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,32 @@ def test_control_forbidden_imports_are_seen() -> None:
         ("pdai/cli.py", "tyro"),
     ):
         assert not violations(Path(path), {name}), (path, name)
+
+
+def modules(package: str) -> dict[str, set[str]]:
+    """Imports of each module, also inside functions; the faces of packages are left out."""
+    return {
+        ".".join(path.with_suffix("").parts): {
+            name
+            for node in ast.walk(ast.parse((ROOT / path).read_text()))
+            if isinstance(node, ast.ImportFrom) and node.module
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        }
+        for path in files(package)
+        if path.name != "__init__.py"
+    }
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    imported = {name: names for package in MAY_IMPORT for name, names in modules(package).items()}
+    TopologicalSorter({name: names & imported.keys() for name, names in imported.items()}).prepare()
+
+
+def test_control_a_circle_is_seen() -> None:
+    imported = modules("fast")
+    imported["fast.environments.base"].add("fast.runs.job")
+    with pytest.raises(CycleError, match="cycle"):
+        TopologicalSorter({n: names & imported.keys() for n, names in imported.items()}).prepare()
 
 
 @pytest.mark.parametrize("module", ["reference", "fast.training.compose", "fast.tasks", "pdai.cli"])

@@ -14,7 +14,7 @@ import pytest
 
 from fast.runs.records import load_law
 from fast.training.processes import join
-from pdai.devices import begin
+from pdai.commands.devices import begin
 from reference import InputError
 
 ROOT = Path(__file__).parents[1]

@@ -45,7 +45,7 @@ class Certify(CertifyOptions, Accepting):
         """Prints the certificate, and writes the files that are wanted."""
         from pdai.certifying.certify import certificate_of
         from pdai.front import load
-        from pdai.sample_tables import csv_table
+        from pdai.show.sample_tables import csv_table
 
         for path in (self.table, self.out):
             if path is not None:

@@ -96,7 +96,7 @@ class SampleRun(Accepting):
 
     def _draw(self, folder: Path) -> None:
         from pdai.run import Run
-        from pdai.sample_tables import sample_table
+        from pdai.show.sample_tables import sample_table
         from reference.files import check_output, replace_file
 
         if self.out is not None:

@@ -67,7 +67,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
-            from pdai.devices import begin
+            from pdai.commands.devices import begin
 
             begin(self.device, self.coordinator, self.processes, self.process)
             from pdai.show.tables import expectations_table, report_table
