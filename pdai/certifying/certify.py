@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdai.certifying.options import CertifyOptions
-from pdai.certifying.sources import SamplerSource, source_of
-from pdai.certifying.target import log_z_interval
+from pdai.certifying.sources import (
+    FILES,
+    DrawingSource,
+    FunctionSource,
+    RecordSource,
+    SamplerSource,
+)
+from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (
@@ -29,6 +35,7 @@ from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
+from reference.loading import as_problem, load_object
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
@@ -119,6 +126,59 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
+
+
+def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
+    """The sampler that the first argument of `certify` means.
+
+    Args:
+        what: the argument.
+        problem: the second argument.
+        options: the others, checked.
+
+    Raises:
+        InputError: if it means none, or a problem is missing.
+    """
+    folder = getattr(what, "folder", what)
+    if isinstance(folder, str | Path) and Path(folder).is_dir():
+        # Loads JAX, without which other samplers are certified.
+        from pdai.certifying.runs import RunSource
+
+        if problem is not None:
+            raise InputError(
+                f"the run {str(folder)!r} has a problem of its own: leave --problem out"
+            )
+        if options.p_b is not None:
+            raise InputError("p_b is for functions, and a run has its own: leave it out")
+        accepts = getattr(what, "accept_changed", False)
+        return RunSource(Path(folder), options, accept_changed=accepts)
+    if (of := options.of) is not None:
+        raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
+    own = None if problem is None else as_problem(problem)
+    target = Target(own, options.max_states, options.seconds)
+    if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):
+        return RecordSource(Path(what), target)
+    if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
+        raise InputError(
+            f"there is no run folder and no file {str(what)!r} here: check the path; a sampler of "
+            "your own is named module:Name, such as my_module:policy"
+        )
+    sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
+    if hasattr(sampler, "draw"):
+        return DrawingSource(sampler, target)
+    if not callable(sampler):
+        raise InputError(
+            f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
+            "function from a state to a row of probabilities, a CSV file of samples, or an object "
+            "with draw(count)"
+        )
+    if own is None:
+        raise InputError(
+            f"{what!r} gives rows over the children of states, but no problem is given: add "
+            "--problem my_module:MyProblem"
+        )
+    name = what if isinstance(what, str) else getattr(sampler, "__name__", type(sampler).__name__)
+    return FunctionSource(name, target, sampler, options)
 
 
 def _features(

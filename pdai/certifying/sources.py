@@ -17,7 +17,7 @@ from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_rec
 from reference.certificates.reversal import reversed_walker
 from reference.certificates.walks import LogRewards, Sampler, Walker, no_parents, parents_of
 from reference.errors import InputError, TooLargeError, check_type, plain, shown
-from reference.loading import as_problem, load_object, name_of
+from reference.loading import name_of
 from reference.sources import digest_of
 from reference.user_code import called
 
@@ -264,56 +264,3 @@ def _checked_walks(what: str, walks: Walks) -> Walks:
             "trajectories: give each its own"
         )
     return Walks(walks.terminals, **columns)
-
-
-def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
-    """The sampler that the first argument of `certify` means.
-
-    Args:
-        what: the argument.
-        problem: the second argument.
-        options: the others, checked.
-
-    Raises:
-        InputError: if it means none, or a problem is missing.
-    """
-    folder = getattr(what, "folder", what)
-    if isinstance(folder, str | Path) and Path(folder).is_dir():
-        # Loads JAX, without which other samplers are certified.
-        from pdai.certifying.runs import RunSource
-
-        if problem is not None:
-            raise InputError(
-                f"the run {str(folder)!r} has a problem of its own: leave --problem out"
-            )
-        if options.p_b is not None:
-            raise InputError("p_b is for functions, and a run has its own: leave it out")
-        accepts = getattr(what, "accept_changed", False)
-        return RunSource(Path(folder), options, accept_changed=accepts)
-    if (of := options.of) is not None:
-        raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
-    own = None if problem is None else as_problem(problem)
-    target = Target(own, options.max_states, options.seconds)
-    if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):
-        return RecordSource(Path(what), target)
-    if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
-        raise InputError(
-            f"there is no run folder and no file {str(what)!r} here: check the path; a sampler of "
-            "your own is named module:Name, such as my_module:policy"
-        )
-    sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
-    if hasattr(sampler, "draw"):
-        return DrawingSource(sampler, target)
-    if not callable(sampler):
-        raise InputError(
-            f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
-            "function from a state to a row of probabilities, a CSV file of samples, or an object "
-            "with draw(count)"
-        )
-    if own is None:
-        raise InputError(
-            f"{what!r} gives rows over the children of states, but no problem is given: add "
-            "--problem my_module:MyProblem"
-        )
-    name = what if isinstance(what, str) else getattr(sampler, "__name__", type(sampler).__name__)
-    return FunctionSource(name, target, sampler, options)
