@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pdai
+from pdai.certifying.certify import source_of
 from pdai.certifying.options import CertifyOptions
-from pdai.certifying.sources import source_of
 from reference import InputError
 from reference.certificates.importance import Walks
 from reference.certificates.kept import KeptDraws
