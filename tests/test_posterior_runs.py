@@ -174,6 +174,9 @@ def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
     assert not re.search("nodes 5|erdos|data seed|rows 100", text)
     assert not re.search('row">(nodes|rows|graphs|data seed)', page)
     assert "score bge" in text
+    # Columns by name, in the picture of the states and in the advice too.
+    assert older or "state a-&gt;b" in page
+    assert not re.search(r"\d-&gt;\d|Network\(", page)
     assert page.count('class="chart heat"') == 3
     # Every edge, the farthest off first.
     order = re.findall(r'<th scope="row">(\w -&gt; \w)</th>', page)

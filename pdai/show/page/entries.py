@@ -36,11 +36,12 @@ Result = TypeVar("Result")
 
 
 class Lift(NamedTuple):
-    """The lifted DAG of a sampler, with its exact policy, and `pi(x)` by terminal state."""
+    """The lifted DAG of a sampler, its exact policy, `pi(x)`, and the texts of its base states."""
 
     lifted: LiftedDAG[Any]
     policy: ForwardPolicy[Fraction]
     target: dict[Hashable, float]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,8 @@ def _lift(run: Run) -> Lift:
     total = sum(enumeration.rewards)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
     shares = (float(reward / total) for reward in enumeration.rewards)
-    return Lift(lifted, forward, dict(zip(states, shares, strict=True)))
+    texts = run.config.task.texts(lifted.base.labels)
+    return Lift(lifted, forward, dict(zip(states, shares, strict=True)), texts)
 
 
 def _or_reason(compute: Callable[[], Result]) -> Result | str:

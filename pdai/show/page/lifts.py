@@ -67,7 +67,6 @@ def lift_picture(lift: Lift, name: str) -> Element:
 
 def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float]) -> Element:
     dag, state = lift.lifted.dag, lift.lifted.projection[node]
-    base = lift.lifted.base.labels[state]
     terminal = not dag.children[node]
     x, y = at
     shape: dict[str, Any] = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 8}
@@ -79,7 +78,7 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
         tag(kind, class_="under", **shape),
         tag(kind, fill_opacity=f"{visits[node]:.3f}", **shape),
     )
-    name = str(base)
+    name = lift.texts[state]
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     beside = {"x": f"{x + 12:.1f}", "y": f"{y + 4:.1f}"}
     above = {"x": f"{x:.1f}", "y": f"{y - 11:.1f}", "class_": "mid"}
@@ -98,7 +97,10 @@ def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
     state = lifted.projection[node]
     base = lifted.base.labels[state]
     twins = [v for v, other in enumerate(lifted.projection) if other == state]
-    lines = [f"state {short(base)}", f"visited with probability {number_text(visits[node])}"]
+    lines = [
+        f"state {short(lift.texts[state])}",
+        f"visited with probability {number_text(visits[node])}",
+    ]
     if len(twins) > 1:
         path = _path(lift, node)
         lines.append(
@@ -106,7 +108,7 @@ def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
         )
     for edge in lifted.dag.out_edges[node]:
         p = float(policy.values[edge])
-        child = lifted.base.labels[lifted.projection[lifted.dag.edges[edge][1]]]
+        child = lift.texts[lifted.projection[lifted.dag.edges[edge][1]]]
         lines.append(
             f"to {short(child)}: p_F {number_text(p)}, flow {number_text(visits[node] * p)}"
         )
@@ -123,4 +125,4 @@ def _path(lift: Lift, node: int) -> str:
         if len(dag.in_edges[path[-1]]) > 1:
             return ""
         path.append(dag.edges[dag.in_edges[path[-1]][0]][0])
-    return " → ".join(short(lift.lifted.base.labels[lift.lifted.projection[v]]) for v in path[::-1])
+    return " → ".join(short(lift.texts[lift.lifted.projection[v]]) for v in path[::-1])
