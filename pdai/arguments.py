@@ -46,13 +46,12 @@ Parts = make_dataclass(
 Parts.__doc__ = "The parts of a run, each with options of its own."
 # The options that --help shows beside those of the task.
 COMMON: dict[str, Any] = {
-    **{part: _choice(part) for part in ("dynamics", "loss", "p_b")},
+    **{part: _choice(part) for part in ("dynamics", "loss")},
     "parameters": Annotated[int, tyro.conf.arg(help="Parameters of the network, within 5 %.")],
     "steps": Annotated[int, tyro.conf.arg(help="Gradient steps.")],
     "batch": Annotated[int, tyro.conf.arg(help="Trajectories per step.")],
     "learning_rate": Annotated[float, tyro.conf.arg(help="Learning rate of the policy.")],
     "seed": Annotated[int, tyro.conf.arg(help="Random seed.")],
-    "seeds": Annotated[int, tyro.conf.arg(help="Train this many seeds side by side.")],
     "out": Annotated[Path | None, tyro.conf.arg(help="The run folder, which must not exist yet.")],
 }
 

@@ -9,8 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES, option_names
-from fast.tasks import TASKS
+from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES
 from pdai.arguments import options_class, scan
 from pdai.cli import main
 from pdai.greeting import GREETING
@@ -74,15 +73,15 @@ def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
             parse(["train", "six6", "--dynamics", "gru", flag])
         # Without colours.
         shown[flag] = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    options = set(re.findall(r"^\W*(--[a-z-]+)", shown["--help"], re.MULTILINE))
-    assert len(options - {f"--{name}" for name in option_names(TASKS["six6"])}) <= 12
-    every = set(re.findall(r"^\W*(--[a-z-]+)", shown["--help-all"], re.MULTILINE))
+    options = set(re.findall(r"^\W*(--[a-z][a-z-]*)", shown["--help"], re.MULTILINE))
+    assert len(options - {"--help", "--help-all"}) <= 12
+    every = set(re.findall(r"^\W*(--[a-z][a-z-]*)", shown["--help-all"], re.MULTILINE))
     assert options < every
     assert {"--skip", "--replay", "--epsilon"} <= every - options
-    words = " ".join(shown["--help"].replace("│", " ").split())
-    for kind in (DYNAMICS, LOSSES, BACKWARD):
-        assert all(f"{name}: " in words for name in kind)
-    assert "--help-all shows every option" in words
+    words = {flag: " ".join(text.replace("│", " ").split()) for flag, text in shown.items()}
+    for flag, kind in (("--help", DYNAMICS), ("--help", LOSSES), ("--help-all", BACKWARD)):
+        assert all(f"{name}: " in words[flag] for name in kind)
+    assert "--help-all shows every option" in words["--help"]
 
 
 def test_the_common_options_have_the_defaults_of_the_parts() -> None:

@@ -79,7 +79,7 @@ ELSEWHERE = {
 }
 
 # Modules that compute by functions of others alone.
-CHOOSING = {"fast.balance.evaluation"}
+CHOOSING = {"fast.balance.rows"}
 
 
 class Marked(NamedTuple):
