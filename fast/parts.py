@@ -66,8 +66,8 @@ class Kind(Mapping[str, type[Any]]):
 
 def _imported(target: str) -> type[Any]:
     module, _, name = target.partition(":")
-    found: type[Any] = getattr(importlib.import_module(f"fast.{module}"), name)
-    return found
+    imported: type[Any] = getattr(importlib.import_module(f"fast.{module}"), name)
+    return imported
 
 
 GAUSSIAN = MappingProxyType({"loss": "tb", "learning_rate": 2e-3})
@@ -153,7 +153,7 @@ class Chosen(NamedTuple):
 
     Attributes:
         options: the class of its options.
-        make: the part from options by name.
+        make: makes the part from options by name.
         is_object: whether it was given as an object, whose options are the defaults then.
     """
 

@@ -20,10 +20,10 @@ def fm_residuals(
 ) -> Float[Array, "batch time"]:
     """Flow matching: `log sum over parents s of F(s) p_F(s'|s) - log F(s')`, with `F(x) = R(x)`.
 
-    Of the states `s' = s_1, ..., s_T` along trajectories; zero where padded. Flows out of a state
-    match by construction, as `p_F` is a law. For Markovian policies only: the parents of a lifted
-    state are pairs `(s, W)` of which a trajectory shows one. (Bengio et al., Flow
-    network based generative models, 2021.)
+    One residual for each state `s' = s_1, ..., s_T` of a trajectory; zero where padded. Flows out
+    of a state match by construction, as `p_F` is a law. For Markovian policies only: the parents of
+    a lifted state are pairs `(s, W)` of which a trajectory shows one. (Bengio et al., Flow network
+    based generative models, 2021.)
     """
     after = rows_of(trajectories).after
     mask = jax.vmap(environment.parent_mask)(after)

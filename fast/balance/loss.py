@@ -85,8 +85,8 @@ class Loss:
 class TrajectoryLoss(Loss, ABC):
     """A loss that is a function of the terms of balance along trajectories.
 
-    Only `value` is left to define. The gradient by the policy's parameters goes through the terms,
-    by the fastest way that the policy has.
+    Subclasses define `value`. The gradient with respect to the policy's parameters goes through the
+    terms, by the fastest way that the policy has.
     """
 
     @abstractmethod
@@ -109,7 +109,7 @@ class TrajectoryLoss(Loss, ABC):
         return -log_ratio(steps).mean()
 
     def starting_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
-        """`log Z` from which a step starts: the parameter, or the batch's where that is far off.
+        """`log Z` at the start of a step: the parameter, or the batch's value if that is far off.
 
         The best constant for a batch is `-E f(tau)`. Where `log R` spans hundreds of nats, it
         moves faster at first than Adam follows, so that all residuals have one sign and the policy
@@ -151,7 +151,7 @@ class RatioLoss(TrajectoryLoss):
 
 @dataclass(frozen=True)
 class PolicyLoss(Loss, ABC):
-    """A loss that asks the policy about more than the steps taken: other parents, other actions.
+    """A loss that also evaluates the policy off the steps taken: other parents, other actions.
 
     It is the mean of `penalties` over the steps of a batch, differentiated as a whole.
     """

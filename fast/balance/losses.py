@@ -115,12 +115,12 @@ def subtb_residuals(steps: Steps) -> Float[Array, "batch starts ends"]:
 
 
 def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[Array, ""]:
-    """The subtrajectory balance loss: pairs weighted by `lambda^(j - i)`, one in all a trajectory.
+    """The subtrajectory balance loss: weights `lambda^(j - i)` that sum to 1 per trajectory.
 
     Args:
         steps: the terms, with flows.
         decay: `lambda`, in (0, 1].
-        penalty: of a residual.
+        penalty: the penalty of a residual.
     """
     time = jnp.arange(steps.active.shape[1])
     weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)
@@ -135,7 +135,7 @@ def _state_flows(steps: Steps) -> Float[Array, "batch states"]:
 
 
 def _pairs(steps: Steps) -> Array:
-    """Which `(i, j - 1)` are the first and last step of a subtrajectory."""
+    """A mask of the pairs `(i, j - 1)`: the first and the last step of a subtrajectory."""
     time = jnp.arange(steps.active.shape[1])
     return (time[:, None] <= time[None, :]) & steps.active[:, None, :]
 
@@ -172,7 +172,7 @@ class TrajectoryBalance(Penalised, TrajectoryLoss):
         require(self, "log_z_learning_rate", 0 < rate < float("inf"), "be positive and finite")
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        """`tb` of the penalty."""
+        """`tb` with the chosen penalty."""
         return tb(steps, log_z, PENALTIES[self.penalty])
 
 
@@ -200,7 +200,7 @@ class DetailedBalance(Penalised, TrajectoryLoss):
     source: ClassVar[str] = "Bengio et al., GFlowNet foundations, 2023"
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        """`db` of the penalty."""
+        """`db` with the chosen penalty."""
         return db(steps, PENALTIES[self.penalty])
 
 
@@ -219,5 +219,5 @@ class SubtrajectoryBalance(Penalised, TrajectoryLoss):
         require(self, "subtb_lambda", 0 < self.subtb_lambda <= 1, "lie in (0, 1]")
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        """`subtb` of the penalty."""
+        """`subtb` with the chosen penalty."""
         return subtb(steps, self.subtb_lambda, PENALTIES[self.penalty])

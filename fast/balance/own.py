@@ -1,4 +1,4 @@
-"""The numbers of a loss, checked, as the loss may be a user's."""
+"""Checked evaluation of a loss, which may be a user's."""
 
 from typing import Any
 

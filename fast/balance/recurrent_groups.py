@@ -81,7 +81,7 @@ class Groups(NamedTuple):
     Attributes:
         function: numbers per step, from arrays, trajectories and their cached activations.
         trajectories: the batch.
-        activations: those that sampling cached.
+        activations: the activations that sampling cached.
         share: trajectories per group, which divide the batch.
         thins: whether a group is cut at the quarter of the time by which all of it have ended.
     """
@@ -93,7 +93,7 @@ class Groups(NamedTuple):
     thins: bool
 
     def pullback(self, arrays: Any, derivative: Float[Array, "batch time n"]) -> Any:
-        """The derivative by the arrays."""
+        """The derivative with respect to the arrays."""
         batch, time = self.trajectories.actions.shape
         share = self.share
         lengths = self.trajectories.active.sum(1)
@@ -104,7 +104,7 @@ class Groups(NamedTuple):
         def pick(leaf: Array, start: Array, axis: int) -> Array:
             if self.thins:
                 return jnp.take(leaf, lax.dynamic_slice_in_dim(order, start, share), axis)
-            # In their places, which a slice takes faster.
+            # A slice is faster than `take`.
             return lax.dynamic_slice_in_dim(leaf, start, share, axis)
 
         def add(total: Any, start: Array) -> tuple[Any, None]:

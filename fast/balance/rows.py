@@ -72,8 +72,8 @@ def markovian_rows(
     """`evaluate`, and its pullback, of a Markovian policy.
 
     The first step has a row for itself, as all trajectories begin in the same state. The others are
-    moved to the front without padding and taken block by block, so that the work goes with the
-    length of the trajectories and not with the horizon.
+    moved to the front without padding and taken block by block, so that the work is proportional to
+    the length of the trajectories, not to the horizon.
 
     Args:
         policy: the policy.
@@ -146,7 +146,7 @@ def read_out_rows(
     if values is None:
         values = later.with_first(first(arrays), arrays, read_outs)
     thins = skip_ended and not environment.is_graded
-    # A small latent needs no groups, unless to leave out what has ended.
+    # A small latent needs groups only to leave out trajectories that have ended.
     batch = len(trajectories.active)
     share = batch if network.has_small_latent and not thins else math.gcd(batch, GROUP)
     groups = Groups(along, trajectories, (), share, thins)
@@ -204,13 +204,13 @@ class LaterRows:
         static: the policy without its arrays.
         environment: the state graph.
         trajectories: a batch.
-        activations: those that sampling cached after the first step, time first.
+        activations: the activations that sampling cached after the first step, time first.
 
     Attributes:
         rows: the steps, padding included.
-        whole: how many these are.
-        order: the rows that are no padding, first.
-        present: how many these are.
+        whole: the number of these steps.
+        order: the numbers of the rows, those without padding first.
+        present: the number of rows without padding.
         size: rows per block.
         start: the number of the first row, which is moved on block by block.
     """
@@ -249,7 +249,7 @@ class LaterRows:
     def pick(self, tree: Any, numbers: Int[Array, " block"]) -> Any:
         """The rows of these numbers in the order."""
         if self.environment.is_graded:
-            # All rows are present, in their places.
+            # Without padding the rows are in order.
             cut = partial(lax.dynamic_slice_in_dim, start_index=numbers[0], slice_size=self.size)
             return jax.tree.map(cut, tree)
         return jax.tree.map(lambda leaf: leaf[self.order[numbers]], tree)
@@ -295,9 +295,9 @@ class LaterRows:
         """The terms of all steps, zero where padded.
 
         Args:
-            first: those of the first steps.
+            first: the terms of the first steps.
             arrays: the policy's parameters.
-            read_outs: of the network, unless it is Markovian.
+            read_outs: the network's read-outs, unless it is Markovian.
         """
         time, batch = self.shape
         values = jnp.zeros((3, self.whole), first.dtype)
@@ -340,8 +340,8 @@ class LaterRows:
         Args:
             weights: derivatives of the terms.
             arrays: the policy's parameters.
-            total: what the gradient is added to.
-            read_outs: of the network, unless it is Markovian.
+            total: the sum to which the gradient is added.
+            read_outs: the network's read-outs, unless it is Markovian.
         """
 
         def backward(carry: tuple[Array, Policy, Any]) -> tuple[Array, Policy, Any]:

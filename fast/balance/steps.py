@@ -65,7 +65,7 @@ def row_terms(
         environment: the state graph.
         rows: the steps.
         outputs: the network's outputs before each step.
-        later: those after it; needed for a `p_B` that reads latents.
+        later: the outputs after each step; needed for a `p_B` that reads latents.
     """
     log_p_f = policy.log_p_f(outputs, jax.vmap(environment.mask)(rows.before))
     seen = jax.vmap(environment.observe)(rows.after)
@@ -87,8 +87,8 @@ def evaluate(
         policy: the policy.
         environment: the state graph.
         trajectories: a batch.
-        activations: those that sampling cached, of a policy that is not Markovian; not for a
-            lifted `p_B`, which reads the latent of the terminal state as well.
+        activations: the activations that sampling cached, for a policy that is not Markovian; not
+            for a lifted `p_B`, which reads the latent of the terminal state as well.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states

@@ -20,8 +20,7 @@ from reference.policies import ForwardPolicy
 # nats.
 CERTAIN = 1e-24
 
-# Denominators tried for any row, those tried where other rows force a row to be that rational, and
-# the last resort.
+# Denominators tried for a free row, for a row that the other rows determine, and as a last resort.
 COARSE, FINE, LAST = (2, 3, 4, 6, 10), (100, 1_000, 10_000), 1_000_000
 
 
@@ -34,7 +33,7 @@ class Counterexample:
         graph: the lifted DAG, as text.
         rewards: `R(x)` by terminal.
         p_f: the rows of `p_F` with several children, exactly, by lifted state.
-        p_b: those of `p_B` that the search chose, by lifted state; without them it is uniform.
+        p_b: the rows of `p_B` that the search chose, by lifted state; without them it is uniform.
         law: `p_T`, exactly, by terminal.
         target: `R / Z`, exactly, by terminal.
         loss: the loss at these rows, in float64, with the best flows and log Z.

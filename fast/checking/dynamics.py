@@ -98,7 +98,7 @@ def check_dynamics(
     Derivatives are finite. Outputs in float32 are those in float64, up to rounding.
 
     Args:
-        network: made for that environment. If its outputs are those of a policy
+        network: the network, made for the environment. If its outputs are those of a policy
             (`needs_head = False`), `log p_F` is differentiated, else the sum of outputs.
         environment: the environment whose features it sees.
         seed: of the trajectories.
@@ -201,7 +201,7 @@ def _all_ways(
 
 @eqx.filter_jit
 def _outputs(network: AbstractDynamics[Any], observations: Any) -> tuple[Any, Any, Any]:
-    """The same, untested; step by step in a Python loop."""
+    """The outputs of `_all_ways`, unchecked; `advance` and `read` run in a Python loop."""
     latent = network.initial(observations.shape[:-2])
     steps, records = [], []
     for time in range(observations.shape[-2]):

@@ -20,7 +20,7 @@ from fast.tracing import same_program
 from reference.errors import InputError, check_choice
 from reference.problems import Problem, enumerate_dag
 
-# Random terminal states that are drawn.
+# The number of random terminal states that are drawn.
 DRAWS = 4_096
 
 
@@ -38,7 +38,7 @@ class CheckReport(NamedTuple):
         parents: the number of backward actions.
         features: the number of features.
         inner_states: the number of states that are not terminal.
-        observations: the number of different observations of these.
+        observations: the number of different observations of inner states.
         log_reward_error: the largest difference of `log R` between the two, in nats.
         log_reward_tolerance: the largest difference allowed, by rounding.
     """
@@ -90,13 +90,14 @@ def check_environment(
 
     `enumerate_environment` compares states, edges, masks, terminals, rewards and the numbers of
     parents. Here every edge is undone and redone as well. Its backward action is legal and leads to
-    its parent; as there are as many legal ones as parents, they lead to exactly the parents.
+    its parent; with one legal backward action per parent, they lead to exactly the parents.
 
     Args:
         problem: a problem small enough to enumerate.
         environment: the environment.
-        precision: in which it computes. `log R` may be off by 128 units in the last place, which
-            in float64 are 5e8 times smaller; what the environment holds must then be float64.
+        precision: the precision of its arithmetic. `log R` may be off by 128 units in the last
+            place, which in float64 are 5e8 times smaller; what the environment holds must then be
+            float64.
 
     Raises:
         TooLargeError: if the problem is too large to enumerate.
@@ -152,7 +153,7 @@ def _report(
 
 
 def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
-    """All that an environment says at a state."""
+    """The results of all methods of an environment at a state."""
     return (
         environment.mask(state),
         environment.parent_mask(state),
@@ -163,7 +164,7 @@ def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
-    """For an action: if it stays, is undone legally, and leads back; and the redone action."""
+    """Whether an action stays, is undone legally, and leads back; and the redone action."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
     is_slot = (undone >= 0) & (undone < environment.parents)

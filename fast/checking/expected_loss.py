@@ -158,5 +158,5 @@ def path_law(
 
 
 def learned(sampler: Sampler) -> Sampler:
-    """The parameters of a sampler, which are differentiated."""
+    """The parameters of a sampler that are differentiated."""
     return eqx.filter(sampler, eqx.is_inexact_array)  # type: ignore[no-any-return]

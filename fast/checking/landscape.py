@@ -51,10 +51,10 @@ class Landscape:
 
     Attributes:
         instance: the lift.
-        balanced: the vector of the balanced policy, with its flows and log Z. If these leave a
-            loss, which may define them otherwise, those that leave the least.
-        floor: the loss there.
-        slope: the largest entry of the gradient there.
+        balanced: the vector of the balanced policy, with its flows and log Z. If the loss is not
+            zero there, as it may define flows otherwise, these are the flows of least loss.
+        floor: the loss of the balanced policy.
+        slope: the largest entry of the gradient at the balanced policy.
         rows: the rows with several actions or parents.
     """
 
@@ -173,7 +173,7 @@ class Landscape:
 
 
 def _rows(places: Sampler, instance: Instance) -> Iterator[Row]:
-    """The rows of `p_B`, then those of `p_F`, from a sampler whose numbers are places."""
+    """The rows of `p_B`, then those of `p_F`, from a sampler that holds places, not logits."""
     lifted, policy = instance.lifted, places.policy
     table = np.asarray(policy.network.table).astype(int)
     if policy.backward.reads_latent:

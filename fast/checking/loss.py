@@ -273,5 +273,5 @@ def _gradient_error(loss: Loss, instance: Instance, backward: BackwardKind, *, o
 
 
 def _largest(values: list[float]) -> float:
-    """The largest; infinite if one is not a number."""
+    """The largest value; infinite if one is not a number."""
     return float("inf") if np.isnan(values).any() else float(max(values, default=0.0))

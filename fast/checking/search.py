@@ -8,11 +8,12 @@ from scipy.special import softmax
 from fast.checking.landscape import Landscape
 from fast.laws.enumeration import Floats
 
-# A loss counts as zero up to this above the balanced policy's. Batches have a probability of 1/500
-# at least: each residual in a mean of squares is then below 3e-5 nats, and so is the distance.
+# A loss counts as zero if it exceeds the balanced policy's by no more than this. Batches have a
+# probability of 1/500 at least: each residual in a mean of squares is then below 3e-5 nats, and so
+# is the distance.
 NO_LOSS = 1e-12
 
-# This far below the balanced policy's loss, at nearly deterministic rows, a loss is unbounded.
+# A loss is unbounded if it is this far below the balanced one, at nearly deterministic rows.
 FALLEN, DETERMINISTIC = 30.0, 100.0
 
 # The total variation from the target above which a minimum without loss is spurious.
@@ -27,7 +28,7 @@ class Minimum(NamedTuple):
 
     Attributes:
         vector: the policy, with its flows and log Z.
-        loss: minus the loss of the balanced policy.
+        loss: its loss less that of the balanced policy.
         distance: the total variation between its terminal law and the target.
     """
 

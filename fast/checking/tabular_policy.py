@@ -34,7 +34,7 @@ class MarkovTable(AbstractMarkovian):
 
     Attributes:
         table: the outputs, shape (states, outputs).
-        output: their number.
+        output: the number of outputs.
     """
 
     needs_head: ClassVar[bool] = False
@@ -53,8 +53,8 @@ class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
 
     Attributes:
         table: the outputs, shape (lifted states, outputs).
-        following: the lifted state on arrival in each state, or the same where there is no edge;
-            one row per lifted state.
+        following: the lifted state on arrival in each state, or the current one where there is no
+            edge; one row per lifted state.
         output: the number of outputs.
     """
 

@@ -138,7 +138,7 @@ class DynamicsOptions(ABC, Generic[Built]):
 
         Args:
             environment: the state graph.
-            outputs: how many numbers it gives; the first are the logits of the actions.
+            outputs: the number of its outputs; the first are the logits of the actions.
             width: of the hidden layers.
             key: for its parameters.
         """

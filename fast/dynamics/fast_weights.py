@@ -64,7 +64,7 @@ delta_rule.defvjp(_forward, _backward)
 
 
 def _masks(rows: Vectors) -> tuple[Array, Array]:
-    """Which steps come before each step, and which do so or are it."""
+    """Masks of the steps before each step, without and with the step itself."""
     ones = np.ones((rows.shape[-2],) * 2)
     return jnp.asarray(np.tril(ones, -1), rows.dtype), jnp.asarray(np.tril(ones), rows.dtype)
 

@@ -25,8 +25,8 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
         W_t = b a_t^T,   a_t = a_{t-1} + (w . psi(s_t)) v,   y_t = W_t psi(s_t) = b (a_t . psi(s_t))
 
     with `psi` the features themselves. `s_o` is not added, so that `a_t = a_o + (w . c_t) v` with
-    `c_t = psi(s_1) + ... + psi(s_t)`, and along a known trajectory one cumulative sum of numbers is
-    all there is. The latent is `a_t`; with `v = 0` the policy is Markovian and linear.
+    `c_t = psi(s_1) + ... + psi(s_t)`, and a known trajectory needs a single cumulative sum of
+    numbers. The latent is `a_t`; with `v = 0` the policy is Markovian and linear.
 
     Attributes:
         a: `a_o`, shape (d,), d the number of features.
@@ -115,7 +115,7 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
 
 
 class LinearMarkov(AbstractMarkovian):
-    """The Markovian twin of `Linear`: `y_t = b (a . psi(s_t))`, its `v_a` being zero.
+    """The Markovian twin of `Linear`, with `v_a = 0`: `y_t = b (a . psi(s_t))`.
 
     Attributes:
         a: shape (d,), d the number of features.
@@ -154,7 +154,7 @@ class LinearOptions(DynamicsOptions[Network]):
 
     @property
     def has_width(self) -> bool:
-        """Never: there are no hidden layers, but for those of a learned backward policy."""
+        """False: only a learned backward policy has hidden layers."""
         return False
 
     def build(

@@ -25,7 +25,7 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
 
     In any order, action V i + k gives place i its value k + 1, and backward action i opens place i.
     In the fixed order, action k gives the first open place its value k + 1, and the only backward
-    action opens the last place that is not.
+    action opens the last place that is set.
 
     Attributes:
         places: the number of places.
@@ -88,6 +88,6 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
         return one_hot.astype(jnp.float32).reshape(-1)
 
     def _opened(self, state: Assignment, parent: Int[Array, ""]) -> Bool[Array, " places"]:
-        """The place that a backward action opens, as an indicator."""
+        """The indicator of the place that a backward action opens."""
         last = jnp.sum(state.values > 0) - 1
         return jnp.arange(self.places) == (parent if self.order == "any" else last)

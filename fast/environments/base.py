@@ -72,7 +72,7 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
 
     @abstractmethod
     def is_terminal(self, state: State) -> Bool[Array, ""]:
-        """Whether the state is in `X`."""
+        """True if the state is in `X`."""
 
     @abstractmethod
     def random_terminal(self, key: PRNGKeyArray) -> State:

@@ -23,12 +23,12 @@ def last_letters(
 ) -> Int[Array, " length"]:
     """The string with all but its last letters replaced by the first letter of the alphabet.
 
-    Its length is seen.
+    The string keeps its length.
 
     Args:
         tokens: letters 1 to A, then zeros.
-        size: how many letters there are.
-        last: k, how many are seen as they are; None for all.
+        size: the number of letters of the string.
+        last: k, the number of letters that are kept; None for all.
     """
     if last is None:
         return tokens

@@ -11,7 +11,7 @@ FREQUENCIES = 10_000.0 ** (-np.arange(16) / 16)
 
 
 def encode_numbers(numbers: Float[Array, " n"], encoding: Encoding) -> Float[Array, " features"]:
-    """The numbers ("natural"), they and a 1 ("affine"), or sines and cosines of each ("fourier").
+    """The numbers ("natural"), the numbers and a 1 ("affine"), or sines and cosines ("fourier").
 
     The sinusoidal code of Vaswani et al. (Attention is all you need, 2017).
     """

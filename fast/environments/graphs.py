@@ -17,7 +17,7 @@ Edge = tuple[int, int]
 
 
 class GraphState(NamedTuple):
-    """A labelled graph, by the edges that it has beyond those of `s_o`, one per action."""
+    """A labelled graph: for each action, whether its edge has been added to `s_o`."""
 
     added: Bool[Array, " actions"]
 
@@ -121,7 +121,7 @@ ENVIRONMENTS[EdgeAddition] = GraphEnvironment
 def _only_difference(
     larger: Bool[Array, "#states actions"], smaller: Bool[Array, "#states actions"]
 ) -> Bool[Array, " actions"]:
-    """The edges by which some pair of graphs differs, the larger having one edge more."""
+    """The edges that lead from some smaller graph to its larger one, which has one edge more."""
     more = larger & ~smaller
     one_more = (more.sum(axis=1) == 1) & ~jnp.any(smaller & ~larger, axis=1)
     return jnp.any(more & one_more[:, None], axis=0)

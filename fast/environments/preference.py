@@ -16,7 +16,7 @@ from reference.problems.preference import Weights
 class PreferenceEnvironment(AbstractAssignmentEnvironment):
     """Components chosen one by one: value k is the weight `k - 1 - m`.
 
-    Natural features are the weights, 0 where open, and then which components are chosen.
+    Natural features are the weights, 0 where open, and then indicators of the chosen components.
 
     Attributes:
         differences: `x_k`, one row per comparison.

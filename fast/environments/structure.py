@@ -41,9 +41,9 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     Attributes:
         table: `log w_v(P)`, a row per node, by the bit mask of P; -inf where there is none.
         sources: the node from which the edge of each action starts.
-        targets: the node to which it leads.
+        targets: the node at which that edge ends.
         uniform: the uniform law on the graphs.
-        max_parents: the most parents of a node.
+        max_parents: the largest number of parents of a node.
     """
 
     table: Float[Array, "nodes masks"]
@@ -89,7 +89,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
         return NetworkState(adjacency, self._closure(adjacency), jnp.bool_(False))
 
     def mask(self, state: NetworkState) -> Bool[Array, " actions"]:
-        # Reach holds each node itself, so that an edge once there is not legal either way.
+        # `reach` contains each node itself, so an added edge is legal in neither direction.
         free = ~state.reach.T & ~state.adjacency
         free &= state.adjacency.sum(axis=0) < self.max_parents
         return jnp.append(free[self.sources, self.targets], True) | state.stopped
@@ -126,9 +126,9 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
         return Network(tuple(masks.tolist()), bool(state.stopped))
 
     def _edge(self, action: Int[Array, ""]) -> Bool[Array, "nodes nodes"]:
-        """The edge of an action alone; none of that which stops."""
+        """The adjacency matrix with the edge of an action alone; zero for the action that stops."""
         node = jnp.arange(self.nodes)
-        # Beyond the last edge a gather would repeat it.
+        # A gather past the last edge would repeat that edge.
         u = jnp.where(action < self.actions - 1, self.sources[action], -1)
         v = jnp.where(action < self.actions - 1, self.targets[action], -1)
         return (node[:, None] == u) & (node == v)
@@ -150,5 +150,5 @@ ENVIRONMENTS[StructureLearning] = StructureEnvironment
 def _joined(
     first: Bool[Array, "nodes nodes"], second: Bool[Array, "nodes nodes"]
 ) -> Bool[Array, "nodes nodes"]:
-    """The pairs between which a step of the first leads to one of the second."""
+    """The composition of two relations: a pair of the first, then a pair of the second."""
     return jnp.any(first[:, :, None] & second[None], axis=1)

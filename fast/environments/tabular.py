@@ -50,7 +50,7 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         undone: the backward action that undoes each action.
         redone: the action that each backward action undoes.
         log_rewards: `log R` in nats; 0 on nodes that are not terminal.
-        features: those of each node, or `None` for the one-hot vector of its number.
+        features: the features of each node, or `None` for the one-hot vector of its number.
         dag: the enumerated DAG, which gives the labels.
     """
 

@@ -32,8 +32,8 @@ class UniformDags(eqx.Module):
 
     Attributes:
         log_layer: the log-probability of t, shape (n + 1, n + 1, n + 1), by u and l.
-        log_family: that of the numbers of parents in the last layer and before it, one index for
-            both, by u and l; shape (n + 1, n + 1, (n + 1)^2).
+        log_family: the log-probability of the numbers of parents in the last layer and before it,
+            one index for both, by u and l; shape (n + 1, n + 1, (n + 1)^2).
         nodes: n.
     """
 

@@ -22,7 +22,7 @@ from fast.training.options import OptimiserOptions
 
 Fitted = TypeVar("Fitted")
 
-# Of a learned `p_B`: trajectories per step, width of both hidden layers, first learning rate.
+# For a learned `p_B`: trajectories per step, width of both hidden layers, first learning rate.
 TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
 
 
@@ -38,13 +38,13 @@ def fit_projection(
     """A Markovian policy fitted to the trajectories of a path-dependent one.
 
     Every path-dependent policy has a Markov projection with the same terminal law (N1): at each
-    state the actions in proportion to the flow that the policy sends over its edges, summed over
-    all pasts. There `E log q(tau)` over `tau ~ p_F` is largest over all Markovian `q`, and the gap
-    `KL(p_F || q)` is the price of forgetting. What is left of it after training is due to the
-    network or the optimiser.
+    state it takes actions in proportion to the flow of the policy over their edges, summed over all
+    pasts. It maximises `E log q(tau)` over `tau ~ p_F` among all Markovian `q`, and the gap
+    `KL(p_F || q)` is the price of forgetting. A larger gap after training is due to the network or
+    the optimiser.
 
     Args:
-        policy: the sampler, left as it is.
+        policy: the sampler, which is not changed.
         markovian: a Markovian policy at its initial weights.
         environment: the environment of both.
         optimiser: steps and learning rate.
@@ -76,8 +76,8 @@ def tightened(
         policy: the sampler.
         environment: its environment.
         steps: gradient steps, of 256 trajectories each.
-        seed: of these, and of the initial weights.
-        seconds: the time after which it is taken as it is.
+        seed: of the trajectories, and of the initial weights.
+        seconds: the time after which training stops.
     """
     first, *_ = jax.random.split(jax.random.key(seed), 2)
     features = jax.eval_shape(environment.observe, environment.initial()).shape[0]

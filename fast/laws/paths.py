@@ -22,7 +22,8 @@ from fast.stochastic.trajectories import rollout_latents
 from reference.errors import InputError
 
 # Trajectories per call, always a full block, so that one program is compiled. The draws of a seed
-# depend on its size, so neither may change: that of samples and laws, and that of estimates.
+# depend on the size of a block, so neither size may change: the first is for samples and laws, the
+# second for estimates.
 SAMPLE_BLOCK, ESTIMATE_BLOCK = 4_096, 2_048
 
 
@@ -35,7 +36,7 @@ class Paths(NamedTuple):
         log_reward: `log R(x)`.
         log_p_f: `log p_F(tau)`.
         log_p_b: `log p_B(tau | x)`.
-        log_ratio: their difference, summed step by step.
+        log_ratio: `log_p_f - log_p_b`, summed step by step.
     """
 
     ends: Any
@@ -151,7 +152,7 @@ def log_probabilities(
     Args:
         policy: the policy.
         environment: its environment.
-        trajectories: the labels of the states of each.
+        trajectories: the labels of the states of each trajectory.
 
     Raises:
         InputError: if one does not begin in the initial state, takes a step that is no edge, or

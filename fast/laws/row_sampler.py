@@ -155,14 +155,14 @@ class RowSampler:
         return actions
 
     def _way_back(self, seen: Any, at: _At) -> tuple[Floats, Ints]:
-        """The closed rows of `p_B` at the states of a batch, and the entry that leads back."""
+        """The closed rows of `p_B` at a batch of states, and the backward actions in them."""
         with jax.enable_x64(True):
             log_back = np.asarray(_back_rows(self.policy, seen, at.parents))
         mask = np.asarray(at.parents)
         return closed_rows(log_back, mask | ~mask.any(-1, keepdims=True)), np.asarray(at.undo)
 
     def _checked(self, terminals: Sequence[Hashable], log_reward: Floats) -> list[Enclosure]:
-        """`log R` of the problem, which that of the environment must match."""
+        """`log R` by the problem; raises if the environment's differs."""
         tolerance = log_reward_tolerance(log_reward, self.precision)
         return [
             self._rewards.confirm(x, value, tolerance, "environment")
@@ -170,7 +170,7 @@ class RowSampler:
         ]
 
     def _own(self) -> Any:
-        """The precision of the environment: features are what the network was trained on."""
+        """The environment's precision, so that the network sees the features it was trained on."""
         return jax.enable_x64(self.precision == "float64")
 
 

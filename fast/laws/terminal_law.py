@@ -24,7 +24,7 @@ MAX_HISTORIES = 20_000_000
 LAW_SAMPLES, CURVE_SAMPLES = 2**18, 2**15
 # With fewer backward trajectories for each terminal the error could not be judged.
 FEWEST = 16
-# From this `|log R|` on rewards are scaled first: e^709 is the largest float, their sum is larger.
+# Rewards with a larger `|log R|` are scaled first: their sum may exceed the largest float, e^709.
 FAR = 600
 
 

@@ -48,8 +48,8 @@ class _Frontier(NamedTuple):
     Attributes:
         nodes: the last states.
         back: the backward actions that undo the last steps.
-        latents: of the block of histories that these extend by a step; None at the start.
-        rows: the row of that block that each extends.
+        latents: the latents of the histories one step shorter; None at the start.
+        rows: for each history, the row of those latents that it extends.
         log_p_f: `log p_F` of the history.
         log_p_b: `log p_B` of the history; on arrival a lifted `p_B` is added.
     """
@@ -149,7 +149,7 @@ def _rows_of(latents: Any, rows: Any) -> Any:
 def _evaluate(
     policy: Policy, latents: Any, nodes: Any, back: Any, tables: Any
 ) -> tuple[Any, Any, Any]:
-    """`policy_step` to nodes, and `log p_B` of the backward actions that undo it."""
+    """`policy_step` on arrival in nodes, and `log p_B` of the steps just taken."""
     seen, masks, parent_masks = (table[nodes] for table in tables)
     latents, outputs, log_p_f = policy_step(policy, latents, seen, masks)
     log_p_b = policy.log_p_b(outputs, seen, parent_masks)
@@ -160,7 +160,7 @@ def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> 
     """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents."""
     heads = [v for _, v in enumeration.dag.edges]
     if policy.backward.is_uniform:
-        # In float64 whatever the network is in, so that its mass is 1 to float64's rounding.
+        # In float64 for any network, so that the mass of `p_B` is 1 up to float64's rounding.
         uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])
         return uniform
     with jax.enable_x64(float64):

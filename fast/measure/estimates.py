@@ -40,9 +40,9 @@ class _Samples:
 
     Attributes:
         count: trajectories each way.
-        log_z: the true one, or None.
+        log_z: the true `log Z`, or None.
         laws: the estimates of `p_T` of the FCS states so far, up to a factor, one row per policy.
-        biases: of FCS, likewise.
+        biases: the estimated bias of FCS, one per policy.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class _Samples:
         self.environment, self.size = environment, FCS_SIZE
         self.exact, self.log_z = None, None
         if closed_form is None:
-            # A posterior has no mass at most states: uniform ones would say nothing.
+            # A posterior has no mass at most states, so uniformly drawn states would show nothing.
             self.final, self.size = drawn_batches(policies, environment, self.count, seed)
         else:
             self.final = random_terminals(environment, FCS_BATCHES * FCS_SIZE, seed)
@@ -168,7 +168,7 @@ def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> E
     Args:
         log_z: the true `log Z`.
         forward: drawn from `p_F`.
-        backward: drawn from `mu`, as many.
+        backward: the same number, drawn from `mu`.
     """
     parts = [
         np.tanh(np.abs(paths.log_ratio - paths.log_reward + log_z) / 2)
@@ -194,8 +194,8 @@ def estimated_fcs(
         policy: the sampler; its `p_B` must not read latents.
         environment: the environment.
         final: terminal states, batch by batch.
-        log_rewards: of them.
-        size: of a batch.
+        log_rewards: their log rewards, in nats.
+        size: the size of a batch.
         backward: trajectories per state; one is exact where each state has one trajectory.
         seed: of the trajectories.
 
@@ -238,7 +238,7 @@ def drawn_batches(
 
     Args:
         policies: the samplers.
-        environment: theirs.
+        environment: their environment.
         count: the number of draws of each.
         seed: of the draws.
     """

@@ -28,9 +28,9 @@ class Expectation:
 
     Attributes:
         name: the name of the feature.
-        sampler: under the sampler; exact if there is no standard error.
+        sampler: the mean under the sampler; exact if it has no standard error.
         weighted: the mean by importance weights, where trajectories are drawn.
-        target: the exact one, where it is known.
+        target: the exact mean under the target, where it is known.
     """
 
     name: str

@@ -27,7 +27,7 @@ ParentMask = Bool[Array, "*batch parents"]
 
 
 class AbstractBackwardPolicy(eqx.Module):
-    """A law over the parents of every state that is left backwards.
+    """A distribution over the parents of every state but `s_o`.
 
     Attributes:
         is_uniform: true if it needs no evaluation.
@@ -53,7 +53,8 @@ class AbstractBackwardPolicy(eqx.Module):
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
-            outputs: the outputs that it reads, at the state that is left; None if it reads none.
+            outputs: the outputs that it reads, at the state whose parents are meant; None if it
+                reads none.
             observation: the features of that state.
             mask: its legal backward actions.
         """
@@ -175,7 +176,7 @@ class UniformOptions(BackwardOptions):
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
     ) -> UniformBackward:
-        """It has no parameters."""
+        """A policy without parameters."""
         return UniformBackward()
 
 
@@ -205,7 +206,7 @@ class LiftedOptions(BackwardOptions):
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
     ) -> LiftedBackward:
-        """It has no parameters of its own."""
+        """A policy without parameters of its own."""
         return LiftedBackward(parents)
 
 

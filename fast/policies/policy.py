@@ -21,7 +21,7 @@ from fast.policies.backward import (
 
 
 class AnyPolicy(Protocol):
-    """A law of trajectories from the initial state, and a backward law.
+    """A distribution of trajectories from the initial state, and a backward policy.
 
     Attributes:
         is_summable: true if the probability of a trajectory of states is a product over its steps;
@@ -78,8 +78,8 @@ class Policy(eqx.Module):
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
-            outputs: all outputs of the network at the state that is left backwards; only a backward
-                policy that reads the latent needs them.
+            outputs: all outputs of the network at the state whose parents are meant; only a
+                backward policy that reads the latent needs them.
             observation: its features.
             mask: its legal backward actions.
         """
@@ -110,6 +110,6 @@ def uniform_policy(policy: AnyPolicy) -> Policy:
 
 
 def count_parameters(policy: AnyPolicy) -> int:
-    """The number of trained numbers of a policy, or of its shapes."""
+    """The number of trained parameters of a policy, or of a tree of their shapes."""
     leaves = jax.tree.leaves(policy)
     return sum(leaf.size for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact))

@@ -29,8 +29,8 @@ class Audit:
 
     Attributes:
         arithmetic: "exact rationals", or "float64".
-        states: of the pointed DAG.
-        trajectories: complete ones.
+        states: the number of states of the pointed DAG.
+        trajectories: the number of complete trajectories.
         total: `sum of p_T(x)`; 1, exactly in rationals.
         tv: total variation to the target.
         kl_forward: `KL(pi || p_T)` in nats.

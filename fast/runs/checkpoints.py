@@ -1,4 +1,4 @@
-"""Checkpoints: the state of training, from which an interrupted run goes on."""
+"""Checkpoints: the state of training, from which an interrupted run resumes."""
 
 import io
 import json
@@ -40,7 +40,7 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
     buffer = io.BytesIO()
     eqx.tree_serialise_leaves(buffer, state)
     payload = buffer.getvalue()
-    # On disk before the checkpoint that counts on it.
+    # Written to disk before the checkpoint that relies on it.
     append_to_file(folder / "metrics.jsonl", "", last=True)
     records = metrics_bytes(folder)
     header = {
@@ -74,7 +74,7 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
         )
     header, payload = _read(path)
     _check_tied(folder, header)
-    # The sizes that its arrays claim are not believed before they are known to fit.
+    # The length is checked before the array headers are read, as these may be damaged.
     held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(template))
     try:
         if len(payload) < held:
@@ -120,7 +120,7 @@ def run_records(folder: Path) -> list[dict[str, Any]]:
 
 
 def last_state(folder: Path, initial: TrainState) -> tuple[TrainState, float]:
-    """The state from which a run goes on, and the training time until then in seconds.
+    """The state from which a run resumes, and the training time until then in seconds.
 
     That is its last checkpoint; or its start, saved as the first, if it ended before there was any.
     Later records are dropped.
@@ -134,7 +134,7 @@ def last_state(folder: Path, initial: TrainState) -> tuple[TrainState, float]:
         kept = _checked_records(folder)
     replace_file(folder / "metrics.jsonl", kept)
     if not kept:
-        # Also where there is one, if the records before it are lost: from now on it has none.
+        # An old checkpoint whose records are lost is written again, as one without records.
         save_checkpoint(folder, state, seconds)
     return state, seconds
 
@@ -176,7 +176,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _check_tied(folder: Path, header: dict[str, Any]) -> None:
-    """Checks that the files of a run are those that its checkpoint was written beside.
+    """Checks that the files of a run are unchanged since its checkpoint was written.
 
     Raises:
         InputError: if one is not.
@@ -197,9 +197,9 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
 
 
 def _checked_records(folder: Path) -> bytes:
-    """The records that a checkpoint was written after, as they were then.
+    """The records up to a checkpoint, as they were when it was written.
 
-    If they are lost, a run can go on without: stderr says so.
+    If they are lost, the run resumes without them, with a warning on stderr.
 
     Raises:
         InputError: if they were changed, or some are missing; or if the checkpoint is damaged.

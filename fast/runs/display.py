@@ -42,8 +42,8 @@ class Lines(Progress):
     """About twenty lines, however long the run, on stderr or in another file.
 
     Args:
-        title: of the run.
-        steps: how many it has.
+        title: the title of the run.
+        steps: the number of its steps.
         file: where the lines go; None for stderr.
     """
 
@@ -52,7 +52,7 @@ class Lines(Progress):
         self._steps = steps
         self._started = time.monotonic()
         self._next_line = 0
-        # The first steps are shown once they are done, and to compile them takes longer.
+        # The next line comes after the first steps, which wait for compilation.
         self.say(f"{title}: {steps:,} steps; compiling ...")
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:

@@ -56,7 +56,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Keeps other processes from training in a run folder; removes partial files of killed ones.
 
     The lock is on the folder itself: it adds no file, and dies with its process. Where the system
-    or the file system has no such locks, the body goes on without.
+    or the file system has no such locks, the body runs without a lock.
 
     Raises:
         InputError: if another process is training there.

@@ -9,7 +9,7 @@ report.json      the final figures
 law.npz          learned and target probabilities, one per terminal state
 seal.json        digests of all of these, written last: it says that the run is finished
 plot.png         both laws, and the curves of training; not sealed, as it can be drawn again
-frozen/          copies of the samplers that the run asks: a folder depends on no other
+frozen/          copies of the frozen samplers of the run: a folder depends on no other
 data.csv         a copy of the user's data, for tasks that read some
 
 Until a run is finished, the first line of checkpoint.eqx has digests of config.json, meta.json and
@@ -131,13 +131,13 @@ def stored_config(folder: Path) -> TrainConfig:
 
 
 def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
-    """The place of a seed among those of a run; of its first one if none is asked for.
+    """The place of a seed among the seeds of a run; by default that of the first.
 
     Args:
         folder: the run folder.
-        run: its options.
-        seed: which is asked for.
-        name: of the argument that asks.
+        run: the options of the run.
+        seed: the seed, or None.
+        name: the name of the argument, for the message.
 
     Raises:
         InputError: if the run has no such seed.

@@ -43,7 +43,7 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises:
-        InputError: if it is not: the numbers of its states would mean others.
+        InputError: if it has not: its numbers would then mean other states.
     """
     digest = tables_digest(environment)
     if digest is not None and read_json(folder / "meta.json").get("tables") not in (None, digest):
@@ -62,7 +62,7 @@ def environment_of(
 
     Args:
         config: the configuration.
-        factors: which; by default those of its target.
+        factors: the factors; by default those of its target.
     """
     return config.task.make_environment(config.restricted(factors), config.run.max_states)
 
@@ -114,11 +114,11 @@ def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
 
 
 def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
-    """The factors of a run's target that no frozen run is for: training sees their reward.
+    """The factors of a run's target without a frozen run: training sees their reward.
 
     Args:
-        config: of the run.
-        frozen: of the runs in `config.factors.frozen`.
+        config: the configuration of the run.
+        frozen: the configurations of the runs in `config.factors.frozen`.
 
     Raises:
         InputError: if the frozen runs are not on factors of this target, each at most once.
@@ -151,7 +151,7 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
 
 
 def _alone(config: TrainConfig) -> TrainConfig:
-    """A configuration without frozen samplers."""
+    """The configuration without its frozen samplers."""
     factors = dataclasses.replace(config.factors, frozen=(), warm=False)
     return dataclasses.replace(config, factors=factors)
 

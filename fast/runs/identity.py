@@ -24,11 +24,11 @@ def inputs_of(task: Task) -> dict[str, Path]:
 
 
 def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
-    """Checks that a run is of this configuration, reads the same data and asks the same samplers.
+    """Checks that a run has this configuration, the same data and the same frozen samplers.
 
     Args:
         stored: the configuration in its folder.
-        config: the one asked for.
+        config: the requested configuration.
 
     Raises:
         InputError: if it is not.
@@ -66,7 +66,7 @@ def own_sources(config: TrainConfig, *, imported: bool = False) -> dict[str, dic
     """Name and source files of the user's parts, problem and environment.
 
     Args:
-        config: whose parts.
+        config: the configuration with these parts.
         imported: as for `sources_of`.
     """
     names = {part: config.name_of(part) for part in config.own_parts()}

@@ -15,11 +15,11 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
     """Notes the first Ctrl-C instead of raising it; a second one raises `KeyboardInterrupt`.
 
     An interrupt may be raised inside a callback from compiled code, where Python prints it and
-    goes on as if nothing had happened. The body asks instead, at places of its own choosing.
+    goes on as if nothing had happened. The body checks for it instead, where it can stop.
 
     Yields:
-        a function: whether there was a Ctrl-C. Never outside the main thread, which alone gets
-        signals.
+        a function that returns True after a Ctrl-C; always False outside the main thread, which
+        alone gets signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

@@ -154,7 +154,7 @@ def follow(config: TrainConfig) -> None:
 def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
     """Brings the run of a configuration to its end, wherever it stands, and reads its report.
 
-    To call it again changes nothing, so another worker can take over at any time.
+    A second call changes nothing, so another worker can take over at any time.
 
     Args:
         config: the configuration.

@@ -57,7 +57,7 @@ class Loop:
             self._note_tv(record)
 
     def run(self, display: Display = PLAIN) -> tuple[TrainState, float]:
-        """Trains; the last state, and the training time in seconds.
+        """Trains; returns the last state, and the training time in seconds.
 
         Raises:
             DivergedError: if the loss or a parameter is no finite number.
@@ -72,13 +72,13 @@ class Loop:
                 self._record({}, measures=True)
             while not self._is_done:
                 loss, log_z = self._advance_chunk()
-                # Asked once: whoever stops has saved before.
+                # Read once, so that a run saves a checkpoint whenever it stops.
                 stopping = interrupted()
                 self._save(at_once=stopping)
                 progress.update(self._step, loss=loss, log_z=log_z, tv=self._tv)
                 if stopping:
                     break
-            # Asked again: it may have come after the last chunk, which is saved in any case.
+            # Read again: Ctrl-C may have come after the last chunk, which is saved in any case.
             if interrupted():
                 progress.say(f"stopped; continue with: pdai train --resume {self._folder}")
                 raise KeyboardInterrupt
@@ -90,7 +90,7 @@ class Loop:
         return self._step >= self._config.optimiser.steps
 
     def _advance_chunk(self) -> tuple[float, float]:
-        """Does a chunk of steps and records it; their mean loss, and the last `log Z`."""
+        """Trains and records a chunk of steps; returns their mean loss, and the last `log Z`."""
         steps = self._config.optimiser.steps
         losses, info = self._do(min(CHUNK, steps - self._step))
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
@@ -160,7 +160,7 @@ def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> 
 
     Args:
         losses: of each seed and step.
-        first_seed: that of the first row.
+        first_seed: the seed of the first row.
         step: the number of steps before.
         kept: the end of the message.
 

@@ -26,7 +26,7 @@ from reference.metrics import total_variation
 # More figures for each evaluation: plain data, from a run's objects, its state and its step.
 Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
 
-# Nats between neighbours in float32 from which on log R is too coarse.
+# `log R` is too coarse if neighbours in float32 are this many nats apart.
 COARSE = 1e-3
 
 
@@ -47,7 +47,7 @@ class Meter:
             )
 
     def now(self, state: TrainState, step: int) -> list[float] | None:
-        """TV of each seed: exact, sampled, or of trajectories; None if it cannot be had."""
+        """TV of each seed: exact, sampled, or of trajectories; None if unknown."""
         values = [self._tv(policy, step) for policy in self._setup.policies(state)]
         measured = [value for value in values if value is not None]
         return measured if len(measured) == len(values) else None

@@ -24,7 +24,7 @@ BRING_BACK = "bring back what it was, or train again"
 # The commands that make a folder with a plan.json.
 PLANNED = "`pdai distribute` or `pdai stream`"
 
-# No JSON object of ours comes near; a report of a thousand seeds has a megabyte.
+# A limit far above any JSON file of a run; a report of a thousand seeds has a megabyte.
 MOST_JSON = 2**26
 
 SEAL = "seal.json"
@@ -60,7 +60,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error}): train again") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a JSON object: train again")
-    # Before there were seals, each object had a checksum of itself.
+    # Runs that are older than seals have a checksum in each object.
     digest = data.pop("sha256", None)
     if digest not in (None, sha256(json.dumps(data, sort_keys=True).encode())):
         raise InputError(f"{path} was changed: {BRING_BACK}")

@@ -16,7 +16,7 @@ COPIES = 4
 
 
 def device_memory() -> int:
-    """Bytes of memory of the first device of this process; of a CPU, those of the machine."""
+    """Bytes of memory of the first device of this process; for a CPU, of the machine."""
     statistics = jax.local_devices()[0].memory_stats() or {}
     return int(statistics.get("bytes_limit", memory_of_machine()))
 
@@ -24,8 +24,8 @@ def device_memory() -> int:
 def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
     """Checks that what a run surely holds at once fits into memory, from its shapes alone.
 
-    Counted are parameters and their copies, the states of the replay buffer, and of a batch the
-    states, logits and latents of each step, which the gradient needs. It is a lower bound: what
+    The count has parameters and their copies, the states of the replay buffer, and, for each step
+    of a batch, the states, logits and latents that the gradient needs. It is a lower bound: what
     passes may still run out of memory, which `out_of_memory` explains.
 
     Raises:
@@ -59,7 +59,7 @@ def check_states(states: int, most: int) -> None:
 
     Args:
         states: an upper bound of their number, or 0 if none is known.
-        most: how many the user lets be enumerated.
+        most: the largest number that the user allows.
 
     Raises:
         InputError: if they do not.
@@ -77,7 +77,7 @@ def out_of_memory(error: jax.errors.JaxRuntimeError, batch: int) -> str | None:
     """The message for an error of JAX by which memory ran out; None for others.
 
     Args:
-        error: what JAX raised.
+        error: the error that JAX raised.
         batch: trajectories per step.
     """
     if "RESOURCE_EXHAUSTED" not in str(error):

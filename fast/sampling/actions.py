@@ -58,8 +58,8 @@ def _invert_by_loop(
 ) -> Int[Array, " batch"]:
     """The last action of positive probability before which the partial sum is at most the level.
 
-    However the sums are rounded, there is one if the level is at least 0. A NaN counts as positive
-    and as small, so that a policy that diverged takes legal actions too.
+    Such an action exists if the level is at least 0, however the sums are rounded. A NaN counts as
+    positive and as small, so that a policy that diverged takes legal actions too.
     """
 
     def move(carry: Any, column: Any) -> tuple[Any, None]:
@@ -75,7 +75,7 @@ def _invert_by_loop(
 def _invert_by_cumsum(
     p: Float[Array, "batch actions"], level: Float[Array, " batch"]
 ) -> Int[Array, " batch"]:
-    """The same action, up to the rounding of partial sums, all of them at once."""
+    """The action of `_invert_by_loop`, up to rounding, from all partial sums at once."""
     before = jnp.pad(jnp.cumsum(p, -1)[:, :-1], ((0, 0), (1, 0)))
     fits = ~(p <= 0) & ~(before > level[:, None])
     numbers = jnp.arange(1, p.shape[1] + 1, dtype=jnp.int32)

@@ -67,7 +67,7 @@ class _Walk(NamedTuple):
     def kept(self, activations: Activations) -> Activations:
         """The activations that are kept: where trajectories end one by one, only read-outs.
 
-        To move the rows of products costs more than to evaluate them again.
+        Moving the rows of products costs more than evaluating them again.
         """
         network = self.policy.network
         if not self.cache:
@@ -152,7 +152,8 @@ def _evaluate_where(
 ) -> Any:
     """A function of the active rows; zeros, or arbitrary values, on the others.
 
-    The active rows are moved to the front, and as many as the next of a few sizes are evaluated.
+    The active rows are moved to the front and evaluated, in the least of a few sizes that holds
+    them.
     """
     batch = len(active)
     (order,) = jnp.nonzero(active, size=batch, fill_value=batch)

@@ -38,7 +38,7 @@ class Normal(eqx.Module):
 
     @classmethod
     def of(cls, mean: Sequence[float], covariance: Sequence[float], size: int) -> "Normal":
-        """From `mu` and `Lambda`, read by `mean_vector` and `covariance_factor`."""
+        """The distribution, by `mean_vector` and `covariance_factor`."""
         return cls(
             jnp.asarray(mean_vector(mean, size), jnp.float32),
             jnp.asarray(covariance_factor(covariance, size), jnp.float32),
@@ -107,8 +107,8 @@ def covariance_factor(entries: Sequence[float], size: int) -> Floats:
     """The lower triangular `L` with `L L^T = Lambda`; the identity if `entries` is empty.
 
     Args:
-        entries: `Lambda` row by row, or its diagonal alone.
-        size: its number of rows.
+        entries: `Lambda` row by row, or only its diagonal.
+        size: the number of rows of `Lambda`.
 
     Raises:
         InputError: if it has another number of entries, or is not symmetric positive definite.

@@ -32,7 +32,7 @@ class LatentTrajectories(NamedTuple):
 
     Attributes:
         base: the states, padded to the horizon.
-        latents: `w_0, ..., w_T`; after the end, the last one again.
+        latents: `w_0, ..., w_T`; after the end, the last one repeated.
         component: the component of `xi` from which `w_0` was drawn.
         normal: the noise of which the latents are functions.
     """

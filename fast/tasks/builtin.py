@@ -71,7 +71,7 @@ class Strings(Constructed):
     """k: networks see the length of a string and its last k letters alone; by default all."""
 
     def check(self) -> None:
-        """Checks `last` as well."""
+        """Checks the options of the problem, and `last`."""
         require(self, "last", self.last is None or self.last >= 0, "be at least 0")
         super().check()
 
@@ -86,7 +86,7 @@ class Cells(Constructed):
     one block look alike. The time of a walk is exact."""
 
     def check(self) -> None:
-        """Checks `coarse` as well."""
+        """Checks the options of the problem, and `coarse`."""
         require_counts(self, "coarse")
         super().check()
 
@@ -133,7 +133,7 @@ def constructed(
         base: the class with the options of how networks see states.
         renamed: names of options by parameter, where they differ; "" for no option.
         usual: defaults of options, where they differ from those of the parameters.
-        attributes: those of `Task`.
+        attributes: values for attributes of `Task`.
     """
     texts = _descriptions(inspect.getdoc(make) or "")
     parameters, options = {}, []

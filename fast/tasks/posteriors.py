@@ -75,7 +75,7 @@ class _Posterior(BuiltIn):
         """Rows, columns and checksum of the file.
 
         Args:
-            source: the file that it is a copy of.
+            source: the original, if the file is a copy.
         """
         if self.data is None:
             return {}
@@ -128,7 +128,7 @@ class StructureTask(_Posterior):
         """Checks the score as well: generated data are numbers.
 
         Raises:
-            InputError: as every posterior, or if generated data are to be scored as categories.
+            InputError: as for every posterior, or if generated data are to be scored as categories.
         """
         if self.data is None:
             require(self, "score", self.score != "bdeu", "be bge: generated data are numbers")
@@ -153,7 +153,7 @@ class StructureTask(_Posterior):
         return {"score": score, **super().facts(source), "prior": "all graphs equally probable"}
 
     def states(self) -> int:
-        """Graphs, finished or not."""
+        """The number of graphs, finished or not."""
         return 2 * dag_count(self.nodes if self.data is None else len(self.table().names))
 
 
@@ -184,7 +184,7 @@ class VariablesTask(_Posterior):
         return VariableSelection.from_csv(self.data, self.outcome, PRIORS[self.prior])
 
     def columns(self) -> tuple[str, ...]:
-        """All but the outcome."""
+        """The columns other than the outcome."""
         names = self.table().names
         return tuple(name for name in names if name != (self.outcome or names[-1]))
 
@@ -194,6 +194,6 @@ class VariablesTask(_Posterior):
         return facts and {**facts, "outcome": self.outcome or self.table().names[-1]}
 
     def states(self) -> int:
-        """Sets, finished or not."""
+        """The number of sets, finished or not."""
         count = self.variables if self.data is None else len(self.table().names) - 1
         return int(2 ** (count + 1))
