@@ -42,7 +42,7 @@ class Held(eqx.Module):
 
 
 def held(what: str, module: Any) -> Any:
-    """A module as a value whose leaves are arrays: itself, if they are, else `Held`.
+    """The module itself if all its leaves are arrays, else as a `Held`.
 
     Raises:
         InputError: if a leaf is neither an array nor hashable, or is a random key.

@@ -1,4 +1,4 @@
-"""The front: train samplers from Python or the command line, and know how right they are.
+"""The public interface: train samplers in Python, and certify how far they are from the target.
 
     import pdai
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pdai.show.page.page import report as report
     from reference.certificates.statement import Certificate as Certificate
 
-# By name, the module that has it.
+# The module of each public name.
 _FROM = {
     "Certificate": "reference.certificates.statement",
     "Law": "pdai.run",
@@ -61,7 +61,7 @@ def check_names() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name of the front when it is first used, as JAX loads slowly."""
+    """Imports a public name when it is first used, as JAX loads slowly."""
     if name in _FROM:
         check_names()
         return getattr(importlib.import_module(_FROM[name]), name)

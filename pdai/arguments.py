@@ -1,6 +1,6 @@
 """The options of a training on the command line: those of the chosen parts, in groups.
 
-The chosen dynamics, loss, backward policy and replay decide which options there are. So the command
+The chosen dynamics, loss, backward policy and replay determine the options. So the command
 line is read twice: first for the task and these choices, then for all options. `--help` needs the
 first reading alone, and imports no JAX.
 """
@@ -74,7 +74,7 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
     """The task and the parts that a command line chooses.
 
     Args:
-        arguments: after the command.
+        arguments: the arguments after the command.
         usual: the task if none is named.
 
     Raises:
@@ -100,7 +100,7 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
 
 
 def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
-    """The options of a run, a field for each part that has some.
+    """The class of the options of a run, with a field for each part that has options.
 
     Args:
         chosen: task and parts; if it asks for help, only the common options are fields.
@@ -116,7 +116,7 @@ def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
     for part, picked in choose_parts(task, options).items():
         if picked.is_object:
             defaults |= vars(picked.make())
-        # A group of options is called by the name of the chosen part.
+        # A group of options has the name of the chosen part.
         called = str(names.get(part, part)).rpartition(":")[2]
         # A user's class or function has the options of any part of its kind.
         is_own = any(item.name == "make" for item in fields(picked.options))
@@ -126,7 +126,7 @@ def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
 
 
 def _made(task: type[Task], groups: Mapping[str, Any], defaults: Mapping[str, Any]) -> type[Any]:
-    """A dataclass with a field for each group of options that has some."""
+    """A dataclass with a field for each group of options that is not empty."""
     given = []
     for name, kind in groups.items():
         names = option_names(kind)
@@ -161,10 +161,10 @@ def tasks_union(
     Args:
         chosen: the task.
         kind: its options.
-        shown: the tasks that there are.
+        shown: the names of all tasks.
 
     Returns:
-        The default of the chosen one, and the type of all.
+        The default of the chosen task, and the type of all tasks.
     """
     # The same object as the field's default: tyro then need not compare it with every task.
     default = kind()
@@ -175,7 +175,7 @@ def tasks_union(
             shape = tyro.conf.subcommand(name, default=default, description=about)
             union.append(Annotated[kind, shape])
         else:
-            # The rest is in its own help.
+            # Other options are in the help of the task.
             about = about.partition("\n\n")[0]
             other = make_dataclass(f"{name}_", [], frozen=True)
             other.__doc__ = about
@@ -189,7 +189,7 @@ def config_of(options: Any, task: str, without: Sequence[str] = ()) -> TrainConf
     Args:
         options: an instance of the class of `options_class`.
         task: its task.
-        without: fields that are none of the configuration.
+        without: fields that are not part of the configuration.
     """
     groups = [getattr(options, part.name) for part in fields(options) if part.name not in without]
     flat = {item.name: getattr(group, item.name) for group in groups for item in fields(group)}

@@ -1,4 +1,4 @@
-"""Checks of what comes from outside: a loss, a network, an environment."""
+"""Checks of a user's parts: a loss, a network, an environment."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -85,7 +85,7 @@ def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
     environment = config.task.make_environment(config.problem(), config.run.max_states)
     if isinstance(make, AbstractDynamics):
         return check_dynamics(make, environment, **options)
-    # Shapes first: there an error names what cannot be traced.
+    # Shapes come first, as their errors name the function that cannot be traced.
     make_trainer(config, environment).shapes()
     actions, key = environment.actions, jax.random.key(0)
     network = config.dynamics.build(environment, actions, WIDTH, key=key)

@@ -1,4 +1,4 @@
-"""The command `pdai`: every error ends in one line, and Ctrl-C at once.
+"""The command `pdai`: every error is one line, and Ctrl-C stops it at once.
 
 Imports nothing heavy before `main`: Ctrl-C may come while modules load.
 """
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parses the command line and runs the command; bad input exits with 2, in one message.
 
-    An error of the system, such as a full disk, exits with 1, in one message too.
+    An error of the system, such as a full disk, exits with 1, also in one message.
     """
     try:
         with _interrupts(), _cached_programs():
@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str]) -> None:
         print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        # The reader, such as `head`, has stopped.
+        # The program that reads the output, such as `head`, has stopped.
         _abandon_stdout()
         sys.exit(1)
     except OSError as error:
@@ -109,7 +109,7 @@ def _interrupts() -> Iterator[None]:
         interrupts.append(number)
         raise KeyboardInterrupt
 
-    # Another handler, such as a test's or a thread's, stays.
+    # Another handler, such as a test's or a thread's, is kept.
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:
         signal.signal(signal.SIGINT, note)

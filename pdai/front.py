@@ -29,12 +29,11 @@ def train(
             own, an object or class with `initial`, `children` and `reward` or `log_reward`.
         environment: an environment of your own, or a class with `from_problem`.
         display: how the run is shown.
-        options: those of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
+        options: the options of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
             `steps=500`; where the command line takes `module:Name`, an object.
 
     Raises:
-        InputError: if an option is of no part that is chosen, or breaks a rule, or training
-            diverges.
+        InputError: if an option belongs to no chosen part, or breaks a rule, or training diverges.
     """
     config = _configured(problem, environment, options)
     if config.run.out is None:
@@ -68,7 +67,7 @@ def _named(part: Any) -> str:
 
 @checked
 def load(folder: str | Path, *, accept_changed: bool = False) -> Run:
-    """A run that was trained before.
+    """The run in a folder.
 
     Args:
         folder: the run folder.
@@ -92,12 +91,12 @@ def inspect(problem: Any) -> Inspection[Any]:
 
 @checked
 def draw(what: Any, output: str | Path, **options: Any) -> Path:
-    """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending says the format.
+    """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending gives the format.
 
     Args:
         what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.
         output: the file.
-        options: those of `reference.show.draw`.
+        options: the options of `reference.show.draw`.
     """
     is_problem = hasattr(what, "children") and not isinstance(what, PointedDAG)
     drawn = inspect(what) if is_problem or isinstance(what, str) else what

@@ -1,4 +1,4 @@
-"""What `pdai` says when it is asked for nothing. Imports nothing, so that it answers at once."""
+"""The greeting of `pdai` without arguments. Imports nothing, so that it answers at once."""
 
 GREETING = """\
 pdai trains samplers of discrete objects whose policies may see the whole path, and says how wrong

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-# All are drawn before the first is shown.
+# All samples are in memory before the first is shown.
 MAX_SAMPLES = 10_000_000
 
-# The figures that a record has for each seed.
+# The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")
 
 
@@ -47,7 +47,7 @@ class Law(NamedTuple):
     """A learned law over terminal states, beside its target.
 
     Attributes:
-        labels: of the terminal states.
+        labels: the labels of the terminal states.
         learned: `p_T(x)`, one row per seed.
         target: `R(x) / Z`.
     """
@@ -112,12 +112,12 @@ class Run:
 
     @checked
     def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
-        """Samples terminal states. Says to stderr if the run is not finished.
+        """Samples terminal states, with a note on stderr if the run is not finished.
 
         Args:
-            count: how many.
-            seed: of the draw.
-            of: which of the run's seeds; by default its first.
+            count: the number of samples.
+            seed: the seed of the draw.
+            of: the seed of the policy; by default the run's first.
 
         Raises:
             InputError: if `count` is not positive, `seed` cannot be the seed of a training, or the
@@ -145,11 +145,11 @@ class Run:
         Args:
             terminals: labels of terminal states; for problems that are enumerated.
             trajectories: labels from the initial state to a terminal one, both included.
-            of: which of the run's seeds; by default its first.
+            of: the seed of the policy; by default the run's first.
 
         Raises:
-            InputError: if not exactly one of the two is given, if one is not of the problem, or if
-                the probability of a terminal state cannot be summed.
+            InputError: unless exactly one of the two is given, if a label is not in the problem, or
+                if the probability of a terminal state cannot be summed.
         """
         if (terminals is None) == (trajectories is None):
             raise InputError("log_prob needs either terminals or trajectories: give one of them")
@@ -215,11 +215,11 @@ class Run:
 
     @checked
     def train(self, steps: int, *, out: Path | None = None, display: Display = DISPLAY) -> "Run":
-        """Trains on, from these parameters, with a new schedule, in a folder of its own.
+        """Trains further from these parameters, with a new schedule, in a new folder.
 
         Args:
-            steps: how many more.
-            out: the new folder; by default this one's name with a number.
+            steps: the number of further steps.
+            out: the new folder; by default the name of this folder with a number.
             display: how the run is shown.
         """
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
@@ -234,10 +234,10 @@ class Run:
         return Run(folder)
 
     def steps_until(self, steps: int) -> int:
-        """The steps that a finished run lacks to a total.
+        """The number of further steps to a total, for a finished run.
 
         Raises:
-            InputError: if it is not finished, or has done as many.
+            InputError: if it is not finished, or already has that many steps.
         """
         done, (_, state, _) = self.config.optimiser.steps, self._loaded
         if stands := unfinished(state, done):
@@ -260,6 +260,6 @@ class Run:
 
 
 def free_folder(folder: Path) -> Path:
-    """The folder, or the first of that name with a number that does not exist yet."""
+    """The folder itself or, if it exists, the first free name with a number."""
     names = chain([folder.name], (f"{folder.name}-{number}" for number in count(2)))
     return next(path for path in map(folder.with_name, names) if not path.exists())

@@ -43,7 +43,7 @@ In the order of the paper:
                 aggregated_residuals                                 prop:apx:dist
                 streaming_residuals                                  prop:apx:sm
 
-Besides: the network's matrix (eq:ASRWM) in `reference.srwm`, the divergence of two states' laws
+Elsewhere: the network's matrix (eq:ASRWM) in `reference.srwm`, the divergence of two states' laws
 (eq:max_kl) and the price of forgetting (fig:setsa) in `reference.expressivity.memory`. Linear
 policies (prop:lines), graph networks (prop:temporal_gnns) and the stochastic lift (def:cldag) are
 with the claims that need them: `verify.lib.linear`, `verify.lib.gnn`, `verify.lib.stochastic`.
@@ -123,7 +123,7 @@ if typing.TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> typing.Any:
-    """`BALL` and `Symbolic` when first asked for: FLINT and sympy load slowly."""
+    """Imports `BALL` and `Symbolic` when they are first used: FLINT and sympy load slowly."""
     if name not in _LAZY:
         raise AttributeError(f"module 'reference' has no attribute {name!r}")
     return getattr(importlib.import_module(_LAZY[name]), name)

@@ -45,17 +45,17 @@ _PLAIN: dict[Any, tuple[Any, str]] = {
     str: (str, "a string"),
     Path: (Path, "a pathlib.Path"),
 }
-# Beyond, neighbouring integers are one float64.
+# Above this, neighbouring integers are the same float64.
 INTEGERS_END = 2**53
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which raises `InputError` for an argument that contradicts its annotation.
+    """Decorates a function to raise `InputError` for an argument that contradicts its annotation.
 
     Numbers of a field, and types declared by a protocol, are left to the function.
     """
     name, signature = function.__name__, inspect.signature(function)
-    # At the first call, when every annotated name is defined.
+    # Resolved at the first call, when every annotated name is defined.
     hints = functools.cache(lambda: get_type_hints(function))
 
     @functools.wraps(function)
@@ -71,7 +71,7 @@ def check_fields(owner: str, record: object) -> None:
     """Checks that the fields of a dataclass have their declared types, as `check_value` does.
 
     Raises:
-        InputError: if one has not.
+        InputError: if a field has another type.
     """
     declaring: Any = type(record)
     for name, kind in _fields(declaring).items():
@@ -101,7 +101,7 @@ def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool
 
     Args:
         owner: the function or class, in messages.
-        name: of the argument or option.
+        name: the name of the argument or option.
         value: its value.
         kind: the annotation: a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one
             of these or None.
@@ -117,7 +117,7 @@ def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool
         options = tuple(entry for entry in entries if entry is not NoneType)
         if value is None and NoneType in entries:
             return
-        # Other unions, such as of problems with two kinds of reward, are the function's to decide.
+        # Other unions, such as of problems with two kinds of reward, are checked by the function.
         if len(options) == 1:
             check_value(owner, name, value, options[0], stored=stored)
         elif set(options) == {str, Path}:
@@ -154,7 +154,7 @@ def require(options: object, name: str, holds: bool, rule: str) -> None:
         options: a dataclass.
         name: the option.
         holds: whether it keeps the rule; a comparison with NaN is false.
-        rule: in the message, after "must".
+        rule: the rule, for the message, after "must".
 
     Raises:
         InputError: if it does not hold.
@@ -185,7 +185,7 @@ def build(
         owner: the class, which checks its options.
         values: its fields.
         source: their origin, for messages.
-        make: what takes the fields, if not the class itself.
+        make: the function that takes the fields, by default the class.
 
     Raises:
         InputError: if the class refuses them, or is abstract, or lacks an option.
@@ -216,7 +216,7 @@ def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
 
     Args:
         kind: a dataclass, a `Literal`, or a union of these.
-        name: of the field.
+        name: the name of the field.
     """
     if get_origin(kind) is Literal:
         return {name: get_args(kind)}
@@ -225,7 +225,7 @@ def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
     parts = [(name, part) for part in get_args(kind)]
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         parts = list(get_type_hints(kind).items())
-    found: dict[str, tuple[str, ...]] = {}
+    choices: dict[str, tuple[str, ...]] = {}
     for field, part in parts:
-        found |= fixed_choices(part, field)
-    return found
+        choices |= fixed_choices(part, field)
+    return choices

@@ -223,7 +223,7 @@ def log_float(value: Any) -> float:
 
 
 def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
-    """`F` with `F(x) = R(x)`, as def:flows has it."""
+    """`F` with `F(x) = R(x)` at terminals, as in def:flows."""
     dag = policy.dag
     policy.field.check(flow, "flow")
     if len(flow) != len(dag.labels):

@@ -30,7 +30,7 @@ class Spread(NamedTuple):
 
     @property
     def oscillation(self) -> float:
-        """Their difference, which does not depend on `Z`; rounded up."""
+        """The difference of the two, which does not depend on `Z`; rounded up."""
         return math.nextafter(self.largest - self.least, math.inf)
 
 
@@ -40,7 +40,7 @@ def residual_spread(
 ) -> Spread:
     """The range of the log residuals over all trajectories, without enumerating them.
 
-    A longest and a shortest path with `log p_F - log p_B` on edges and `-log R` at terminals.
+    By a longest and a shortest path, with `log p_F - log p_B` on edges and `-log R` at terminals.
 
     Raises:
         InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
@@ -111,7 +111,7 @@ def one_sided_tv_bound(
 ) -> T:
     """N5': `TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
 
-    By enumeration of trajectories, in the field of the policies, which must be ordered.
+    Trajectories are enumerated, in the field of the policies, which must be ordered.
 
     Raises:
         TooLargeError: if there are too many trajectories.
@@ -149,8 +149,9 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
 def roundings(dag: PointedDAG[Any]) -> int:
     """The number of float64 roundings in a path sum: a marginal is exact within `gamma` of it.
 
-    Twice the depth, for products and first terms, and at each depth the largest number of in-edges.
-    All terms are non-negative, so nothing cancels. The rounding of the policy is not included.
+    The number is twice the depth, for products and first terms, plus the largest number of in-edges
+    at each depth. All terms are non-negative, so nothing cancels. The rounding of the policy is not
+    included.
     """
     depth = dag.depths
     widest = [0] * (max(depth) + 1)

@@ -54,7 +54,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
     """The combined target `prod R_t(x)`, one per terminal.
 
     Args:
-        field: of the numbers.
+        field: the arithmetic of the numbers.
         factors: `R_t`, one sequence per client or chunk, all over the same terminals.
 
     Raises:
@@ -90,8 +90,8 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
     passes (prop:apx:dist, claim and control).
 
     Raises:
-        InputError: if there is none, they do not share the base DAG, or one has a zero of `p_B`
-            on a complete trajectory.
+        InputError: if there is no client, they do not share the base DAG, or one has a zero of
+            `p_B` on a complete trajectory.
     """
     if not len(clients):
         raise InputError("check_clients: no client given, so there is nothing to combine")

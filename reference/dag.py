@@ -170,7 +170,7 @@ def pointed_dag(
     """
     check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}
-    # Listed once: a row may be a set, or an iterator.
+    # Each row is read once, as it may be an iterator.
     lists: dict[S, list[S]] = {}
     for state, row in children.items():
         lists[state] = check_list("pointed_dag", f"the children of {shown(state)}", row)
@@ -243,11 +243,11 @@ def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) 
 
 
 def _topological_order(states: Sequence[S], rows: Sequence[tuple[int, ...]]) -> Sequence[int]:
-    """Depth-first: every state before its children; a state met while still open is a cycle.
+    """Depth-first order: every state before its children; a state met while open is in a cycle.
 
-    Backwards through states and children, so that siblings keep their order.
+    States and children are taken in reverse, so that siblings keep their order.
     """
-    # Numbers that rise along every edge are such an order already.
+    # Numbers that rise along every edge are already a topological order.
     if all(u < min(row) for u, row in enumerate(rows) if row):
         return range(len(rows))
     unseen, is_open, done = 0, 1, 2

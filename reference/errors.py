@@ -27,7 +27,7 @@ class InputError(ValueError):
 
 
 class TooLargeError(InputError):
-    """An instance that exact enumeration cannot hold; the message says how large it got."""
+    """An instance too large for exact enumeration; the message has the size that it reached."""
 
 
 def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ...]) -> None:

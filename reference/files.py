@@ -47,9 +47,9 @@ def refusal(error: OSError, path: Path | str | None, doing: str = "used") -> Inp
     """An error of the system as one line: the file, the reason, the remedy.
 
     Args:
-        error: what the system raised.
-        path: of the file or folder; None for the one that the error names, if it names one.
-        doing: the participle of what failed, such as "written".
+        error: the error of the system.
+        path: the path of the file or folder; None for the path in the error, if any.
+        doing: the participle of the failed operation, such as "written".
     """
     name = error.filename if path is None else str(path)
     what = "a file" if name is None else repr(str(name))
@@ -94,7 +94,7 @@ def kind_of(path: Path, *, follow: bool = False) -> str:
     except OSError as error:
         raise refusal(error, path) from None
     except ValueError as error:
-        # Such as a name with a zero byte.
+        # Raised for a name with a zero byte, for example.
         raise InputError(
             f"{shown(str(path))} cannot be used ({error}): choose another name"
         ) from None
@@ -109,7 +109,7 @@ def _check_kind(path: Path, rule: str, *, follow: bool) -> None:
 
 @contextmanager
 def _naming(path: Path, doing: str) -> Iterator[None]:
-    """Turns an error of the system in the body, unless of another file, into one about `path`."""
+    """Turns an error of the system about `path` in the body into an `InputError`."""
     try:
         yield
     except OSError as error:
@@ -120,10 +120,10 @@ def _naming(path: Path, doing: str) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
-    """A file that the body reads.
+    """Opens a file for the body to read.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         follow: whether it may be a link, as the user gave its name.
 
     Raises:
@@ -138,7 +138,7 @@ def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> b
     """The content of a file.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         most: the largest size, in bytes; by default an eighth of the memory of the machine.
         follow: whether it may be a link, as the user gave its name.
 
@@ -157,7 +157,7 @@ def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> b
 
 
 def check_output(path: Path) -> None:
-    """Refuses a place where no file can be written, before there is anything to lose.
+    """Refuses a place where no file can be written, before any work is lost.
 
     Raises:
         InputError: if its folder does not exist, or a pipe, a device or a folder is in its place,
@@ -173,13 +173,14 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file that the body writes, and that then takes the place of the old one, if any.
+    """Opens a new file for the body to write, which then replaces the old one, if any.
 
     A kill, or a failure of power, leaves either the old file or the new one. A link is replaced by
     renaming, and not followed: nothing outside the folder changes.
 
     Raises:
-        InputError: as `check_output`, or if it cannot be written; the old file is then unchanged.
+        InputError: as `check_output` does, or if it cannot be written; the old file is then
+            unchanged.
     """
     check_output(path)
     partial = partial_of(path)
@@ -200,7 +201,7 @@ def replace_file(path: Path, content: bytes) -> None:
     """Writes a whole file, as `replacing` does.
 
     Raises:
-        InputError: as `replacing`.
+        InputError: as `replacing` does.
     """
     with replacing(path) as file:
         file.write(content)
@@ -208,7 +209,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def appending(path: Path) -> Iterator[TextIO]:
-    """A file open for appending text, created if missing.
+    """Opens a file for appending text, and creates it if it is missing.
 
     Raises:
         InputError: if it is a link, a pipe or a device, or cannot be written.
@@ -219,10 +220,10 @@ def appending(path: Path) -> Iterator[TextIO]:
 
 
 def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
-    """Appends text to a file, created if missing.
+    """Appends text to a file, and creates it if it is missing.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         text: the text.
         last: whether to wait until the file is on disk.
 
@@ -267,8 +268,8 @@ def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarra
     """Arrays of a NumPy archive (.npz), of numbers or strings: nothing is unpickled.
 
     Args:
-        path: of the archive.
-        names: of the arrays.
+        path: the path of the archive.
+        names: the names of the arrays.
         follow: whether it may be a link.
 
     Raises:

@@ -34,12 +34,12 @@ class Inspection(NamedTuple, Generic[S]):
 
     Attributes:
         name: the problem's class.
-        dag: its states and edges.
+        dag: the states and edges.
         rewards: `R(x)`, one per `dag.terminals`.
         depth: the number of edges of a longest trajectory.
         history_states: the number of states of the lift by the full history.
         z: `Z`, the sum of the rewards.
-        entropy: that of the target `R / Z`, in nats.
+        entropy: the entropy of the target `R / Z`, in nats.
         overlooked: the number of states with children to which the problem still gives a reward.
     """
 
@@ -85,7 +85,7 @@ class Inspection(NamedTuple, Generic[S]):
 
 
 def figures(dag: PointedDAG[Any]) -> dict[str, str]:
-    """Name and value of every figure of a DAG, as text."""
+    """The name and value of every figure of a DAG, as text."""
     return {
         "states": f"{len(dag.labels):,}",
         "edges": f"{len(dag.edges):,}",
@@ -136,7 +136,7 @@ def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Frac
 
 
 def _text(value: Fraction) -> str:
-    """The fraction if it is short, else its logarithm: it may be beyond float range."""
+    """A short fraction as it is, a long one as its logarithm, since it may exceed floats."""
     if value.numerator.bit_length() + value.denominator.bit_length() <= 64:
         return f"{value}" if value.denominator == 1 else f"{value} = {float(value):.6g}"
     return f"exp({log_float(value):.12g})"

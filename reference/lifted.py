@@ -68,7 +68,7 @@ class Forgetful:
     initial: None = None
 
     def advance(self, state: Hashable, latent: None) -> None:
-        """The same constant."""
+        """The constant latent."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Table(Generic[S, W]):
     initial: W
 
     def advance(self, state: S, latent: W) -> W:
-        """The tabulated latent.
+        """The latent in the table.
 
         Raises:
             InputError: if the table lacks the pair.
@@ -128,7 +128,7 @@ class LiftedDAG(Generic[S]):
     base_edge: tuple[int, ...]
 
     def above(self, trajectory: Trajectory) -> Trajectory:
-        """The one trajectory of the lift above a trajectory of the base DAG from `s_o`.
+        """The lifted trajectory above a trajectory of the base DAG from `s_o`.
 
         Lifted and base trajectories are in bijection, because the latents are functions of the
         states.
@@ -204,7 +204,7 @@ def lift(
 
 
 def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
-    """Adds a latent to those of a state, unless an equal one is there."""
+    """Adds a latent to the latents of a state, unless it has an equal one."""
     check_hashable(f"the latent on arrival in state {shown(state)}", latent)
     if latent in latents:
         return

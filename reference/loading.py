@@ -22,7 +22,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     Args:
         spec: `module:Name`.
         kind: the expected kind, for messages, such as "problem".
-        example: a name of that kind.
+        example: an example of such a name.
 
     Raises:
         InputError: if there is no such module or name.
@@ -83,7 +83,7 @@ def as_problem(problem: Any) -> Any:
     """A problem given as an object, as its class, or by name.
 
     Raises:
-        InputError: as `load_problem`.
+        InputError: as `load_problem` does.
     """
     if isinstance(problem, str):
         return load_problem(problem)
@@ -117,7 +117,7 @@ def find_modules_here() -> None:
 
 
 def name_of(part: Any) -> str:
-    """A name by which `load_object` returns a part: `module:Name`, or one valid in this process."""
+    """A name from which `load_object` returns a part, if only in this process."""
     if not callable(part) and not getattr(part, "__dict__", {"some": 0}):
         # An instance without attributes is the one that its class makes without arguments.
         return name_of(type(part))

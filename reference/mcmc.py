@@ -1,9 +1,9 @@
 """Markov chains whose stationary law is a posterior over graphs, to compare samplers with.
 
-The Metropolis-Hastings rule on a finite graph of neighbours (Hastings, 1970): from a state `a` one
-of its neighbours `b` is proposed, each with probability `1 / |N(a)|`, and accepted with probability
-`min(1, w(b) |N(a)| / (w(a) |N(b)|))`. The law proportional to w is then reversible, hence
-stationary; it is the only one if all states are connected.
+The Metropolis-Hastings rule on a finite graph of neighbours (Hastings, 1970): from a state `a`, a
+neighbour `b` is proposed, each with probability `1 / |N(a)|`, and accepted with probability `min(1,
+w(b) |N(a)| / (w(a) |N(b)|))`. The law proportional to w is then reversible, hence stationary; it is
+the only one if all states are connected.
 
 Order MCMC: the weight of an order is that of all graphs that it extends, `prod over v of
 W_v(before v)` with `W_v(U)` the sum of `w_v(P)` over `P <= U`. A graph drawn given the order has
@@ -32,7 +32,7 @@ Order = tuple[int, ...]
 class Target(ABC, Generic[State]):
     """An unnormalised law `w` on states that have neighbours.
 
-    Neighbours are mutual: if b is one of a, then a is one of b.
+    Neighbours are mutual: if b is a neighbour of a, then a is a neighbour of b.
     """
 
     @abstractmethod
@@ -53,7 +53,7 @@ def chain(target: Target[State], rng: Random) -> Iterator[State]:
     state = target.start(rng)
     near, log_weight = target.neighbours(state), target.log_weight(state)
     while True:
-        # A state without neighbours is the only one.
+        # A state without neighbours is the only state.
         if near:
             other = near[rng.randrange(len(near))]
             around, value = target.neighbours(other), target.log_weight(other)
@@ -79,7 +79,7 @@ class GraphTarget(Target[Parents]):
         ]
 
     def start(self, rng: Random) -> Parents:
-        """No edges."""
+        """The graph without edges."""
         return (0,) * self.problem.nodes
 
     def neighbours(self, state: Parents) -> list[Parents]:
@@ -91,7 +91,7 @@ class GraphTarget(Target[Parents]):
                 here = 1 << u
                 if mask & here:
                     near.append(_with(state, v, mask ^ here))
-                    # Turned round, it closes a cycle with any other path from u to v.
+                    # The reversed edge closes a cycle with any other path from u to v.
                     rest = mask ^ here
                     others = any(rest >> w & 1 and behind[w] & here for w in range(len(state)))
                     if not others and self._may(u, state[u] | 1 << v):
@@ -129,7 +129,7 @@ class OrderTarget(Target[Order]):
         return tuple(rng.sample(range(self.problem.nodes), self.problem.nodes))
 
     def neighbours(self, state: Order) -> Sequence[Order]:
-        """`n (n - 1) / 2` of them, each made when it is asked for."""
+        """The `n (n - 1) / 2` neighbours, each computed when it is used."""
         return Exchanges(state)
 
     def log_weight(self, state: Order) -> float:
@@ -177,7 +177,7 @@ def pairs_below(count: int) -> tuple[tuple[int, int], ...]:
 
 
 def parts(mask: int) -> list[int]:
-    """All masks that are part of one, itself and 0 included."""
+    """All submasks of a mask, including itself and 0."""
     subsets = [mask]
     while subsets[-1]:
         subsets.append(subsets[-1] - 1 & mask)
@@ -187,7 +187,7 @@ def parts(mask: int) -> list[int]:
 def linear_extensions(parents: Sequence[int]) -> int:
     """The number of orders of the nodes of an acyclic graph with each after its parents.
 
-    A recursion over the sets that hold the parents of their nodes, at most `2^n`.
+    A recursion over the sets that contain the parents of their nodes, at most `2^n` sets.
     """
     full = 2 ** len(parents) - 1
 

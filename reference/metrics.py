@@ -27,7 +27,7 @@ def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
     """The target distribution `pi(x) = R(x) / sum of R`.
 
     Raises:
-        InputError: if there is none, an entry is no number >= 0, or all are zero.
+        InputError: if there is no entry, an entry is not a number >= 0, or all are zero.
     """
     _check_law("rewards", rewards)
     total = sum(rewards[1:], start=rewards[0])
@@ -47,8 +47,8 @@ def total_variation(p: Sequence[T], q: Sequence[T]) -> T:
 def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
     """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks.
 
-    Summed as `sum of (p log(p/q) - p + q)`, plus the difference of the totals: no term is negative,
-    so nothing cancels however close the distributions are.
+    It is summed as `sum of (p log(p/q) - p + q)`, plus the difference of the totals: no term is
+    negative, so nothing cancels however close the distributions are.
     """
     _check_pair(p, q)
     terms: list[float] = []
@@ -145,8 +145,8 @@ def uniform_batches(
 def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estimate:
     """FCS (eq:fcsa) averaged over given batches, with the standard error over batches.
 
-    A batch to which `p` or `q` gives no probability (an empirical `p` may) counts as 1, the
-    largest distance, when one of them does, and 0 when neither does.
+    A batch to which `p` or `q` gives no probability (an empirical `p` may) counts as 1, the largest
+    distance, if the other is positive on it, and as 0 if neither is.
 
     Args:
         p: probabilities, shape (terminals,).
@@ -176,10 +176,10 @@ def _weights(name: str, values: object) -> Floats:
     """Numbers proportional to probabilities.
 
     Raises:
-        InputError: if they are none.
+        InputError: if they are not.
     """
     try:
-        # A wider float may be beyond the range of this one.
+        # A value of a wider float type may be infinite as float64.
         with np.errstate(over="ignore"):
             weights = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -233,7 +233,7 @@ def _check_pair(p: Sequence[Any], q: Sequence[Any]) -> None:
 
 
 def _check_law(name: str, law: Sequence[Any]) -> None:
-    """Checks for numbers >= 0, all rational or all float: mixed they would silently be floats."""
+    """Checks for numbers >= 0, all rational or all float: mixed sums would silently be floats."""
     values = list(law)
     if not values:
         raise InputError(f"{name} is empty: give a number per state")

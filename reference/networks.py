@@ -1,4 +1,4 @@
-"""Pointed DAGs from and to networkx graphs; networkx is optional."""
+"""Conversion of pointed DAGs to and from networkx graphs; networkx is optional."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,9 +1,10 @@
 """The expected losses of col:objectives and their gradients, which training estimates.
 
 No trajectory is enumerated. `delta(tau)` is a sum over the edges of `tau`, which is drawn from a
-Markov chain on the lifted DAG; with `m(s)` the mean of the rest after `s`, it is the constant
-`log Z + m(s_o)` plus increments `gain + m(s') - m(s)` of mean zero given the past. Squares of such
-increments simply add up, and near an optimum all of them are small, so that nothing cancels.
+Markov chain on the lifted DAG; with `m(s)` the mean of the remaining sum after `s`, it is the
+constant `log Z + m(s_o)` plus increments `gain + m(s') - m(s)` of mean zero given the past. Squares
+of such increments simply add up, and near an optimum all of them are small, so that nothing
+cancels.
 """
 
 from collections.abc import Sequence
@@ -21,10 +22,10 @@ class Objective(NamedTuple, Generic[T]):
     """An expected loss, and its gradient.
 
     Attributes:
-        loss: in nats squared.
-        logits_gradient: per edge, the derivative by the logit of `p_F` on it, where `p_F` is the
+        loss: the loss, in nats squared.
+        logits_gradient: per edge, the derivative with respect to its logit, where `p_F` is the
             soft-max of the logits of each row. The exploratory policy is held fixed.
-        log_z_gradient: the derivative by `log Z`; zero for the CB loss, which has none.
+        log_z_gradient: the derivative with respect to `log Z`; zero for the CB loss.
     """
 
     loss: T

@@ -14,7 +14,7 @@ from reference.lifted import LiftedDAG
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EdgeWeights(Generic[T]):
-    """A non-negative number on each edge of a DAG; that of a path is the product over its edges.
+    """A non-negative number on each edge of a DAG; a path has the product over its edges.
 
     Attributes:
         dag: the DAG, lifted or not.
@@ -104,7 +104,7 @@ class BackwardKernel(EdgeWeights[T]):
     """
 
     def on(self, lifted: LiftedDAG[Any]) -> "BackwardKernel[T]":
-        """This one, evaluated on the base edges below the edges of a lift of its DAG."""
+        """The kernel on a lift of its DAG: each lifted edge has the value of its base edge."""
         return BackwardKernel(lifted.dag, self.field, [self.values[e] for e in lifted.base_edge])
 
 
@@ -153,7 +153,8 @@ class ForwardPolicy(_Policy[T]):
         """The policy given by `rows[state][child]`; absent children have probability zero.
 
         Raises:
-            InputError: a missing row, a child that is not one, a row that does not sum to one.
+            InputError: for a missing row, a state that is not a child, or a row that does not sum
+                to one.
         """
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):

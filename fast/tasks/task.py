@@ -1,4 +1,4 @@
-"""Tasks: a problem by its options, and how one trains on it by default.
+"""Tasks: a problem with its options, and the default options of a training on it.
 
 Imports no JAX before an environment is made, so that the command line answers at once.
 """
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A problem by its options.
+    """A problem with its options.
 
     Attributes:
-        name: on the command line.
+        name: its name on the command line.
         defaults: options of a run, by name, that differ here from those of other tasks.
         has_graphs: whether its states are graphs that graph networks read.
         has_networks: whether its states are directed graphs over named variables (`Network`).
@@ -67,11 +67,11 @@ class Task(ABC):
 
         Args:
             problem: the result of `make_problem`, perhaps restricted to some factors.
-            max_states: more are not put into tables.
+            max_states: the largest number of states that is put into tables.
         """
 
     def texts(self, states: Iterable[Any]) -> list[str]:
-        """States, or their texts, as people read them."""
+        """States, or their texts, in the form that people read."""
         return list(map(str, states))
 
     def facts(self, source: str = "") -> dict[str, str]:
@@ -84,7 +84,7 @@ class Task(ABC):
 
     @property
     def short_name(self) -> str:
-        """The task in the name of a folder."""
+        """The name of the task in the name of a folder."""
         return self.name
 
 

@@ -1,1 +1,1 @@
-"""Training as a pair of pure functions, `init` and `advance`, and what it is asked to do."""
+"""Training as a pair of pure functions, `init` and `advance`, and its options."""

@@ -33,8 +33,8 @@ def make_policy(
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
     skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
     so that the number of parameters comes nearest to the budget. A network without hidden layers
-    has no width: beside it a learned backward policy has the budget, and without one the budget is
-    not read.
+    has no width: the budget is then that of a learned backward policy, or is not read if there is
+    none.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -44,7 +44,7 @@ def make_policy(
         return build_policy(config, environment, width, key=key)
 
     if isinstance(config.dynamics, OwnDynamics):
-        # Made in a trace of its own, so that references to arrays of that trace are found.
+        # Built in a separate trace, so that leaked references to its arrays are noticed.
         network = eqx.filter_eval_shape(lambda: fitted(config, build).network)
         seen = jax.eval_shape(environment.observe, environment.initial())
         check_network(config.name_of("dynamics"), network, seen, environment.horizon)
@@ -80,7 +80,7 @@ def build_policy(
     hidden = [width] * dynamics.layers
     network = dynamics.build(environment, outputs, width, key=network_key)
     if p_b.reads_latent and network.is_markovian:
-        # A user's class may reveal this on an instance only.
+        # Only an instance of a user's class may show this.
         raise InputError(
             f"p_b {config.name_of('p_b')} with dynamics {config.name_of('dynamics')}: there is no "
             "latent to read; use --p-b learned"
@@ -124,7 +124,7 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first width above `low` from which on it holds, or MOST_WIDTH: doubling, then bisection.
+    """The first width above `low` at which `holds` is true, or MOST_WIDTH, by bisection.
 
     Args:
         holds: monotone in the width; false at `low`, unless that is 1.

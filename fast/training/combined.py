@@ -22,7 +22,7 @@ class FrozenSamplers(eqx.Module):
     """Trained samplers that stand for factors of the reward, and are not changed.
 
     Attributes:
-        policies: theirs; outside of `vmap` with a leading axis, one entry per seed.
+        policies: their policies; outside of `vmap` with a leading axis, one entry per seed.
         environments: the state graph with the features that each sampler sees.
         rewarded: whether the reward of other factors enters beside them (a step of a stream), or
             none is evaluated (an aggregate).
@@ -38,7 +38,7 @@ class _CombinedLoss(TrajectoryLoss):
     """A `RatioLoss` of the ratios of eq:apx:dist or eq:apx:sm.
 
     Attributes:
-        loss: of the ratios.
+        loss: the loss of the ratios.
         frozen: the samplers beside the one that is trained.
     """
 
@@ -70,7 +70,7 @@ jax.tree_util.register_dataclass(_CombinedLoss, data_fields=["frozen"], meta_fie
 
 
 def combined_loss(loss: RatioLoss, frozen: FrozenSamplers) -> TrajectoryLoss:
-    """The loss of the ratios of a sampler beside frozen ones; its context is their terms."""
+    """The loss of a sampler's ratios to frozen ones; its context is the terms of these."""
     return _CombinedLoss(loss, frozen)
 
 
@@ -81,7 +81,7 @@ def combined_ratio(
 
     Args:
         steps: the terms of the sampler that is trained.
-        frozen: those of each frozen sampler along the same trajectories.
+        frozen: the terms of each frozen sampler along the same trajectories.
         rewarded: whether the reward of other factors enters beside them.
     """
     if rewarded:

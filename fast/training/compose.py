@@ -1,4 +1,4 @@
-"""The configuration of a training run, and how options by name make one. Imports no JAX.
+"""The configuration of a training run, made from options by name. Imports no JAX.
 
 Options have one name wherever they stand, so a configuration is a flat mapping on the command line,
 in a `config.json` and in Python: the name of its task, those of the parts that are chosen by name
@@ -167,7 +167,7 @@ class TrainConfig:
         return [part for part in CHOICES if own_part(part, getattr(self, part))]
 
     def changed(self, **changes: Any) -> "TrainConfig":
-        """The same with other options; a replaced part takes its own options with it."""
+        """The configuration with other options; a replaced part loses its options."""
         flat = to_flat(self)
         task = flat.pop("task")
         for part in CHOICES:
@@ -176,7 +176,7 @@ class TrainConfig:
                 for name in left - option_names(choose(part, changes[part]).options):
                     flat.pop(name, None)
             elif ":" in flat[part]:
-                # A user's object stays the same object.
+                # A user's object is kept, not copied.
                 flat[part] = getattr(self, part)
         return configure(task, **{**flat, **changes})
 
@@ -247,7 +247,7 @@ def to_json(config: TrainConfig) -> dict[str, Any]:
     flat = to_flat(config)
     del flat["out"]
     left = unused(type(config.task), flat)
-    # Generated data are stored as `auto` was resolved, a user's data as asked for.
+    # For generated data the resolved score is stored, for a user's data the requested one.
     flat = {k: v for k, v in flat.items() if k not in left} | ({} if left else config.task.facts())
     return {"format": FORMAT, **{name: _plain(value) for name, value in flat.items()}}
 
@@ -316,7 +316,7 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 
 
 def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of a task, and over them those of the chosen dynamics."""
+    """The defaults of a task, overridden by the defaults of the chosen dynamics."""
     chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
     name = DYNAMICS.name_of(chosen)
     return {**owner.defaults, **(DYNAMICS.entries[name].defaults if name else {})}

@@ -15,7 +15,7 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 
-# Trajectories that the first `log Z` is estimated from.
+# The number of trajectories for the first estimate of `log Z`.
 FIRST_BATCH = 256
 
 NO_SAMPLERS = FrozenSamplers()
@@ -27,8 +27,8 @@ class Gradient(NamedTuple):
     Attributes:
         loss: its value.
         log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
-        by: the gradient by the sampler's parameters.
-        starting_log_z: `log Z` at which the gradient was taken, and from which the step goes on.
+        by: the gradient with respect to the sampler's parameters.
+        starting_log_z: `log Z` at which the gradient was taken, and from which the step starts.
     """
 
     loss: Float[Array, ""]
@@ -81,6 +81,6 @@ class Method(ABC):
 
         Args:
             environment: the state graph.
-            state: before the step.
-            key: of this step.
+            state: the state before the step.
+            key: the key of this step.
         """

@@ -26,7 +26,7 @@ class Networks(Method):
     def begin(
         self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
-        """A random policy, or that of a frozen run; the best `log Z` for a uniform one."""
+        """The initial policy, random or frozen, and the best `log Z` for a uniform policy."""
         config = self.config
         if config.factors.warm:
             (policy,) = self.frozen.policies
@@ -37,7 +37,7 @@ class Networks(Method):
             # The best constant: `log Z` may be far from 0.
             draws = uniforms(self.key(seed, "log_z"), environment, FIRST_BATCH)
             uniform = uniform_policy(policy)
-            # Without branches, as there is nothing to evaluate.
+            # A uniform policy costs nothing, so no row is skipped.
             drawn, _ = sample_trajectories(uniform, environment, draws, skip_ended=False)
             log_z = -jnp.mean(log_ratio(evaluate(uniform, environment, drawn)))
         buffer = None

@@ -152,7 +152,7 @@ def check_seeds(seed: int, seeds: int) -> None:
     """Refuses seeds that JAX or NumPy would confuse with others.
 
     Raises:
-        InputError: if one is not.
+        InputError: if there is such a seed.
     """
     if not 0 <= seed <= SEEDS_END - seeds:
         raise InputError(

@@ -1,7 +1,8 @@
 """One training over several processes, each with devices of its own, joined by `jax.distributed`.
 
-Each process draws the columns of the batch for its own devices; all else that a step takes and
-gives is the same in all. So a training over processes has the numbers of one over as many devices.
+Each process draws the columns of the batch for its own devices; all other inputs and outputs of a
+step are equal in all processes. So a training over several processes has the numbers of a training
+in one process with the same number of devices.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
 
     Args:
         coordinator: host and port at which process 0 listens, such as "node1:8476".
-        processes: how many there are.
+        processes: the number of processes.
         process: the number of this one.
         seconds: how long to wait for the others.
 
@@ -51,7 +52,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
 def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
     """Runs a compiled function of arrays and a number on the devices of all processes.
 
-    It takes and gives arrays of this process, which are the same in all.
+    Its arguments and results are arrays of this process, equal in all processes.
     """
     mesh = jax.make_mesh((jax.device_count(),), ("all",), axis_types=(AxisType.Auto,))
     everywhere = NamedSharding(mesh, PartitionSpec())  # type: ignore[no-untyped-call]
@@ -80,7 +81,7 @@ def check_same(digest: bytes) -> None:
     """Checks that all processes have the same options.
 
     Args:
-        digest: a checksum of those of this one.
+        digest: a checksum of the options of this process.
 
     Raises:
         InputError: in all of them, if they differ.

@@ -28,5 +28,5 @@ class TrainState(NamedTuple):
 
     def policy(self, row: int) -> Any:
         """The policy of one of the seeds, by its place."""
-        # By NumPy: every operation of JAX would be a program of its own, to trace and load.
+        # With NumPy, as JAX would compile a program for every operation.
         return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.sampler.policy)

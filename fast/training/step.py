@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     """The trajectories of a step.
 
     Attributes:
-        trajectories: as drawn.
+        trajectories: the trajectories, as drawn.
         cached: values cached while sampling, or None if some were drawn backwards.
     """
 
@@ -46,7 +46,7 @@ def draw_batch(
     Args:
         config: how batches are drawn.
         environment: the state graph.
-        state: of training.
+        state: the state of training.
         draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
 
     Returns:
@@ -81,10 +81,10 @@ def loss_and_gradient(
     axis: str | None = None,
     skip_ended: bool = True,
 ) -> Gradient:
-    """The loss on a batch, an estimate of `log Z`, and the gradient by the sampler's parameters.
+    """The loss on a batch, an estimate of `log Z`, and the gradient of the sampler's parameters.
 
     Args:
-        loss: which.
+        loss: the loss.
         environment: the state graph.
         sampler: the parameters.
         batch: the trajectories, or this device's share of them.
@@ -153,14 +153,14 @@ def loss_and_gradient_on_devices(
     draws: Float[Array, "rows batch"],
     key: PRNGKeyArray,
 ) -> Gradient:
-    """The same, each device with its columns of the draws: as one device, up to rounding.
+    """As `loss_and_gradient`, on one batch that several devices share; equal up to rounding.
 
     Args:
         config: how batches are drawn, and on how many devices.
-        loss: which.
+        loss: the loss.
         environment: the state graph.
-        state: of training.
-        draws: as of `draw_batch`.
+        state: the state of training.
+        draws: as in `draw_batch`.
         key: for losses that draw random numbers.
     """
     mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))

@@ -45,7 +45,7 @@ class Trainer(NamedTuple):
     `shapes()` gives the shapes of the first state, without computing it.
 
     Step t draws its randomness from the seed and t alone, so a run that is resumed from a saved
-    state goes on exactly as it would have.
+    state equals one that was never interrupted.
     """
 
     init: Callable[[], TrainState]
@@ -62,7 +62,7 @@ def make_trainer(
 
     Args:
         config: of the runs.
-        environment: the state graph, with the reward of the factors that no frozen sampler is for.
+        environment: the state graph, with the reward of the factors without a frozen sampler.
         frozen: samplers that stand for factors of the reward, each with as many seeds.
     """
     # Another seed or folder needs no other program, so a process traces and compiles it once.
@@ -82,7 +82,7 @@ def make_trainer(
     return Trainer(
         begin,
         lambda state, steps: go(environment, frozen, seeds, state, steps),
-        # Asked of the jitted function: nested in another it may have no compiler options.
+        # `eval_shape` of the jitted function: inside another it may have no compiler options.
         lambda: initialise.eval_shape(environment, frozen, seeds),
     )
 
@@ -144,7 +144,7 @@ def _run_once() -> dict[str, int] | None:
 
     The compiler then takes 40 % less time, and the numbers are the same to the bit.
     """
-    # Where optimisations are disabled already, as in tests, this level would be more.
+    # If optimisations are disabled already, as in tests, this level would enable some.
     least = jax.config.read("jax_disable_most_optimizations")  # type: ignore[no-untyped-call]
     tries = jax.default_backend() == "cpu" and not least
     return {"xla_backend_optimization_level": 1} if tries else None
@@ -161,11 +161,11 @@ def train_step(
     """One gradient step of one seed.
 
     Args:
-        method: of training.
-        optimizer: of the parameters.
+        method: the method of training.
+        optimizer: the optimiser of the parameters.
         environment: the state graph.
-        key: of the run; a step folds its number in.
-        state: before the step.
+        key: the key of the run; a step folds its number in.
+        state: the state before the step.
     """
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)

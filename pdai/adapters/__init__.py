@@ -1,1 +1,1 @@
-"""Samplers of other libraries, as what `pdai.certify` takes. Each needs its library, if used."""
+"""Samplers of other libraries for `pdai.certify`. Each needs its library only when it is used."""

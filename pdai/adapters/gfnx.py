@@ -26,7 +26,7 @@ def sampler(
         env_params: its parameters.
         forward_logits: from a batch of observations to the logits of `p_F`.
         backward_logits: likewise of `p_B`; by default uniform parents, with a note.
-        problem: of this project, with the same rewards.
+        problem: the same problem in this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
     """
@@ -36,7 +36,7 @@ def sampler(
 
 
 class _Steps:
-    """gfnx, step by step: terminal states stay, with a single legal way back."""
+    """gfnx, step by step: a terminal state stays in place, with one legal backward action."""
 
     def __init__(self, env: Any, env_params: Any, forward: Any, backward: Any):
         self.env, self.params = env, env_params

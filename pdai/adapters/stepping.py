@@ -1,4 +1,4 @@
-"""A sampler of another library, stepped in batches; its rows are drawn from exactly."""
+"""A sampler of another library, stepped in batches, with exact draws from its rows."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -33,14 +33,14 @@ class Logits(NamedTuple):
     mask: Any
 
     def rows(self, used: Any) -> Floats:
-        """The closed rows of the soft-max where they are used; uniform ones elsewhere."""
+        """The closed soft-max rows of the active entries; uniform rows elsewhere."""
         unused = ~np.asarray(used)[:, None]
         values = np.where(unused, 0.0, np.asarray(self.values))
         return soft_rows(values, unused | np.asarray(self.mask))
 
 
 class WayBack(NamedTuple):
-    """The way back of a step.
+    """The backward move of a step.
 
     Attributes:
         logits: of `p_B` over the parents.
@@ -54,7 +54,7 @@ class WayBack(NamedTuple):
 
 
 class Steps(Protocol):
-    """The questions to a library, on batches of its states."""
+    """The functions of a library that a sampler needs, on batches of its states."""
 
     def start(self, count: int) -> Any:
         """A batch of initial states."""
@@ -65,7 +65,7 @@ class Steps(Protocol):
         ...
 
     def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
-        """The next states, which are terminal, and the way back; inactive ones stay as they are."""
+        """The next states, their ends, and the backward moves; inactive states stay as they are."""
         ...
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
@@ -86,11 +86,11 @@ class SteppedSampler:
 
     Args:
         steps: the library.
-        problem: of this project, whose exact rewards count, and with which the library's must
-            agree; None to take the library's, to float32.
+        problem: the problem in this project, whose exact rewards are used; the library's must
+            agree. None to use the library's rewards, to float32.
         label: from a label of the library to one of the problem.
         seed: of the draws.
-        notes: what a reader must know of the sampler.
+        notes: remarks about the sampler for readers.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class SteppedSampler:
 
         Args:
             dag: the problem's graph, whose terminal states the library's ends must be among.
-            rewards: of its terminal states.
-            most: more states of the library are not enumerated.
+            rewards: `R(x)`, one per terminal state.
+            most: the largest number of the library's states to enumerate.
 
         Raises:
             TooLargeError: if it has more states.
@@ -192,7 +192,7 @@ class SteppedSampler:
         )
 
     def findings(self) -> Sequence[str]:
-        """Whose rewards are used, and the kind of `p_B`."""
+        """The origin of the rewards, and the kind of `p_B`, in sentences."""
         whose = "rewards are the problem's, with which the library's agree on all that was drawn"
         if self.problem is None:
             whose = "rewards are the library's own; their float32 rounding widens the interval"
@@ -202,7 +202,7 @@ class SteppedSampler:
 def _terminal_law(
     root: Node, mass: Mapping[Hashable, Mapping[Node, Fraction]], ends: Mapping[Node, Hashable]
 ) -> dict[Hashable, Fraction]:
-    """`p_T(x)` from the rows of all states that go on."""
+    """`p_T(x)` from the rows of all states that are not terminal."""
     graph: dict[Node, list[Node]] = {end: [] for end in ends}
     graph |= {(key, False): list(row) for key, row in mass.items()}
     dag = pointed_dag(graph, root)

@@ -23,7 +23,7 @@ def sampler(
         env: a `gfn.env.DiscreteEnv`.
         sampled: the GFlowNet, whose estimators `pf` and `pb` are taken; or `pf` alone.
         pb: the estimator of `p_B`; by default the GFlowNet's, or uniform parents, with a note.
-        problem: of this project, with the same rewards.
+        problem: the same problem in this project, with the same rewards.
         label: from a state of the library, a tuple of numbers, to one of the problem.
         seed: of the draws.
     """
@@ -75,7 +75,7 @@ class _Steps:
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
         import torch
 
-        # A reward may be a module, whose parameters ask for gradients.
+        # A reward may be a module, whose parameters require gradients.
         with torch.no_grad():
             given = self.env.log_reward(self.env.states_from_tensor(states))
         log_reward: Floats = given.double().numpy()

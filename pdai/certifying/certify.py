@@ -57,21 +57,21 @@ NEGLIGIBLE = 1e-9
 def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
     """Certifies how close a sampler is to its target: TV exactly, or with a level of confidence.
 
-    The certificate has the first regime that the inputs allow. E: everything is enumerated. Z:
-    `log Z` is known or bounded. S: samples of the target are given. N: neither, so that only
-    lower bounds are certified.
+    The certificate has the first of these regimes that the inputs allow. E: everything is
+    enumerated. Z: `log Z` is known or bounded. S: samples of the target are given. N: neither, so
+    that only lower bounds are certified.
 
     Args:
         what: a run, or its folder; a function from a state to a row of numbers, one per child, or
             `module:name` of one; a CSV file of samples or of recorded trajectories; or an object
             with `draw`, such as those of `pdai.adapters`.
-        problem: a problem, its class, or `module:Name`; runs have one.
+        problem: a problem, its class, or `module:Name`; a run has its own.
         options: the fields of `pdai.certifying.options.CertifyOptions`, by name, such as
             `log_z=29.97`.
 
     Raises:
-        InputError: if the sampler, the problem, an option or a sample breaks a rule, or the regime
-            that is wanted is not possible.
+        InputError: if the sampler, the problem, an option or a sample breaks a rule, or the
+            requested regime is not possible.
     """
     names = [field.name for field in fields(CertifyOptions)]
     for name in options:
@@ -94,12 +94,12 @@ certify.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 
 
 def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certificate:
-    """As `certify`, with the options as one record.
+    """The certificate of `certify`, with the options as one record.
 
     Args:
         what: the sampler.
         problem: the problem; None for a run.
-        options: all others.
+        options: all other options.
     """
     options = options.checked()
     source = source_of(what, problem, options)
@@ -134,14 +134,14 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     Args:
         what: the argument.
         problem: the second argument.
-        options: the others, checked.
+        options: the other arguments, checked.
 
     Raises:
         InputError: if it means none, or a problem is missing.
     """
     folder = getattr(what, "folder", what)
     if isinstance(folder, str | Path) and Path(folder).is_dir():
-        # Loads JAX, without which other samplers are certified.
+        # Imported here, as it loads JAX, which other samplers do not need.
         from pdai.certifying.runs import RunSource
 
         if problem is not None:
@@ -184,10 +184,10 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
 def _features(
     problem: Any, options: CertifyOptions
 ) -> tuple[Features | None, Callable[[], Any] | None]:
-    """All features, and the problem's exact means of them if it knows these."""
+    """All features, and their exact means under the target where the problem knows them."""
     features, known_means = options.features, None
     if isinstance(problem, KnowsMeans) and features in (problem.indicators, problem.quantities):
-        # Under the problem's own names.
+        # With the names that the problem gives.
         features, known_means = problem.quantities, problem.quantity_means
     return both(features, modes(options.mode_states) if options.mode_states else None), known_means
 
@@ -195,7 +195,7 @@ def _features(
 def _exact(
     source: SamplerSource, options: CertifyOptions, features: Features | None
 ) -> Certificate | None:
-    """Regime E, if everything can be enumerated and no other regime is wanted."""
+    """Regime E, if everything can be enumerated and no other regime is requested."""
     if options.regime not in (None, "E"):
         return None
     try:
@@ -243,7 +243,7 @@ def _bare(
 
 
 def _target_samples(source: SamplerSource, options: CertifyOptions, count: int) -> Any:
-    """The samples of the target that are given, or that the problem draws exactly, if any."""
+    """Samples of the target, given or drawn exactly by the problem; None without either."""
     problem = source.target.problem
     if options.target is None and isinstance(problem, ClosedForm):
         return problem.sample(count, options.seed)
@@ -251,7 +251,7 @@ def _target_samples(source: SamplerSource, options: CertifyOptions, count: int) 
 
 
 class _Bound(NamedTuple):
-    """The bound of a regime, with the lines and notes that belong to it."""
+    """The bound of a regime, with its lines and notes."""
 
     regime: Regime
     bound: Callable[..., Result]
@@ -260,10 +260,10 @@ class _Bound(NamedTuple):
 
 
 def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
-    """The bound of the regime that is wanted, or of the first that is possible.
+    """The bound of the requested regime, or of the first possible one.
 
     Raises:
-        InputError: if what the regime needs is not known.
+        InputError: if the regime needs a quantity that is unknown.
     """
     regime = options.regime
     if regime in (None, "Z"):
@@ -324,7 +324,7 @@ def _sampled(
 def _walker(
     source: SamplerSource, options: CertifyOptions, features: Features | None
 ) -> tuple[Sampler, list[str]]:
-    """The sampler, with the `p_B` and the kept draws that are wanted; and notes."""
+    """The sampler, with the requested `p_B` and kept draws; and notes."""
     sampler, notes = source.walker(), []
     if options.tighten:
         sampler = source.tightened(sampler, options.tighten)

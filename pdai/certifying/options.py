@@ -20,7 +20,7 @@ from reference.user_code import number_or_infinite
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:
-    """The reading of an option whose type in Python the command line cannot write."""
+    """How the command line reads an option whose Python type has no text form."""
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=nargs,
         metavar=metavar,
@@ -79,7 +79,7 @@ class CertifyOptions:
     """Keep the draws in this folder: the same command goes on from them after a kill."""
 
     def checked(self) -> Self:
-        """The same options, with functions loaded that are given by name.
+        """The options, checked, with functions in place of their names.
 
         Raises:
             InputError: if an option is of another type than declared, or out of its range.
@@ -89,7 +89,7 @@ class CertifyOptions:
             for name in ("p_b", "features")
             if isinstance(spec := getattr(self, name), str)
         }
-        # Any kind of number will do.
+        # Any kind of number is accepted.
         loaded |= {
             name: number_or_infinite(getattr(self, name), name)
             for name in ("width", "seconds", "level")
@@ -98,7 +98,7 @@ class CertifyOptions:
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)
-        # A share of a smaller level is zero in float64.
+        # A fraction of a smaller level would be zero in float64.
         if not 1e-300 < options.level < 1:
             raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
         for name, value, least in zip(Budget._fields, options.budget, (0, 2, 0), strict=True):
@@ -118,5 +118,5 @@ class CertifyOptions:
 
     @property
     def budget(self) -> Budget:
-        """When drawing stops."""
+        """The limits at which drawing stops."""
         return Budget(self.width, self.samples, self.seconds)

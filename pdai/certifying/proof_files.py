@@ -26,11 +26,11 @@ def write_proof(
     The claim is TV as a fraction, or a bound of 12 decimals if that has too many digits.
 
     Args:
-        path: of the file.
-        made: the sampler.
+        path: the path of the file.
+        made: the exact sampler.
         rewards: `R(x)`, one per terminal state.
-        problem: whose states and rewards they are.
-        name: of the problem, for readers of the file.
+        problem: the problem with these states and rewards.
+        name: the name of the problem, for readers of the file.
 
     Returns:
         The results of the checks, in sentences.

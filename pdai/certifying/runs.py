@@ -34,7 +34,7 @@ class RunSource(SamplerSource):
 
     Args:
         folder: the run folder.
-        options: the seeds and the limits are used.
+        options: the options, of which the seeds and the limits are used.
         accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
@@ -84,7 +84,7 @@ class RunSource(SamplerSource):
         return {"run": run, "of": self.row, "parts": sha256(parts.encode())}
 
     def row_sampler(self, policy: Policy) -> RowSampler:
-        """A sampler by the rows of a policy."""
+        """A sampler that draws from the rows of a policy."""
         environment, precision = self.setup.environment, self.config.run.precision
         return RowSampler(policy, environment, self.target.problem, precision, self.options.seed)
 
@@ -96,9 +96,9 @@ def exact_draws(
 
     Args:
         folder: the run folder; its first seed is taken.
-        count: how many.
+        count: the number of samples.
         seed: of the draw.
-        max_states: more states or histories are not enumerated.
+        max_states: the largest number of states or histories to enumerate.
         accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
@@ -121,7 +121,7 @@ def exact_draws(
 
 
 def _summable(folder: Path, policy: AnyPolicy) -> Policy:
-    """The policy of a run, whose trajectories have a probability each."""
+    """The policy of a run; raises if its latent is random."""
     if not isinstance(policy, Policy):
         raise InputError(
             f"the run {str(folder)!r} has a random latent, so that the probability of a trajectory "

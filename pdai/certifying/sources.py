@@ -28,9 +28,9 @@ class SamplerSource:
     """A sampler that can be certified, beside its target; a kind of sampler is a subclass.
 
     Attributes:
-        name: in reports.
-        target: of its problem.
-        notes: what a reader must know.
+        name: its name in reports.
+        target: the target of its problem.
+        notes: remarks for readers.
         samples: bare terminal states, where they are all that is known; else None.
     """
 
@@ -56,7 +56,7 @@ class SamplerSource:
         raise NotImplementedError
 
     def tightened(self, walker: Any, steps: int) -> Sampler:
-        """The walker beside a `p_B` learned in steps of 256 trajectories.
+        """The walker with a `p_B` that is learned in steps of 256 trajectories.
 
         Raises:
             InputError: if none can be learned.
@@ -68,7 +68,7 @@ class SamplerSource:
         return {}
 
     def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
-        """The exact distribution of an enumerated sampler, whose certificate file is written."""
+        """The exact distribution of an enumerated sampler; writes the certificate file."""
         dag, rewards, said = made.lifted.base, self.target.rewards, list[str]()
         if file is not None:
             said = write_proof(file, made, rewards, self.target.problem, problem_name)
@@ -173,7 +173,7 @@ class DrawingSource(SamplerSource):
 
     @property
     def rng(self) -> np.random.Generator:
-        """The object's random numbers, if it has any that can be set."""
+        """The object's random number generator, if it can be set."""
         return self._sampler.rng  # type: ignore[no-any-return]
 
     @rng.setter
@@ -181,7 +181,7 @@ class DrawingSource(SamplerSource):
         self._sampler.rng, self._before = value, None
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        # Where there is a problem, its rewards count, and these need the ends.
+        # The rewards of a problem need the terminal states.
         labels = labels or self._rewards is not None
         walks = self._walks("draw", partial(self._sampler.draw, labels=labels), count)
         if self._before is not None and _repeats(self._before, walks):
@@ -220,16 +220,16 @@ class DrawingSource(SamplerSource):
             for x, r in zip(walks.terminals, walks.log_reward.tolist(), strict=True)
         ]
         log_reward, off = np.array([[log.value, log.error] for log in own]).reshape(-1, 2).T
-        # The object's error is of its own sum, log R included.
+        # The object's error is that of its whole sum, log R included.
         other = np.where(log_reward == walks.log_reward, 0.0, off)
         return walks._replace(log_reward=log_reward, error=walks.error + other)
 
 
 def _repeats(before: Walks, walks: Walks) -> bool:
-    """Whether trajectories begin like others of before, as independent ones never do.
+    """True if trajectories begin with earlier ones, which independent draws never do.
 
-    They are told apart by their numbers. Forty that differ from the most common ones are drawn at
-    the same places again with a probability of at most 2^-40.
+    Trajectories are compared by their numbers. The probability that forty uncommon ones recur at
+    the same places is at most 2^-40.
     """
     size = min(len(before.error), len(walks.error))
     one, other = (np.stack([w.log_p_f[:size], w.log_weight[:size]]) for w in (before, walks))

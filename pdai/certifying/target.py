@@ -20,7 +20,7 @@ from reference.metrics import normalize
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.user_code import called, exact, number_or_infinite
 
-# Seconds of a search for bounds of log Z, at most.
+# The time limit of a search for bounds of log Z, in seconds.
 SEARCH = 10.0
 
 
@@ -30,9 +30,9 @@ class Target:
 
     Attributes:
         problem: the problem; None where only log Z or samples are given.
-        max_states: more are not enumerated.
-        seconds: of the search for log Z.
-        known_rewards: of all terminal states, where they are enumerated already.
+        max_states: the largest number of states to enumerate.
+        seconds: the time limit of the search for log Z.
+        known_rewards: the rewards of all terminal states, if these are enumerated already.
     """
 
     problem: Any
@@ -73,7 +73,7 @@ class Target:
         """Checks that states are terminal states of the problem, as far as these are known.
 
         Args:
-            name: of the states in messages.
+            name: the name of the states in messages.
             states: the states.
 
         Raises:
@@ -91,7 +91,7 @@ class Target:
                 )
 
     def texts(self) -> StateTexts:
-        """The reading of terminal states in files of samples."""
+        """The reader of terminal states in files of samples."""
         return StateTexts(self.problem, self.probabilities())
 
     @property
@@ -114,7 +114,7 @@ class Target:
         return self._summed_log_z()
 
     def _summed_log_z(self) -> Interval | None:
-        """`log Z` from all rewards: states may be few where histories are not."""
+        """`log Z` from all rewards, as states may be few even if histories are many."""
         if self.problem is None:
             return None
         try:
@@ -128,7 +128,7 @@ class Target:
 
 
 def log_z_interval(given: Any, name: str) -> Interval:
-    """The interval of a user's `log Z`: of a number, two bounds, or an `Enclosure`.
+    """The interval of a user's `log Z`, given as a number, two bounds, or an `Enclosure`.
 
     Raises:
         InputError: if it is none of these, or NaN.

@@ -14,7 +14,7 @@ from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import small
 from reference.errors import plain
 
-# A TV that calls for advice, and terminal states that are named.
+# The TV above which advice is given, and the number of terminal states that it names.
 LARGE, NAMED = 0.02, 3
 # A curve that lost less of its TV than this in its second half has levelled off.
 LEVEL = 0.1
@@ -27,13 +27,13 @@ def what_now(
     row: int,
     texts: Callable[[Iterable[Any]], Sequence[str]],
 ) -> list[str]:
-    """Three lines about a run whose TV is above `LARGE`; none below.
+    """Three lines of advice about a run whose TV is above `LARGE`; none below.
 
     Args:
-        law: its exact distribution.
-        enumeration: its problem, with the observation of each state.
-        records: of its training.
-        row: of the seed in the run.
+        law: the exact distribution of its sampler.
+        enumeration: the enumerated problem, with the observation of each state.
+        records: the records of its training.
+        row: the place of the seed in the run.
         texts: writes states as people read them.
     """
     if law.tv <= LARGE:

@@ -1,1 +1,1 @@
-"""The commands of `pdai`, by what they do. None imports JAX before it runs."""
+"""The commands of `pdai`. None imports JAX before it runs."""

@@ -1,4 +1,4 @@
-"""The option of every command that asks a run's sampler."""
+"""The option of every command that uses a run's sampler."""
 
 from dataclasses import dataclass
 

@@ -42,7 +42,7 @@ class Certify(CertifyOptions, Accepting):
     """Write all that is printed here, as JSON."""
 
     def run(self) -> None:
-        """Prints the certificate, and writes the files that are wanted."""
+        """Prints the certificate, and writes the requested files."""
         from pdai.certifying.certify import certificate_of
         from pdai.front import load
         from pdai.show.sample_tables import csv_table
@@ -71,7 +71,7 @@ class Certify(CertifyOptions, Accepting):
 
 
 def _columns(table: Iterable[tuple[Any, Fraction, Fraction]]) -> dict[str, list[Any]]:
-    """The columns of `--table`: decimal numbers for other programs, and then exact ones."""
+    """The columns of `--table`: decimal numbers for other programs, and exact numbers."""
     states, learned, target = zip(*table, strict=True)
     return {
         "state": [*map(str, states)],

@@ -32,7 +32,7 @@ USUAL: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Experiment:
-    """The place where the runs of an experiment are done."""
+    """The options that say where and how the runs of an experiment are computed."""
 
     workers: int = 2
     """Runs at a time, each in a process of its own on this machine."""
@@ -42,11 +42,11 @@ class Experiment:
     """Continue the experiment in this folder: what is finished stays."""
 
     def execute(self, plan: Plan, usual: Plan) -> None:
-        """Does all runs, and prints the comparison to stdout.
+        """Runs the whole experiment, and prints the comparison to stdout.
 
         Args:
-            plan: what is asked for.
-            usual: what is asked for by saying nothing.
+            plan: the requested plan.
+            usual: the plan by default.
         """
         from pdai.distributed.engine import LocalProcesses, dask_executor
         from pdai.distributed.experiment import begin, proceed
@@ -106,9 +106,9 @@ def _command(
     """The command of a plan, with the options that its arguments choose.
 
     Args:
-        arguments: of the command line.
-        kind: of the plan.
-        usual: the problem of a command that names none.
+        arguments: the arguments of the command line.
+        kind: the class of the plan.
+        usual: the problem if the command names none.
         description: its help.
     """
     chosen = scan(arguments, usual)

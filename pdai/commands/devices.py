@@ -15,7 +15,7 @@ def begin(device: str, coordinator: str, processes: int, process: int) -> None:
     Args:
         device: "any", "cpu" or "gpu".
         coordinator: host and port of process 0; "" for a single process.
-        processes: how many there are.
+        processes: the number of processes.
         process: the number of this one.
 
     Raises:

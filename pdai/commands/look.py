@@ -148,7 +148,7 @@ def _print_states(states: Iterable[object], log_rewards: Iterable[float]) -> Non
 
 
 def _escaped(text: str) -> str:
-    """The text on one line and without tabs; no other text has the same form."""
+    """The text escaped into one line without tabs; different texts stay different."""
     return printable(text.replace("\\", r"\\"), besides="")
 
 

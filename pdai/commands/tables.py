@@ -1,4 +1,4 @@
-"""Tables and lines of the commands, in which a name is no markup, and no escape code."""
+"""Tables and lines that commands print, in which names are neither markup nor escape codes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +29,6 @@ def show(table: object) -> None:
         def render_str(self, text: str, **options: Any) -> Any:
             return super().render_str(printable(text), **options)
 
-    # Not a terminal: wide enough that no cell is cut.
+    # Outside a terminal, the table is wide enough that no cell is cut.
     width = None if Console().is_terminal else 120
     Plain(width=width, markup=False, emoji=False).print(table)

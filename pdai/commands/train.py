@@ -19,7 +19,7 @@ USUAL = "six6"
 
 @dataclass(frozen=True)
 class Where:
-    """Where a training computes."""
+    """The device and the processes of a training."""
 
     device: Literal["any", "cpu", "gpu"] = "any"
     """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
@@ -36,7 +36,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     """The command `pdai train`, with the options that its arguments choose.
 
     Args:
-        arguments: what follows `train`.
+        arguments: the arguments after `train`.
     """
     chosen = scan(arguments, USUAL)
     options: Any = options_class(chosen, {})
@@ -98,7 +98,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 def _train(
     config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
 ) -> "tuple[Path, Report] | None":
-    """Trains anew, or a run in a folder further; None in a process that only trains along."""
+    """Starts or resumes a training; None in a process other than the first."""
     from fast.runs.job import follow, resume, train
     from pdai.run import Run
     from pdai.show.progress import DISPLAY, announce

@@ -39,7 +39,7 @@ class Verify:
         if the claim is unknown; 1 otherwise.
 
         Raises:
-            InputError: if there are to be notes of one claim alone, or they cannot be written.
+            InputError: if notes of a single claim are requested, or notes cannot be written.
         """
         if self.write_notes is not None:
             if self.claim is not None:
@@ -48,7 +48,7 @@ class Verify:
                     "lose what every other claim was checked on: leave --claim away"
                 )
             check_output(self.write_notes)
-        # Found as data: `pdai` does not import it.
+        # Located without an import, as `pdai` does not import `verify`.
         package = importlib.util.find_spec("verify")
         assert package is not None
         assert package.submodule_search_locations is not None
@@ -75,5 +75,5 @@ class Verify:
         surprises = [record["claim"] for record in json.loads(text) if not record["as_expected"]]
         for name in surprises:
             print(f"surprise: {name}: a check or control failed or did not run", file=sys.stderr)
-        # 5: no test ran, as an empirical claim has none.
+        # 5 means that no test ran: an empirical claim has none.
         sys.exit(1 if surprises or status not in (0, 5) else 0)

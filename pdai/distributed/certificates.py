@@ -27,11 +27,11 @@ BLOCK = 4_096
 
 
 class BaseTrajectories(NamedTuple):
-    """Every complete trajectory of the base DAG, by nodes: each sampler sees features of its own.
+    """Every complete trajectory of the base DAG, by nodes, as each sampler sees its own features.
 
     Attributes:
-        nodes: those passed; after the end, the last one again.
-        actions: taken there; 0 where padded.
+        nodes: the nodes passed; after the end, the last one repeated.
+        actions: the actions taken at these nodes; 0 where padded.
         length: the number of actions.
     """
 
@@ -83,8 +83,8 @@ def path_ratios(
     Args:
         policy: a sampler, of any dynamics and backward policy.
         environment: the state graph with the features that this sampler sees.
-        enumeration: the same, enumerated, whatever its rewards.
-        trajectories: those to evaluate.
+        enumeration: the enumerated state graph; its rewards are not read.
+        trajectories: the trajectories to evaluate.
     """
     labels = enumeration.dag.labels
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, labels))
@@ -93,7 +93,7 @@ def path_ratios(
     with jax.enable_x64(True):
         precise = to_float64(policy)
         for start in range(0, count, BLOCK):
-            # One size, so that one program is compiled; the rest is cut off.
+            # Blocks have one size, so that one program is compiled; the padding is cut off.
             rows = np.minimum(np.arange(start, start + min(BLOCK, count)), count - 1)
             at = trajectories.nodes[rows]
             batch = Trajectories(
@@ -122,14 +122,14 @@ def oscillations(
 ) -> dict[str, float]:
     """`Delta`, the largest minus the least log residual of each run over all trajectories, in nats.
 
-    The residual of a run is its log ratio `log( p_F / p_B )` minus those of the runs that it is
-    given, and minus `log R` of the factors that none of them is for: trajectory balance of a
-    client, eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream.
+    The residual of a run is its log ratio `log( p_F / p_B )` minus the log ratios of its frozen
+    runs, and minus `log R` of the factors that these do not cover: trajectory balance of a client,
+    eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream.
 
     Args:
         runs: configurations by name.
-        frozen: the names of the frozen runs of each.
-        ratios: those of `path_ratios`, of one seed.
+        frozen: the names of the frozen runs of each run.
+        ratios: the results of `path_ratios`, for one seed.
         enumeration: the state graph.
         trajectories: all of them.
     """

@@ -23,12 +23,12 @@ class Comparison:
 
     Attributes:
         combined: the name of the run whose law is to be the product.
-        reports: of every run, in the order in which they were begun; the direct one is the last.
-        trajectories: the number that each drew in training.
+        reports: the report of every run, in the order of their beginnings; the direct one is last.
+        trajectories: the number of trajectories that each run drew in training.
         oscillations: `Delta` of each run for every seed, the largest minus the least log residual
             over all trajectories, in nats; None if there are too many to go through.
         predicted: the bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6).
-        direct_bound: the same of the direct run alone (N5).
+        direct_bound: the bound on the TV of the direct run (N5).
     """
 
     combined: str
@@ -39,7 +39,7 @@ class Comparison:
     direct_bound: list[float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The comparison as plain data."""
         reports = {name: report.to_json() for name, report in self.reports.items()}
         return {**vars(self), "reports": reports}
 
@@ -65,8 +65,8 @@ def allowed(config: TrainConfig, pieces: Mapping[str, TrainConfig]) -> list[floa
     """The bound on a combined sampler's TV, per seed (N6); None if it is too much to compute.
 
     Args:
-        config: whose problem the combined sampler is for.
-        pieces: all runs that it is made of, its own included, finished.
+        config: the configuration of the combined sampler.
+        pieces: all runs that it is made of, its own included; finished.
     """
     spreads = _oscillations(config, pieces)
     return None if spreads is None else _allowed(spreads)
@@ -79,7 +79,7 @@ def _allowed(oscillations: Mapping[str, list[float]]) -> list[float]:
 def _oscillations(
     config: TrainConfig, runs: Mapping[str, TrainConfig]
 ) -> dict[str, list[float]] | None:
-    """Those of every run, for every seed; None if there are too many trajectories."""
+    """The oscillations of every run, for every seed; None if there are too many trajectories."""
     if config.task.states() > config.run.max_states:
         return None
     problem = config.problem()

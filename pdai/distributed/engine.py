@@ -1,7 +1,7 @@
 """Tasks in any `concurrent.futures.Executor`: processes of this machine, or a cluster through dask.
 
 A task is brought to its end from wherever it stands, so that a worker may die at any time: the task
-is started again, and its run goes on from its last checkpoint. Imports no JAX.
+is started again, and its run resumes from its last checkpoint. Imports no JAX.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from fast.runs.interrupts import end_with_parent
 from fast.runs.records import read_metrics
 from reference.errors import InputError
 
-# How often a task is started again after its worker died.
+# The number of times that a task is started again after its worker died.
 RETRIES = 3
 # Seconds between lines of progress.
 INTERVAL = 20.0
@@ -39,7 +39,7 @@ class Task:
     """The work of one worker.
 
     Attributes:
-        work: a function, importable by name; a second call goes on where the first was stopped.
+        work: a function, importable by name; a second call resumes where the first was stopped.
         argument: its argument.
         steps: the number of steps in each run folder that it fills.
         after: the tasks whose results it reads.
@@ -52,7 +52,7 @@ class Task:
 
 
 class Ended(NamedTuple):
-    """The outcome of a task: its result, or the error that it raised."""
+    """The result of a task, or the error that it raised."""
 
     name: str
     result: Any = None
@@ -62,12 +62,12 @@ class Ended(NamedTuple):
 def bring_to_end(
     tasks: Mapping[str, Task], executor: Executor, say: Callable[[str], None]
 ) -> Iterator[Ended]:
-    """Brings tasks to their ends, each as soon as those that it reads have ended well.
+    """Runs tasks to their ends, each as soon as the tasks that it reads have succeeded.
 
     Args:
-        tasks: by name.
-        executor: where they are done.
-        say: gets a line whenever something happens meanwhile.
+        tasks: the tasks, by name.
+        executor: the executor that runs them.
+        say: receives a line for each event.
 
     Yields:
         each task as it ends; not those that never began because a task that they read failed.
@@ -96,7 +96,7 @@ def bring_to_end(
             if not done:
                 say(_progress({name: tasks[name] for name in running.values()}))
     finally:
-        # After Ctrl-C, or if nobody asks for the rest.
+        # After Ctrl-C, or if the caller reads no further tasks.
         for future in running:
             future.cancel()
 
@@ -125,7 +125,7 @@ def _given_up(times: int, error: BrokenExecutor) -> InputError:
 
 
 def _progress(tasks: Mapping[str, Task]) -> str:
-    """The steps of tasks that have begun to train, and the number of the others."""
+    """Progress in words: the steps of tasks that have begun to train, and how many wait."""
     begun = []
     for name, task in tasks.items():
         records = map(read_metrics, task.steps)
@@ -136,12 +136,12 @@ def _progress(tasks: Mapping[str, Task]) -> str:
 
 
 class LocalProcesses(ThreadPoolExecutor):
-    """An executor of processes that do one task at a time: one that dies takes no other along.
+    """An executor of processes with one task at a time: if one dies, the others live on.
 
-    A process starts when a task needs one, does further tasks, and is replaced if it dies.
+    A process starts when a task needs one, is used again, and is replaced if it dies.
 
     Args:
-        workers: how many tasks run at a time.
+        workers: the number of tasks that run at a time.
         pinned: whether each process has one processor, where the system allows: for many runs at
             once that is faster than all processors for each in turn.
     """
@@ -149,7 +149,7 @@ class LocalProcesses(ThreadPoolExecutor):
     def __init__(self, workers: int, *, pinned: bool = False):
         super().__init__(workers)
         self._pinned = pinned
-        # The numbers of idle processes; there are as many as threads.
+        # The numbers of idle processes, one per thread.
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._pools: dict[int, ProcessPoolExecutor] = {}
         for number in range(workers):
@@ -163,7 +163,7 @@ class LocalProcesses(ThreadPoolExecutor):
         number = self._free.get()
         try:
             if number not in self._pools:
-                # Not forked: JAX has threads.
+                # Spawned, not forked, as JAX has threads.
                 spawn = multiprocessing.get_context("spawn")
                 place = number if self._pinned else None
                 self._pools[number] = ProcessPoolExecutor(1, spawn, _settle, (place,))
@@ -180,7 +180,7 @@ class LocalProcesses(ThreadPoolExecutor):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        # After Ctrl-C nobody waits for the runs: they go on from their checkpoints when resumed.
+        # After Ctrl-C the runs stop at once: they resume from their checkpoints.
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
         if stopped:
             for process in multiprocessing.active_children():
@@ -232,5 +232,5 @@ def dask_executor(address: str) -> Iterator[Executor]:
             "scheduler`, and give its address"
         ) from None
     with client:
-        # Not pure: a task that is submitted again is done again.
+        # `pure=False`: a task that is submitted again runs again.
         yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]

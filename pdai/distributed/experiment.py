@@ -1,6 +1,6 @@
-"""Experiments: begun, continued where they were stopped, and compared at their end.
+"""Experiments: begun, resumed where they were stopped, and compared at their end.
 
-plan.json        the plan that was asked for
+plan.json        the requested plan
 client-0, ...    ordinary run folders
 report.json      the comparison
 plot.png         the laws of the combined and of the direct run
@@ -33,13 +33,13 @@ class RunsFailedError(InputError):
 
 
 def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
-    """Makes the folder of an experiment, does all its runs, and compares them.
+    """Makes the folder of an experiment, trains all its runs, and compares them.
 
     Raises:
         InputError: if the folder exists: nothing is overwritten.
         RunsFailedError: if some runs failed; the others are kept.
     """
-    # A problem of the user's own is not looked at where its plan is read. All runs have the same.
+    # Reading a plan does not check a user's problem, which all runs share.
     next(iter(plan.pieces().values())).restricted()
     folder = plan.folder()
     with new_folder(folder, plan.kind) as partial:
@@ -48,7 +48,7 @@ def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
 
 
 def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
-    """Continues an experiment: finished runs are kept, others go on from their checkpoints.
+    """Continues an experiment: finished runs are kept, others resume from their checkpoints.
 
     Raises:
         InputError: if the folder is no experiment.
@@ -88,12 +88,12 @@ def _do(plan: Plan, executor: Executor) -> Comparison:
 def run_all(
     runs: Mapping[str, TrainConfig], executor: Executor, say: Callable[[str], None]
 ) -> dict[str, Report]:
-    """Brings runs to their ends, each as soon as those that it is given are finished.
+    """Trains runs to their ends, each as soon as its frozen runs are finished.
 
     Args:
         runs: configurations by name; the frozen runs of one may be the folders of others.
-        executor: where they run.
-        say: gets a line whenever something happens.
+        executor: the executor that runs them.
+        say: receives a line for each event.
 
     Raises:
         RunsFailedError: after all others have ended, if a run failed by itself, or was lost with
@@ -134,5 +134,5 @@ def run_all(
 
 
 def run_task(config: TrainConfig) -> Report:
-    """Brings a run to its end in a worker, without a display: its metrics are in its folder."""
+    """Trains a run to its end in a worker, without a display: its metrics are in its folder."""
     return complete(config, display=QUIET)

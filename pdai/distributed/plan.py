@@ -78,11 +78,11 @@ class Plan(ABC):
         return self.config.run.out or Path("runs") / name
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without the folder it is stored in."""
+        """The plan as plain data, without its folder."""
         return {"format": FORMAT, "kind": self.kind, **vars(self), "config": to_json(self.config)}
 
     def _turn(self, name: str, part: str, number: int) -> str:
-        """The part of a run: the one that `name` lists in turn, or that of all runs."""
+        """The name of a part of a run: from the option `name`, in turn, or that of all runs."""
         listed: tuple[str, ...] = getattr(self, name)
         return listed[number % len(listed)] if listed else self.config.name_of(part)
 
@@ -94,7 +94,7 @@ class Plan(ABC):
 
 @dataclass(frozen=True)
 class Clients:
-    """The clients, and their differences."""
+    """The number of clients, and their differences."""
 
     clients: int = 3
     """The number of clients, which share the items, positions or comparisons equally."""
@@ -106,7 +106,7 @@ class Clients:
 
 @dataclass(frozen=True)
 class Distributed(Clients, Plan):
-    """Clients with one factor of the reward each, and one sampler aggregated from theirs."""
+    """Clients with one factor of the reward each, and the aggregate of their samplers."""
 
     kind = "distribute"
     options = Clients
@@ -171,7 +171,7 @@ class Streamed(Chunks, Plan):
         return f"chunk-{self.chunks - 1}"
 
     def pieces(self) -> dict[str, TrainConfig]:
-        """The sampler after each chunk: it is given the one before, and sees the new reward."""
+        """The sampler after each chunk: it reads the sampler before, and sees the new reward."""
         first = self._turn("chunk_dynamics", "dynamics", 0)
         runs = {"chunk-0": self._run("chunk-0", 0, dynamics=first)}
         for t in range(1, self.chunks):
@@ -198,8 +198,8 @@ def plan_from_json(data: dict[str, Any], folder: Path) -> Plan:
     """The plan that `to_json` wrote into a folder.
 
     Raises:
-        InputError: if it is of another format, or its fields are not those of its kind, or of
-            other types, or of no meaning.
+        InputError: if it is of another format, or its fields are not those of its kind, have other
+            types, or break a rule.
     """
     values, source = dict(data), str(folder / "plan.json")
     version, kind = values.pop("format", None), values.pop("kind", None)

@@ -11,24 +11,24 @@ from pdai.experiments.definitions import define, labels
 from reference.errors import InputError, check_integer, no_such
 from reference.problems import TableSequences
 
-# Each is trained: more are a slip of the hand, and a list of them fills the memory.
+# Each seed is trained; a larger number is a mistake, and a list of them would fill memory.
 MAX_SEEDS = 10_000
 
 EXPERIMENTS: dict[str, Experiment] = {label: define(label) for label in labels()}
 
 
 def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
-    """The experiments that a label names, as they are asked for.
+    """The experiments of a label, with the requested seeds.
 
     Args:
-        label: of the paper, or "all".
-        seeds: how many, from the experiment's first on; None for those reported.
+        label: a label of the paper, or "all".
+        seeds: the number of seeds, from the experiment's first on; None for all reported ones.
         pho4: the table of PHO4; None leaves its rows out.
-        quick: whether only to show that they run.
+        quick: whether to run a short version only, as a test.
 
     Raises:
         InputError: if there is no such label, no seed or too many, or the table of PHO4 cannot be
-            read or is not asked for.
+            read or the label does not use it.
     """
     if label != "all" and label not in EXPERIMENTS:
         raise InputError(no_such("label of an experiment", label, [*EXPERIMENTS, "all"]))
@@ -40,7 +40,7 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
                 f"--pho4 {pho4}: {label} has no row of PHO4; leave it away, or make tab:sequences "
                 "or all"
             )
-        # Read once more where it is trained on, which may be hours later.
+        # The table is read again when training starts, which may be hours later.
         TableSequences.pho4(pho4)
     asked = []
     for name in EXPERIMENTS if label == "all" else [label]:

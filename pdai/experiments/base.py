@@ -1,4 +1,4 @@
-"""Experiments: trainings, laid out as the rows and columns of a table of the paper.
+"""Experiments: trainings in the rows and columns of a table of the paper.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -20,19 +20,19 @@ Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best", "projection", "edges"]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
-# The SRWM in the form that does best.
+# The best form of the SRWM.
 STRONGEST = "SRWM+"
 SEEDS = (0, 1, 2, 3, 4)
 QUICK_STEPS = 200
 
 
 class Measure(NamedTuple):
-    """A metric: its name in tables and figures, and how to read it.
+    """A metric: its name in tables and figures, and the scale of its values.
 
     Attributes:
-        name: with its unit, if it has one.
+        name: the name, with the unit if it has one.
         higher_is_better: whether higher values are better.
-        digits: after the point.
+        digits: the number of decimals.
         negligible: the size below which a difference does not count.
     """
 
@@ -43,7 +43,7 @@ class Measure(NamedTuple):
 
 
 MEASURES: dict[Metric, Measure] = {
-    # Some models agree to five digits. At 0.001 one object in a thousand is wrong.
+    # Some models agree to five digits. A TV of 0.001 moves one object in a thousand.
     "fcs": Measure("FCS", negligible=0.001),
     "tv": Measure("TV", negligible=0.001),
     # Policies are measured every 100 steps.
@@ -73,8 +73,8 @@ class Cell:
     Attributes:
         row: the instance, as the paper's table names it.
         model: the column.
-        config: the training; its seed is replaced. None if it needs a file that is not there: then
-            stored runs are shown, and none is made. Of a plan the combined sampler is shown.
+        config: the training; its seed is replaced. None if it needs a missing file: then stored
+            runs are shown, and none is trained. For a plan, the combined sampler is shown.
         paper: the paper's number, if it prints one.
         probe: a further measurement in training.
     """
@@ -107,8 +107,8 @@ class Experiment:
         label: the paper's LaTeX label.
         title: the measure and the instance.
         claim: the claim of the paper, in our words; "" of a study.
-        metric: of the table; "tv" is exact, sampled or of trajectories, as the table says; the last
-            four need a probe.
+        metric: the metric of the table; "tv" is exact, sampled or of trajectories, as the table
+            says; the last four need a probe.
         cells: the trainings.
         finding: the result and its conditions, written from the stored results.
         setting: the parts of the definition that the paper leaves open.
@@ -116,16 +116,16 @@ class Experiment:
             the compared columns ("rows") or not ("points"); as lines over rows that are numbers, on
             a logarithmic scale; learned laws; the KL of a probe; the best states met; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
-        also: further pairs whose differences are shown, where both are columns.
-        expects: the paper's claim on the second column: that it is better, or no different.
-        seeds: the reported ones.
+        also: further pairs of columns whose differences are shown.
+        expects: the paper's claim about the second column: better, or no different.
+        seeds: the reported seeds.
         ties: the rows in which the paper itself predicts no difference.
         reaches: the largest metric of the better column that bears out the paper's words, such as
             "a nearly perfect fit"; None if the paper only compares.
-        claimed_ratio: of the second column to the first, where the paper says it in words.
+        claimed_ratio: the ratio of the second column to the first, where the paper states it.
         not_testable: why the claim cannot be tested as it is stated; "" if it can.
         optimum: the best possible value of each row, where it is not that of exact sampling.
-        bounds: by name and row, a computed interval, such as of the least TV of a kind of policy.
+        bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
         axis: the unit of rows that are numbers, or of the names beside a figure.
         layout: whether rows are instances and columns models, or the other way round.
     """
@@ -171,7 +171,7 @@ class Experiment:
 
     @property
     def judged(self) -> tuple[tuple[str, str], ...]:
-        """The pairs on which the claim is judged: the model as printed, and at its best."""
+        """The pairs that decide the claim: with the model as printed, and in its best form."""
         strongest = (MARKOVIAN, STRONGEST)
         both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models
         return (self.compared, strongest) if both else (self.compared,)
@@ -202,7 +202,7 @@ class Experiment:
 
     @property
     def runnable(self) -> tuple[Cell, ...]:
-        """The cells whose files are all there."""
+        """The cells whose files all exist."""
         return tuple(cell for cell in self.cells if cell.config is not None)
 
 
@@ -216,10 +216,10 @@ def cells(
     """One row of a table: a configuration, and the options that each model changes.
 
     Args:
-        row: its name.
+        row: the name of the row.
         config: the instance, with the options that all models share.
         models: the options of each column.
-        paper: the paper's numbers, of the first columns.
+        paper: the paper's numbers, for the first columns.
         probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]

@@ -15,7 +15,7 @@ from fast.training.compose import TrainConfig, to_json
 from reference.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
 from reference.problems import StructureLearning
 
-# The share of a chain that is thrown away, and the steps between orders that give a graph.
+# The share of a chain that is discarded, and the steps between orders that give a graph.
 BURN_IN, APART = 0.2, 20
 # The draws by which trained samplers are measured; for exact draws the error is known.
 DRAWS = 16_384
@@ -31,7 +31,7 @@ class Chain:
     Attributes:
         config: the task, seed and folder; nothing is trained.
         walker: graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`).
-        moves: the number of states that it visits, with those at the start that are thrown away.
+        moves: the number of states that it visits, including the discarded ones at the start.
     """
 
     config: TrainConfig
@@ -40,16 +40,16 @@ class Chain:
 
     @property
     def kind(self) -> str:
-        """Its name in that of a folder."""
+        """The name of the kind of chain, as part of a folder's name."""
         return f"chain-of-{self.walker}"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The chain as plain data."""
         return {"config": to_json(self.config), "walker": self.walker, "moves": self.moves}
 
 
 def walked(plan: Chain) -> dict[str, Any]:
-    """Runs a chain; the fields of a `Run`, with processor seconds for those of training."""
+    """Runs a chain; returns the fields of a `Run`, with processor seconds as training time."""
     problem: StructureLearning = plan.config.problem()
     exact = marginals_of(problem)
     started = time.process_time()
@@ -74,11 +74,11 @@ def walked(plan: Chain) -> dict[str, Any]:
 
 
 def _by_edges(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:
-    """The share of the states with each edge."""
+    """The fraction of the states with each edge."""
     total = np.zeros((problem.nodes, problem.nodes))
     kept, held, state = 0, 0, None
     for graph in islice(chain(GraphTarget(problem), rng), round(BURN_IN * moves), moves):
-        # A state that stays is added up once.
+        # A repeated state is added once, with its count.
         if graph != state:
             if state is not None:
                 total += held * adjacency(state)
@@ -122,13 +122,13 @@ def marginals_of(problem: StructureLearning) -> Floats:
 
 
 def distance(marginals: Floats, exact: Floats) -> float:
-    """The mean of `|p - p*|` over the `n (n - 1)` edges there can be."""
+    """The mean of `|p - p*|` over the `n (n - 1)` possible edges."""
     pairs = ~np.eye(len(exact), dtype=bool)
     return float(np.abs(marginals - exact)[pairs].mean())
 
 
 def spread_of_draws(exact: Floats, draws: int = DRAWS) -> float:
-    """The expectation of `distance` for the shares of edges in as many exact draws.
+    """The expectation of `distance` for the edge frequencies of a number of exact draws.
 
     `E |K - N p| = 2 p (1 - p) N P(K' = k)` of a binomial K, with K' one of `N - 1` and `k` the
     largest integer up to `N p` (De Moivre; Diaconis and Zabell, 1991).

@@ -1,4 +1,4 @@
-"""Does FCS rank samplers as total variation does (eq:fcsa)?"""
+"""The rank correlation of FCS and total variation over samplers (eq:fcsa)."""
 
 import json
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from pdai.experiments.tables import markdown
 FEWEST = 10
 CLAIMED = 0.9
 
-# The claim is on a formula, not on a table or figure.
+# The paper's claim is about a formula, not about a table or figure.
 LABEL = "eq:fcsa"
 HEAD = ["", "TV", "runs", "Spearman's correlation of FCS and TV"]
 BOUND = "of trajectories"
 
 
 def section(every: Sequence[Results]) -> str:
-    """The correlation within each row, where both are known, and the verdict."""
+    """The section of the report: the correlation in each row with both metrics, and the verdict."""
     body = table(every)
     if not body:
         return "Not run yet."
@@ -29,7 +29,7 @@ def section(every: Sequence[Results]) -> str:
 
 
 def verdict(every: Sequence[Results]) -> str:
-    """In how many rows the correlation is as high as the paper says."""
+    """The number of rows in which the correlation is as high as the paper says, in words."""
     body = table(every)
     if not body:
         return "open: not run yet"
@@ -44,7 +44,7 @@ def verdict(every: Sequence[Results]) -> str:
 
 
 def table(every: Sequence[Results]) -> list[list[str]]:
-    """One line for each row of an experiment with enough runs of which both are known."""
+    """One line for each row of an experiment with enough runs that have both metrics."""
     seen: set[str] = set()
     body = []
     for results in every:

@@ -16,11 +16,11 @@ from reference.files import parsed_json, read_file
 FOLDER = Path(__file__).parent
 FLOORS = FOLDER / "results" / "study_aliasing_floors.json"
 
-# The fields of a row that are no options of its task.
+# The fields of a row that are not options of its task.
 _OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
 _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
-# How the two kinds of stored floors are named in tables.
+# The names of the two kinds of stored floors in tables.
 _BOUNDS = {"least TV without memory": "markovian", "with memory": "with_memory"}
 
 
@@ -28,7 +28,7 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     """The experiment of a label.
 
     Args:
-        label: the paper's, or that of a study.
+        label: the label of the paper, or of a study.
         pho4: the table of PHO4; None leaves the cells of its row without a training.
     """
     fields = dict(next(entry for entry in _data()["experiment"] if entry["label"] == label))
@@ -69,7 +69,7 @@ def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
         plan = KINDS[plan_options.pop("kind")](config, **plan_options)
         return Cell(name, _COMBINED, plan), Cell(name, _PRODUCT, plan.runs()[DIRECT])
     if "chains" in row:
-        # Nothing is trained: a network is named, so that no default of one is stored.
+        # Nothing is trained; a network is named only to keep default options out of the result.
         config = config.changed(dynamics="gru")
         return tuple(
             Cell(name, _CHAINS[walker], Chain(config, walker, moves))
@@ -87,7 +87,7 @@ def _task(options: Mapping[str, Any]) -> TrainConfig:
 
 
 def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The columns of a row: the options that each changes."""
+    """The columns of a row, each with the options that it changes."""
     names = row.get("columns", [])
     chosen: dict[str, dict[str, Any]] = {}
     for name in [names] if isinstance(names, str) else names:
@@ -105,7 +105,7 @@ def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with those of the network that they name in its place."""
+    """Options, with the name of a network replaced by the options of that network."""
     rest = {key: value for key, value in options.items() if key != "network"}
     return {**_data()["networks"][options["network"]], **rest} if "network" in options else rest
 
@@ -130,7 +130,7 @@ def _floors() -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def _flowing(text: str) -> str:
-    """A text without the line ends of the file it is from."""
+    """A text with spaces for its line breaks."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Trainings brought to their ends, and the fields that are stored of them."""
+"""Trainings run to their ends, and the results that are stored."""
 
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from pdai.experiments.probes import PROBES
 from pdai.experiments.trainings import Training
 from pdai.show.progress import DISPLAY
 
-# Laws of more terminals are not stored.
+# The largest number of terminals of a stored law.
 SMALL_LAW = 64
 
 
 def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
-    """Trains, or goes on where a training was cut off; the fields of a `Run`.
+    """Trains, or resumes an interrupted training; returns the fields of a `Run`.
 
     Raises:
         InputError: if its folder holds another training.
@@ -31,7 +31,7 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)
     fields = _of_run(training.folder())
-    # A probe may have measured something in the place of the policy.
+    # A probe may have measured something instead of the policy.
     return fields | (fields["probes"][-1].get("instead", {}) if fields["probes"] else {})
 
 
@@ -56,7 +56,7 @@ def _of_run(folder: Path) -> dict[str, Any]:
 
 
 def _of_plan(plan: Plan) -> dict[str, Any]:
-    """The combined sampler, with the seconds of all; a piece begins when those before are done."""
+    """The figures of the combined sampler, with the seconds of all runs, trained in turn."""
     pieces = plan.pieces()
     for config in pieces.values():
         complete(config, display=DISPLAY)

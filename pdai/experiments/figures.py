@@ -1,7 +1,7 @@
-"""The figures of experiments: a metric over the rows of a table, or panels of what is measured.
+"""The figures of experiments: a metric over the rows of a table, or panels of measurements.
 
 A model has one colour everywhere, each seed is a point or a thin line, and a logarithmic scale ends
-at a hundredth of what counts.
+at a hundredth of the least relevant difference.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
 # The colours of computed bounds: the first are those of Markovian policies, where there are any.
 BOUNDS = ("#0072B2", "#222222", "#CC79A7")
-# Wide, as models that learn nothing lie on it.
+# Wide, so that it shows behind models that learn nothing.
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
 PER_LINE = 3
 MOST_MARKED = 12
@@ -41,7 +41,7 @@ def draw(results: Results, files: Sequence[Path]) -> None:
 
 
 def figure_of(results: Results) -> Figure:
-    """The figure of an experiment that has runs, in the form that it asks for."""
+    """The figure of an experiment with runs, in the form of its option `draw`."""
     experiment = results.experiment
     if experiment.draw in ("rows", "points"):
         return by_model(results) if experiment.layout == "models" else points(results)
@@ -49,7 +49,7 @@ def figure_of(results: Results) -> Figure:
 
 
 def looks(experiment: Experiment) -> dict[str, Look]:
-    """The look of each column: forms of one model have one colour, and other lines and marks."""
+    """The look of each column: forms of one model share a colour, and differ in lines and marks."""
     styles: dict[str, Look] = {}
     for cell in experiment.cells:
         if cell.model in styles:
@@ -104,7 +104,7 @@ def points(results: Results) -> Figure:
             if is_compared and model != base:
                 _draw_ratios(axes[1], results, row, model, place + offset)
         _draw_levels(axes[0], results, row, place)
-    # The kind of TV stands at the axis where it is the same for all rows.
+    # The axis names the kind of TV if all rows have the same.
     metrics = [results.metric_name(row) for row in rows]
     is_one = len(set(metrics)) == 1
     names = [row if is_one else f"{row}\n{name}" for row, name in zip(rows, metrics, strict=True)]
@@ -130,7 +130,7 @@ def points(results: Results) -> Figure:
 
 
 def by_model(results: Results) -> Figure:
-    """One panel per instance, one line per model; the best of each kind filled."""
+    """One panel per instance, one line per model; the marks of the best of each kind are filled."""
     rows, models = results.rows, results.models
     size = (2.2 + 2.6 * len(rows), 1.6 + 0.2 * len(models))
     figure = Figure(figsize=size, layout="constrained")
@@ -187,7 +187,7 @@ def lines(results: Results) -> Figure:
 
 
 def panels(results: Results) -> Figure:
-    """One panel per row: what is measured in training, with its ends at the right; or laws."""
+    """One panel per row: curves of training with the final values at the right; or laws."""
     experiment, rows = results.experiment, results.rows
     width, height = min(len(rows), PER_LINE), -(-len(rows) // PER_LINE)
     figure = Figure(figsize=(5.0 * width, 0.9 + 3.4 * height), layout="constrained")
@@ -199,7 +199,7 @@ def panels(results: Results) -> Figure:
         others |= (_draw_laws if is_law else _draw_curves)(figure, area, results, row)
     legible = "lines are means" if is_law else "thin lines; thick are medians"
     if experiment.draw in ("curves", "probe"):
-        # One scale for all panels, so that they can be compared.
+        # All panels have one scale, so that they can be compared.
         limits = [axis.get_ylim() for axis in figure.axes]
         for axis in figure.axes:
             axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
@@ -212,12 +212,12 @@ def panels(results: Results) -> Figure:
 
 
 def _least_shown(results: Results) -> float:
-    """The end of a logarithmic scale: a hundredth of what counts; smaller values lie on it."""
+    """The low end of a logarithmic scale; smaller values are drawn there."""
     return results.measure.negligible / 100
 
 
 def _shown(results: Results, values: Any) -> Any:
-    """Values on a logarithmic scale."""
+    """Values for a logarithmic scale, cut off at its low end."""
     return np.maximum(np.asarray(values, float), _least_shown(results))
 
 
@@ -252,7 +252,7 @@ def _draw_seeds(axis: Any, results: Results, row: str, model: str, y: float) -> 
 
 
 def _draw_ratios(axis: Any, results: Results, row: str, model: str, y: float) -> None:
-    """The ratio to the first column, seed by seed and of the means, and that of the paper."""
+    """The ratio to the first column: of each seed, of the means, and of the paper."""
     base = results.experiment.compared[0]
     style, least = looks(results.experiment)[model], results.least(row, (base, model))
     others, ours = (
@@ -269,7 +269,7 @@ def _draw_ratios(axis: Any, results: Results, row: str, model: str, y: float) ->
 
 
 def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
-    """The untrained policy, the best value, and bands between computed bounds, in a row."""
+    """Levels in a row: the untrained policy, the best value, and bands between computed bounds."""
     ends = (place - 0.42, place + 0.42)
     for level, style in ((results.untrained(row), UNTRAINED), (results.best(row), EXACT)):
         # A logarithmic scale has no zero.
@@ -300,7 +300,7 @@ def _other_marks(results: Results) -> dict[str, Line2D]:
 
 def _least_of_curves(experiment: Experiment) -> float:
     """The end of the logarithmic scale of curves."""
-    # The KL of which "separation" counts the steps has a scale of its own.
+    # The KL whose steps "separation" counts has its own scale.
     if experiment.draw != "curves" and experiment.metric == "separation":
         return 1e-3
     return MEASURES["tv" if experiment.draw == "curves" else experiment.metric].negligible / 100
@@ -371,7 +371,7 @@ def _curve_name(results: Results, row: str) -> str:
 
 
 def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> dict[str, Line2D]:
-    """The lines that a curve is read against, by name."""
+    """The reference lines of a curve, by name."""
     experiment = results.experiment
     levels: dict[str, tuple[float | None, str]] = {}
     if experiment.metric == "separation":

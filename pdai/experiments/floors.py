@@ -1,4 +1,4 @@
-"""The least TV that policies of a coarse observation can have, for each row of study:aliasing.
+"""The least TV of policies with a coarse observation, for each row of study:aliasing.
 
 `python -m pdai.experiments.floors` computes all, which takes minutes, and stores them beside the
 results: they are the same in every run. Imports no JAX.
@@ -34,11 +34,11 @@ class Interval(NamedTuple):
 
 
 class Floors(NamedTuple):
-    """The least TV to the target of a row.
+    """The least TV to the target of a row that policies can reach.
 
     Attributes:
-        markovian: of policies of what is seen of the state.
-        with_memory: of policies of all that was seen on the way. The lower bound is 0.
+        markovian: the floor of policies that see the observation of the state.
+        with_memory: the floor of policies that see all observations so far; its lower bound is 0.
     """
 
     markovian: Interval
@@ -66,14 +66,14 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     """The floors of a coarse task.
 
     Args:
-        config: of a grid in blocks, or of strings of which the end is seen.
-        starts: of the searches for policies that come near.
-        splits: of the boxes of branch and bound, where the states are no strings.
+        config: the configuration of a grid in blocks, or of strings whose ends are seen.
+        starts: the number of starting points of the searches for near policies.
+        splits: the number of splits in branch and bound, which strings do not need.
     """
     problem, observe, task = config.problem(), observation(config), config.task
     tied = tied_policies(problem, observe)
     if tied.count == len(tied.dag.edges):
-        # Nothing is tied, and every positive law is that of some policy.
+        # No actions are tied, so every positive law is that of some policy.
         return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0))
     target = _target(problem, tied)
     if task.name == "grid":

@@ -53,7 +53,7 @@ class Results:
 
     @property
     def measure(self) -> Measure:
-        """The name of the metric, and how to read it."""
+        """The metric: its name, and the scale of its values."""
         return MEASURES[self.experiment.metric]
 
     @property
@@ -83,12 +83,12 @@ class Results:
 
     @property
     def rows(self) -> list[str]:
-        """The rows of which there are runs."""
+        """The rows that have runs."""
         return [row for row in self.experiment.rows if row in set(self.frame.row)]
 
     @property
     def models(self) -> list[str]:
-        """The columns of which there are runs."""
+        """The columns that have runs."""
         return [model for model in self.experiment.models if model in set(self.frame.model)]
 
     def at(self, row: str, model: str | None = None) -> Any:
@@ -133,9 +133,9 @@ class Results:
         return _mean(self.at(row, model).floor) or 0.0
 
     def least(self, row: str, pair: Pair) -> float:
-        """The value below which two columns are level, where one is sampled and one exact.
+        """The value below which two columns count as equal, if one is sampled and one exact.
 
-        It is that of exact sampling: ratios are of values that are raised to it.
+        It is the value of exact sampling; ratios are formed after raising both values to it.
         """
         floors = [self.floor(row, model) for model in pair]
         return max(floors) if min(floors) == 0 else 0.0
@@ -159,7 +159,7 @@ class Results:
         return Difference(mean, low, high, count, self.measure.negligible)
 
     def paired(self, row: str, pair: Pair) -> tuple[Any, Any]:
-        """The metric of two columns, of the seeds that both have."""
+        """The metric of two columns, for the seeds that both have."""
         wide = self.at(row).pivot(index="seed", columns="model", values="learned")
         both = wide.reindex(columns=sorted(set(pair))).dropna()
         return both[pair[0]].to_numpy(), both[pair[1]].to_numpy()

@@ -30,10 +30,10 @@ from scipy.sparse import csr_matrix
 
 from reference.errors import InputError, TooLargeError, check_integer
 
-# w of the docstring; of the tenths, 2/5 gave the largest bounds on bit sequences.
+# w in the docstring; among tenths, 2/5 gave the largest bounds on bit sequences.
 RAISING = Fraction(2, 5)
 MAX_MINORS = 50_000
-# Minors that cost less hardly count, and are left out.
+# Cheaper minors hardly change the bound, and are left out.
 NEGLIGIBLE = 1e-8
 
 Minor = tuple[str, str, str, str]
@@ -42,7 +42,7 @@ Minor = tuple[str, str, str, str]
 def cost(minor: Sequence[Fraction], raising: Fraction = RAISING) -> Fraction:
     """A lower bound on the cost of making `ad - bc` of ((a, b), (c, d)) zero, as above.
 
-    It is that cost itself, but where a square root is rounded down to 2^-40.
+    It equals that cost, except that square roots are rounded down to 2^-40.
 
     Args:
         minor: a, b, c and d, not negative.
@@ -63,11 +63,11 @@ def cost(minor: Sequence[Fraction], raising: Fraction = RAISING) -> Fraction:
 
 
 def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAISING) -> Fraction:
-    """A lower bound on the TV from a law of strings to every law of the policies above.
+    """A lower bound on the TV from a law of strings to every law in the module's class.
 
     Args:
         law: the probability of each string; all have one length.
-        last: k, how many letters are seen.
+        last: k, the number of letters that are seen.
         raising: the cost of raising a probability; lowering it costs 1 - raising.
 
     Raises:

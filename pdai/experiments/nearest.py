@@ -18,7 +18,7 @@ Vector = npt.NDArray[np.float64]
 
 # |x| is smoothed to sqrt(x^2 + s^2) - s, with decreasing s.
 SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-# Logits stay in here, so that all weights are positive floats.
+# The range of logits, so that all weights are positive floats.
 LARGEST_LOGIT = 20.0
 
 
@@ -27,7 +27,7 @@ class Attained(NamedTuple):
 
     Attributes:
         weights: one per class.
-        distance: an upper bound on that TV, above it by rounding in ball arithmetic alone.
+        distance: an upper bound on that TV, exact up to rounding in ball arithmetic.
     """
 
     weights: tuple[Fraction, ...]
@@ -37,7 +37,7 @@ class Attained(NamedTuple):
 def nearest(
     tied: TiedPolicies, target: Sequence[Fraction], starts: int = 4, seed: int = 0
 ) -> Attained:
-    """The nearest law to a target that a search among tied policies finds.
+    """A tied policy with a law near a target, by local search.
 
     L-BFGS on a smoothed TV, from normal logits. TV is not convex in them, so another policy may be
     nearer. The stated distance of this policy is proved.
@@ -46,7 +46,7 @@ def nearest(
         tied: the class.
         target: the law, one number per terminal of its DAG.
         starts: the number of starting points.
-        seed: of their random numbers.
+        seed: the seed of the starting points.
 
     Raises:
         InputError: if the target is no law on the terminals.
@@ -64,7 +64,7 @@ def nearest(
 def distance_of(
     tied: TiedPolicies, weights: Sequence[Fraction], target: Sequence[Fraction]
 ) -> Fraction:
-    """An upper bound on the TV between the law of a tied policy and a target, by balls."""
+    """An upper bound on the TV between a tied policy's law and a target, in ball arithmetic."""
     policy = ForwardPolicy.from_weights(tied.dag, BALL, [weights[c] for c in tied.classes])
     pairs = zip(marginal(policy), target, strict=True)
     return enclose(BALL.sum(abs(p - BALL.convert(q)) for p, q in pairs) / 2)[1]
@@ -119,7 +119,7 @@ class _SmoothedDistance:
         return float(np.sum(size - smoothing)) / 2, slope / 2
 
     def search(self, logits: Vector) -> Vector:
-        """The logits of a local minimum, from others."""
+        """The logits of a local minimum near the starting logits."""
         bounds = [(-LARGEST_LOGIT, LARGEST_LOGIT)] * self.count
         for smoothing in SMOOTHING:
             logits = minimize(

@@ -34,14 +34,14 @@ LEVEL, CERTIFIED = 1e-6, 8_192
 
 
 def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """Eq:max_kl between `p_3` and `p_2` of Lines, in nats, of the first seed.
+    """The KL of eq:max_kl between `p_3` and `p_2` of Lines, in nats, for the first seed.
 
-    `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks there, of laws over actions.
-    Not by `exact_policy`, as the walks to `p_N` are too many.
+    `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks to `p_2` and `p_3`, of laws
+    over actions. This does not use `exact_policy`, as there are too many walks to `p_N`.
     """
     environment = setup.environment
     walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
-    # Padding repeats the last place, which unroll, being causal, does not mind.
+    # Padding repeats the last place; `unroll` is causal, so earlier outputs do not change.
     padded = [walk + walk[-1:] * (4 - len(walk)) for walk in walks]
     states = [[environment.encode(f"p{i}") for i in walk] for walk in padded]
     features = jnp.stack([jnp.stack([environment.observe(s) for s in row]) for row in states])
@@ -78,7 +78,7 @@ def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
 
 def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """The best states among as many samples as were trained on since the last evaluation.
+    """The best states among new samples, in the number trained on since the last evaluation.
 
     Pairs of label and log reward, of the learned policy and of the uniform one. The samples are
     drawn anew from the policy as it is now: those of training are not kept.
@@ -88,7 +88,7 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     policy = setup.policies(state)[0]
 
     def top(policy: Policy) -> list[list[Any]]:
-        # No seed has as many steps as this, so that no two draw with the same numbers.
+        # No training has this many steps, so that no two seeds share random numbers.
         seed = 10**6 * config.run.seed + step
         paths = forward_paths(policy, setup.environment, count, seed)
         first: dict[Any, float] = {}
@@ -105,7 +105,7 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     """A Markovian network of as many parameters, fitted to trajectories of the last policy (N1).
 
-    Its figures stand `instead` of the policy's. Nothing before the last step.
+    Its figures are recorded under `instead`, only at the last step.
     """
     config = setup.config
     if step < config.optimiser.steps:
@@ -134,10 +134,11 @@ def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
 
 def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """The processor seconds of this process so far; at the end, the error of edge marginals.
+    """The processor seconds of this process so far; at the end, errors of edge marginals.
 
-    Of the learned policy, of the uniform one, and of as many exact draws in expectation. Where
-    nothing is enumerated, an interval of the TV of trajectories as `pdai certify` gives it.
+    The errors are those of the learned policy, of the uniform one, and, in expectation, of the same
+    number of exact draws. If nothing is enumerated, there is also a certified interval of the TV of
+    trajectories, as from `pdai certify`.
     """
     record: dict[str, Any] = {"processor": time.process_time()}
     if step < setup.config.optimiser.steps:

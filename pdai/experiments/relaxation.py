@@ -49,12 +49,12 @@ class Box(NamedTuple):
 def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) -> Fraction:
     """A lower bound on the TV from a law to the terminal laws of all tied policies.
 
-    It rises with the number of splits, to the least TV, and slowly where there are many classes.
+    With more splits it rises to the least TV, slowly if there are many classes.
 
     Args:
         tied: the class, where no two actions of one state have one class.
         target: the law, one number per terminal of its DAG.
-        splits: how often a box is split in two.
+        splits: the number of times that a box is split in two.
 
     Raises:
         InputError: if two actions of a state are of one class, or the target is no law.
@@ -79,7 +79,7 @@ def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) 
 
 @dataclass
 class _Row:
-    """The edges of a state, their classes, and whether all classes of the group are there."""
+    """The edges of a state, their classes, and whether these are all classes of the group."""
 
     edges: list[int]
     classes: list[int]
@@ -148,7 +148,7 @@ class _Programme:
         return rules
 
     def solved(self, low: Vector, high: Vector, at_least: float) -> Box:
-        """The box with the least TV of flows in it, and the multipliers that show it."""
+        """The box, with the least TV of the flows in it and the multipliers that prove it."""
         rules = self._matrix([*self.lack, *self.ties(low, high)])
         limits = np.zeros(rules.shape[0])
         limits[: len(self.terminals)] = [-float(p) for p in self.target]
@@ -160,7 +160,7 @@ class _Programme:
             method="highs",
         )  # fmt: skip
         if solved.status != 0:
-            # Whatever the solver says, multipliers of zero show that TV is not negative.
+            # Multipliers of zero always prove that TV is not negative, whatever the solver returns.
             none = np.zeros(rules.shape[0]), np.zeros(len(self.balance))
             return Box(low, high, at_least, np.zeros(self.edges), *none)
         multipliers = np.maximum(-solved.ineqlin.marginals, 0)
@@ -168,7 +168,7 @@ class _Programme:
         return Box(low, high, value, solved.x[: self.edges], multipliers, solved.eqlin.marginals)
 
     def halves(self, box: Box) -> list[tuple[Vector, Vector]]:
-        """Two boxes that hold all weights of one, split where flows of a class disagree most."""
+        """Two halves of a box, split at the class whose flows disagree most."""
         total, flow = np.zeros(self.count), np.zeros(self.count)
         for row in self.rows:
             flow[row.classes] += box.flows[row.edges]
@@ -197,14 +197,14 @@ class _Programme:
         return boxes
 
     def _tighten(self, low: Vector, high: Vector, group: tuple[int, ...]) -> None:
-        """Leaves out weights of a group that cannot sum to 1."""
+        """Narrows the box: weights of a group that cannot sum to 1 are left out."""
         for c in group:
             others = [k for k in group if k != c]
             high[c] = min(high[c], max(1 - low[others].sum(), low[c]))
             low[c] = max(low[c], min(1 - high[others].sum(), high[c]))
 
     def bound(self, box: Box) -> Fraction:
-        """The bound of a box that its multipliers show, exact."""
+        """The exact lower bound of a box that its multipliers prove."""
         slopes = [Fraction(0)] * self.edges + [Fraction(1)] * len(self.terminals)
         total = Fraction(float(box.balances[0]))
         for y, (columns, coefficients) in zip(box.balances.tolist(), self.balance, strict=True):

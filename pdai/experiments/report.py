@@ -1,4 +1,4 @@
-"""The output of an experiment, its table and figure; and the report of all."""
+"""The table and figure of an experiment, and the report of all experiments."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,7 +51,7 @@ def section(results: Results) -> str:
 
 
 def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:
-    """The whole report, from the stored results: its first page, and the details behind.
+    """The whole report from the stored results: its first page, and the details.
 
     Raises:
         InputError: in an installed wheel, which has no results.
@@ -87,7 +87,7 @@ def _joined(*parts: str) -> str:
 def _with_finding(results: Results) -> str:
     """The section of an experiment, with its finding, its figure, and its cost.
 
-    A finding is of the stored results: it is not shown with those that a user makes.
+    A finding describes the stored results, so it is not shown with a user's own.
     """
     experiment = results.experiment
     picture = f"![{experiment.title}](results/{experiment.slug}.png)"

@@ -1,4 +1,4 @@
-"""Results of experiments: one JSON file each, every seed of every cell in it. Imports no JAX."""
+"""Results of experiments: one JSON file each, with every seed of every cell. Imports no JAX."""
 
 import dataclasses
 import json
@@ -24,20 +24,20 @@ class Run:
     """One training of one cell, as stored.
 
     Attributes:
-        row: of the table.
-        model: its column.
-        seed: of the training.
+        row: the row of the table.
+        model: the column of the table.
+        seed: the seed of the training.
         config: the options of the training, without those that depend on the machine.
-        parameters: how many numbers are trained.
-        seconds: of training, and of compiling it, which a process does for its first seed.
+        parameters: the number of trained parameters.
+        seconds: the time of training, and of compilation in a process's first seed.
         learned: the figures of `fast.laws.report.Figures`, as plain data.
-        uniform: those of the untrained policy that is uniform.
-        exact: those of exact sampling, or None.
+        uniform: the figures of the uniform policy, before training.
+        exact: the figures of exact sampling, or None.
         tv_kind: the kind of total variation, such as "exact" or "sampled".
         log_z: the true `log Z`, or None.
         curve: pairs of step and total variation.
         probes: the records of the probe, one for each evaluation.
-        law: learned and target probabilities, of problems with at most 64 terminals; else None.
+        law: learned and target probabilities, for problems with at most 64 terminals; else None.
         bound: of a combined sampler, the TV that the residuals of its parts allow (N6); else None.
     """
 
@@ -73,7 +73,7 @@ class Run:
         return None if value is None else float(value["mean"])
 
     def distance_after(self, share: float) -> float | None:
-        """The TV after a share of the steps, on the training curve, geometric between two points.
+        """The TV after a share of the steps: the training curve, interpolated geometrically.
 
         None before the first measurement in training.
         """
@@ -91,7 +91,7 @@ class Run:
         return float(statistics.mean(sorted(met.values())[-TOP:]))
 
     def _separation(self) -> float:
-        """The first step looked at where the KL is large; the number of steps if there is none."""
+        """The first recorded step with a large KL; the number of steps if there is none."""
         apart = (record["step"] for record in self.probes if record["kl"] > APART)
         return float(next(apart, self.config["steps"]))
 
@@ -127,7 +127,7 @@ def save(path: Path, experiment: Experiment, runs: list[Run]) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """Plain data with seven digits, which float32 has."""
+    """Plain data rounded to seven digits, the precision of float32."""
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
 
 
 def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
-    """True if a run is of a training; options that are newer must have their defaults."""
+    """True if a run belongs to a training; newer options must have their defaults."""
     expected, usual = of_chosen_parts(description(training, seed)), defaults(training)
     known = of_chosen_parts(stored)
     old = {name: value for name, value in expected.items() if name in known}

@@ -1,4 +1,4 @@
-"""Running an experiment: missing runs are trained, and those that were cut off go on."""
+"""Running an experiment: missing runs are trained, and interrupted runs are resumed."""
 
 import contextlib
 import dataclasses
@@ -36,12 +36,12 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """The name of the job in messages."""
         return f"{self.cell.row}, {self.cell.model}, seed {self.seed}"
 
     @property
     def steps(self) -> dict[Path, int]:
-        """The gradient steps in each of its run folders."""
+        """The number of gradient steps in each of its run folders."""
         training = placed(self.training, self.seed, self.folder)
         if isinstance(training, Chain):
             return {}
@@ -55,23 +55,23 @@ class Job(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The runs of an experiment, and the reasons why others could not be brought to an end."""
+    """The finished runs of an experiment, and the reasons why others failed."""
 
     runs: list[Run]
     failures: list[str]
 
 
 def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]) -> Made:
-    """Makes every run of an experiment that its file of results lacks.
+    """Trains every run of an experiment that its file of results lacks.
 
     A training that diverges, or whose process dies again and again, does not stop the others.
 
     Args:
-        experiment: whose runs to make.
+        experiment: the experiment.
         out: the folder of results; run folders are in `runs/` below it.
-        jobs: how many processes train at once, each on a processor of its own where the system
-            allows.
-        say: gets a line for each run that is done, and lines of progress.
+        jobs: the number of processes that train at once, each on a processor of its own where the
+            system allows.
+        say: receives a line for each finished run, and lines of progress.
 
     Raises:
         InputError: if the folder cannot be made.
@@ -85,7 +85,7 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
     path = out / f"{experiment.slug}.json"
     stored = load(path)
     runs = wanted(experiment, stored)
-    # Stored seeds that are not asked for now stay in the file.
+    # Stored results of other seeds stay in the file.
     every = dataclasses.replace(experiment, seeds=tuple({run.seed for run in stored}))
     others = [run for run in wanted(every, stored) if run.seed not in experiment.seeds]
     missing = {job.name: job for job in _missing(experiment, runs, out)}
@@ -121,7 +121,7 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> Iterator
 
 
 def _folder(out: Path, cell: Cell, seed: int) -> Path:
-    """The run folder; cells of two experiments that train the same share it."""
+    """The run folder; equal trainings in two experiments share it."""
     config = cell.config
     assert config is not None
     facts = json.dumps([description(config, seed), cell.probe], sort_keys=True)
@@ -130,12 +130,12 @@ def _folder(out: Path, cell: Cell, seed: int) -> Path:
 
 
 def run_one(job: Job) -> dict[str, Any]:
-    """Trains the sampler of a job, or goes on with it; the facts that are stored of it.
+    """Trains the sampler of a job, or resumes it; returns the results to store.
 
     Raises:
         InputError: if its folder holds another training.
     """
-    # Imported here: the process that only distributes runs needs no JAX.
+    # Imported here, as the process that distributes the runs needs no JAX.
     from pdai.experiments.facts import facts
 
     job.folder.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from pdai.experiments.verdicts import (
     judged_pairs,
 )
 
-# The pairs that are counted over all experiments.
+# The pairs of models that are compared over all experiments.
 PAIRS: tuple[Pair, ...] = (
     (MARKOVIAN, PRINTED),
     (MARKOVIAN, STRONGEST),
@@ -56,7 +56,7 @@ def rows(results: Results) -> list[list[str]]:
     lines = []
     for row in experiment.rows:
         paper = {cell.model: cell.paper for cell in experiment.cells if cell.row == row}
-        # Without spread: it is a single sampler, measured again with other samples.
+        # No spread is shown, as this is one sampler, measured with several samples.
         others = [results.untrained(row), results.best(row)]
         gaps = [results.difference(row, pair) for pair in experiment.comparisons]
         lines.append(
@@ -82,7 +82,7 @@ def _quoted_models(experiment: Experiment) -> list[str]:
 
 
 def _quoted(number: Quoted | None) -> str:
-    """The paper's number."""
+    """The paper's number for a cell, as text."""
     return "-" if number is None else f"{number.mean:.3f} ± {number.spread:.3f}"
 
 
@@ -125,7 +125,7 @@ COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fast
 def costs(results: Results) -> list[list[str]]:
     """The cost of each row and model, and the mean TV when the fastest model was done.
 
-    Seconds are of the fastest seed: the first of a process compiles.
+    Seconds are those of the fastest seed, as the first seed of a process compiles.
     """
     lines = []
     for row in results.rows:
@@ -133,7 +133,7 @@ def costs(results: Results) -> list[list[str]]:
         for model in (model for model in results.experiment.models if model in seconds):
             runs, share = results.runs_at(row, model), seconds.min() / seconds[model]
             early = [tv for run in runs if (tv := run.distance_after(share)) is not None]
-            # The curve of a combined sampler is that of its last part.
+            # A combined sampler has the curve of its last part.
             is_shown = early and not results.experiment.is_combined
             lines.append(
                 [
@@ -149,9 +149,9 @@ def costs(results: Results) -> list[list[str]]:
 
 
 def overview(every: Sequence[Results]) -> str:
-    """All experiments, by the verdict of their rows together; those without a claim last.
+    """All experiments, by their overall verdict; experiments without a claim come last.
 
-    An experiment that judges two forms of a model is listed by the last that was run.
+    An experiment that judges two forms of a model is listed by the last form that has runs.
     """
     members: dict[Group, list[Results]] = {}
     for results in every:
@@ -194,7 +194,7 @@ def verdict(results: Results) -> str:
         total = counts([row.outcome for row in rows])
         parts.append(f"Verdict, {pair[1]} against {pair[0]}: {total}.")
         lines = [
-            # Without headroom a ratio is one of noise, and not shown.
+            # Without headroom a ratio compares noise, and is not shown.
             [
                 row.row,
                 row.outcome.value,
@@ -218,7 +218,7 @@ def _link(experiment: Experiment) -> str:
 
 
 def _span(results: Results, sizes: Sequence[float | None]) -> str:
-    """The least and the largest of the sizes of an effect."""
+    """The smallest and the largest size of an effect, as text."""
     ordered = sorted(size for size in sizes if size is not None)
     if not ordered:
         return "-"
@@ -226,7 +226,7 @@ def _span(results: Results, sizes: Sequence[float | None]) -> str:
 
 
 def _digits(size: float, is_difference: bool) -> str:
-    """Three digits, or two below one, where more would be noise."""
+    """A number with three digits, or two below one; more would be noise."""
     if is_difference:
         return f"{size:+,.4f}"
     return f"{size:,.0f}" if abs(size) >= 100 else f"{size:#.{3 if abs(size) >= 1 else 2}g}"
@@ -239,7 +239,7 @@ def all_rows(every: Sequence[Results]) -> str:
 
 
 def _all_rows_line(every: Sequence[Results], pair: Pair) -> list[str]:
-    """Ratios are of rows with headroom: elsewhere they compare noise."""
+    """A line of `all_rows`; ratios use rows with headroom, as others compare noise."""
     rows = [row for row in _claimed(every, pair) if row.standing is not None]
     of = Counter(row.standing for row in rows)
     ratios = [row.size for row in rows if row.standing is not Standing.NO_HEADROOM]
@@ -252,7 +252,7 @@ def _all_rows_line(every: Sequence[Results], pair: Pair) -> list[str]:
 
 
 def _claimed(every: Sequence[Results], pair: Pair) -> Iterator[Comparison]:
-    """The rows of claims that have both models; of trainings that two figures share, the first."""
+    """The rows of claims that have both models; a training that two figures share counts once."""
     seen: set[str] = set()
     for results in every:
         if not results.experiment.claim or results.experiment.metric not in ("tv", "fcs"):

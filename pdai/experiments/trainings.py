@@ -15,7 +15,7 @@ from pdai.experiments.chains import Chain
 
 Training: TypeAlias = TrainConfig | Plan | Chain
 
-# The runs of a plan have seeds of their own, from the plan's on: fewer than this.
+# A plan has fewer runs than this, whose seeds follow its own.
 SPACING = 10
 
 
@@ -25,13 +25,13 @@ def config_of(training: Training) -> TrainConfig:
 
 
 def placed(training: Training, seed: int, out: Path | None = None) -> Training:
-    """The same with a seed and a folder."""
+    """The training with a seed and a folder."""
     spacing = SPACING if isinstance(training, Plan) else 1
     return _changed(training, seed=spacing * seed, out=out)
 
 
 def shortened(training: Training, steps: int) -> Training:
-    """The same with fewer steps and measurements."""
+    """The training with fewer steps and measurements."""
     if isinstance(training, Chain):
         training = dataclasses.replace(training, moves=min(steps, training.moves))
     fewer = min(steps, config_of(training).optimiser.steps)
@@ -52,7 +52,7 @@ def description(training: Training, seed: int) -> dict[str, Any]:
     if not isinstance(training, TrainConfig):
         data = {**training.to_json(), **data}
         del data["config"]
-    # As it is read back, with lists for tuples.
+    # In the form in which JSON is read back, with lists for tuples.
     plain = json.loads(json.dumps(data))
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
 
@@ -60,7 +60,7 @@ def description(training: Training, seed: int) -> dict[str, Any]:
 def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
     """A stored description without the options of parts that it does not choose.
 
-    Results from before parts owned their options have those of all, and the task under "problem".
+    Old results have the options of all parts, and the task under "problem".
     """
     kept = {name: value for name, value in stored.items() if name not in ("format", "problem")}
     kept["task"] = stored.get("task", stored.get("problem"))
@@ -87,7 +87,7 @@ def defaults(training: Training) -> dict[str, Any]:
 
 
 def short_name(training: Training) -> str:
-    """A short name, for folders."""
+    """A short name of a training, for folders."""
     if isinstance(training, TrainConfig):
         return f"{training.task.name}-{training.name_of('dynamics')}"
     return f"{training.config.task.name}-{training.kind}"

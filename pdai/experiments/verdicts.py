@@ -22,7 +22,7 @@ class Outcome(Enum):
 
 
 class Standing(Enum):
-    """The second of two columns beside the first, in one row."""
+    """The second of two columns compared with the first, in one row."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -60,7 +60,7 @@ class Comparison:
 
     @cached_property
     def standing(self) -> Standing | None:
-        """The second column beside the first; None with fewer than three common seeds."""
+        """The second column compared with the first; None with fewer than three common seeds."""
         if self.gap is None:
             return None
         if self.gap.decides:
@@ -92,7 +92,7 @@ class Comparison:
         """The verdict on the claim that two columns do not differ."""
         if gap.decides:
             return Outcome.OPPOSITE
-        # Where both are exact, they are untrained as well if the target is uniform.
+        # If both are exact and the target is uniform, the untrained policy is exact as well.
         if self.is_at_the_floor():
             return Outcome.REPRODUCED
         if self.is_without_power():
@@ -103,7 +103,7 @@ class Comparison:
     def is_at_the_floor(self) -> bool:
         """True if even the worse of two columns is as good as possible, or negligibly worse.
 
-        The floor of each column is that of its own samples: that of an exact law is zero.
+        The floor of a column is that of its samples; the floor of an exact law is zero.
         """
         results, optimum = self.results, self.results.experiment.optimum
         if self.row not in optimum and results.sign < 0:
@@ -118,8 +118,8 @@ class Comparison:
     def is_without_power(self) -> bool:
         """True if nobody left the untrained policy, or all are stuck far from the target.
 
-        Stuck: at one place, and more than half as far off as the untrained policy, where a distance
-        is measured.
+        Models are stuck if they do not differ, and keep more than half of the untrained policy's
+        distance, where a distance is measured.
         """
         results, negligible = self.results, self.results.measure.negligible
         before = results.untrained(self.row)
@@ -135,7 +135,7 @@ class Comparison:
     def size(self) -> float | None:
         """The ratio of the second mean to the first; their difference where higher is better.
 
-        Where one is sampled and one exact, means below that of exact sampling count as that.
+        If one is sampled and one exact, means below that of exact sampling are raised to it.
         """
         least = self.results.least(self.row, self.pair)
         means = [self.results.mean(self.row, model) for model in self.pair]
@@ -143,7 +143,7 @@ class Comparison:
 
     @property
     def papers_size(self) -> float | None:
-        """The same of the paper's numbers, whichever form of the second column is judged."""
+        """The size of the paper's effect, whichever form of the second column is judged."""
         experiment = self.results.experiment
         quoted = {cell.model: cell.paper for cell in experiment.cells if cell.row == self.row}
         first, second = (quoted.get(model) for model in experiment.compared)
@@ -170,7 +170,7 @@ def compared(results: Results, pair: Pair) -> list[Comparison]:
 
 
 def judged_pairs(results: Results) -> list[Pair]:
-    """The judged pairs that were run, or the first."""
+    """The judged pairs that have runs, or the first pair."""
     pairs = [pair for pair in results.experiment.judged if set(pair) <= set(results.models)]
     return pairs or [results.experiment.compared]
 

@@ -152,7 +152,7 @@ def plot_runs(folders: Sequence[Path], output: Path) -> None:
 def plot_or_say(folders: Sequence[Path], output: Path) -> None:
     """Draws finished runs into one file, or says on stderr how to draw them later.
 
-    The runs are complete without it, so that a full disk costs no report.
+    A full disk then costs the plot alone, and not the report.
     """
     try:
         plot_runs(folders, output)
@@ -176,9 +176,9 @@ class ShownFigure(Figure):
 
 
 def figure_of(folders: Sequence[Path]) -> Figure:
-    """Finished runs in one figure: a law panel each, then TV and loss of all.
+    """Finished runs in one figure: a panel for the law of each run, then TV and loss of all runs.
 
-    Below those of a single run are the expectations of the features that its problem names.
+    For a single run, the expectations of its problem's features are below.
 
     Raises:
         InputError: if a folder is not a finished run.
@@ -213,7 +213,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     axes[-2].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
     label = loss_label([read_json(folder / "config.json") for folder in folders])
     axes[-1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
-    # A loss recorded once would otherwise have an axis around that one step.
+    # Otherwise a loss that was recorded once would have an axis around that one step.
     axes[-1].sharex(axes[-2])
     _scale_tv(axes[-2])
     decimal(axes[-1].yaxis)
@@ -260,7 +260,7 @@ def _caption(folder: Path) -> str:
 
 
 def _printable(folder: Path) -> str:
-    """The name of a folder as a label; Matplotlib skips labels that begin with an underscore."""
+    """The name of a folder as a label without an initial underscore, which Matplotlib skips."""
     text = "".join(c if c.isprintable() else "?" for c in folder.resolve().name[:60])
     return text if not text.startswith("_") else f" {text}"
 
@@ -328,7 +328,7 @@ def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> No
     """Mean over seeds, in a band from the smallest to the largest."""
     rows = [(record["step"], record[name]) for record in records if name in record]
     steps, values = zip(*rows, strict=True) if rows else ((), np.empty((0, 1)))
-    # A logarithmic axis has no zero; float32 has seven digits.
+    # The smallest value shown: a logarithmic axis has no zero, and float32 has seven digits.
     table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
     axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
     if table.shape[1] > 1:

@@ -17,7 +17,7 @@ from reference.files import load_arrays
 
 Floats = npt.NDArray[np.float64]
 
-# Panels of a row, and features of a panel, before names cannot be read.
+# The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32
 # Columns of a file may be called anything: a dollar begins no formula.
 _NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
@@ -27,8 +27,8 @@ class Posterior(NamedTuple):
     """Panels below the distribution and the curves of a run.
 
     Attributes:
-        folder: of the run.
-        report: its figures.
+        folder: the run folder.
+        report: the final figures of the run.
         has_networks: whether its states are directed graphs over named variables.
     """
 
@@ -38,7 +38,7 @@ class Posterior(NamedTuple):
 
     @property
     def heights(self) -> tuple[float, ...]:
-        """Heights of its rows of panels, inches."""
+        """The heights of the rows of panels, in inches."""
         if self.has_networks:
             return (3.8, 3.8)
         return (1.2 + 0.22 * min(len(self.report.expectations), MOST_FEATURES),)
@@ -149,7 +149,7 @@ def _matrix(values: list[float | None], nodes: int) -> Floats:
 
 
 def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int]], str]]:
-    """Edges and probabilities of the best enumerated graphs, or of the mode alone."""
+    """The edges and the probabilities of the best enumerated graphs, or of the mode alone."""
     try:
         learned, target, labels = load_arrays(folder / "law.npz", "learned", "target", "labels")
     except ValueError:

@@ -17,7 +17,7 @@ from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
 from reference.metrics import Estimate
 
-# Rows of a table of expectations, and the largest small probability.
+# The most rows in a table of expectations, and the bound of a small probability.
 MOST_FEATURES, SMALL = 24, 0.05
 
 Cell = Callable[[Figures], "Estimate | float | int | None"]
@@ -89,7 +89,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         table.add_row(name, *cells)
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
-    # Stand-ins for TV are left out beside an exact one.
+    # Estimates of TV are left out beside an exact TV.
     exact = report.tv_kind == "exact"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
     of = "" if report.fcs_states == "uniform" else " drawn states"
@@ -129,8 +129,8 @@ def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | Non
     Those farthest from the target, or else from the weighted estimate, come first.
 
     Args:
-        report: of a run.
-        most: how many rows there are at most.
+        report: the report of a run.
+        most: the largest number of rows.
     """
 
     def gap(one: Expectation) -> float:
@@ -160,7 +160,7 @@ def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | Non
 
 
 def _small_and_off(every: Sequence[Expectation]) -> list[str]:
-    """A sentence about small probabilities that are off by a factor above 2, if any are."""
+    """A sentence about small probabilities that are wrong by a factor above 2, if any are."""
     ratios = {
         one: max(one.sampler.mean / one.target, one.target / max(one.sampler.mean, 1e-300))
         for one in every

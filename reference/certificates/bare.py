@@ -27,7 +27,7 @@ def against_law(
     Args:
         samples: independent samples.
         target: `pi(x)` of every sample; zero where the target excludes it.
-        level: of the interval, half of it for each side.
+        level: the level of the interval, half of it for each side.
 
     Raises:
         InputError: if there are fewer than two.
@@ -58,12 +58,12 @@ def against_law(
 def against_samples(
     samples: Sequence[Hashable], target: Sequence[Hashable], level: float
 ) -> tuple[Interval, list[Line]]:
-    """A lower bound of TV from samples of both, by an event that the first halves choose.
+    """A lower bound of TV from samples of both laws, by an event chosen on the first halves.
 
     Args:
         samples: independent samples of the sampler.
         target: independent samples of the target.
-        level: of the bound.
+        level: the level of the bound.
 
     Raises:
         InputError: if there are fewer than two of either.
@@ -94,6 +94,6 @@ def _frequency(samples: Sequence[Hashable], event: set[Hashable], level: float) 
 
 
 def _excess(seen: Interval, expected: Interval) -> float:
-    """The least difference of the two."""
+    """The least difference of the two means."""
     gap = max(expected.low - seen.high, seen.low - expected.high)
     return max(0.0, gap * (1 - 2.0**-40))

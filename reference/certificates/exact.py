@@ -49,14 +49,14 @@ class ExactLaw(NamedTuple):
 
     @property
     def interval(self) -> Interval:
-        """The floats next to TV on both sides, or TV itself."""
+        """The nearest floats below and above TV, or TV itself."""
         nearest = float(self.tv)
         low = nearest if nearest <= self.tv else math.nextafter(nearest, 0.0)
         return Interval(low, nearest if nearest >= self.tv else math.nextafter(nearest, 1.0))
 
 
 def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> ExactSampler:
-    """The rows of a sampler on every state, or on every history of one that is path-dependent.
+    """The rows of a sampler on every state, or on every history if it is path-dependent.
 
     Raises:
         TooLargeError: if there are more than `max_nodes` states or histories.
@@ -92,7 +92,7 @@ def exact_law(
 
     Args:
         forward: the exact rows, on the graph or its lift.
-        labels: of the terminal states.
+        labels: the labels of the terminal states.
         rewards: `R(x)`, one per terminal state.
     """
     return law_beside_target(marginal(forward), labels, rewards)
@@ -101,7 +101,7 @@ def exact_law(
 def law_beside_target(
     p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
-    """As `exact_law`, from `p_T(x)` of each terminal state."""
+    """The result of `exact_law`, from `p_T(x)` of each terminal state."""
     target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [

@@ -17,7 +17,7 @@ from reference.certificates.statement import Line
 from reference.errors import InputError, check_type, plain, shown
 from reference.user_code import Asked, Of, feature
 
-# From a terminal state to numbers in [0, 1] by name.
+# A function from a terminal state to numbers in [0, 1] by name.
 Features = Callable[[Any], Mapping[str, float]]
 
 
@@ -36,7 +36,7 @@ class KnowsMeans(Protocol):
         ...
 
     def quantity_means(self) -> Mapping[str, Fraction]:
-        """Their means under the target."""
+        """The means of the features under the target."""
         ...
 
 
@@ -46,7 +46,7 @@ def modes(states: Sequence[Hashable]) -> Features:
 
 
 def both(first: Features | None, second: Features | None) -> Features | None:
-    """The features of both."""
+    """The features of two sets together."""
     if first is None or second is None:
         return first or second
     return lambda x: {**first(x), **second(x)}
@@ -56,7 +56,8 @@ class FeatureMeans:
     """Means of features, summed up while trajectories are drawn.
 
     Args:
-        features: from a terminal state to numbers in [0, 1] by name, the same names for all.
+        features: a function from a terminal state to numbers in [0, 1] by name, always with the
+            same names.
     """
 
     def __init__(self, features: Features):
@@ -66,7 +67,7 @@ class FeatureMeans:
         self._weights: list[Any] = []
 
     def add(self, walks: Walks) -> None:
-        """Adds trajectories; raises InputError as `table`."""
+        """Adds trajectories; raises `InputError` as `table` does."""
         names, values = table(self.features, walks.terminals, tuple(self.means))
         for name, column in zip(names, values.T, strict=True):
             self.means.setdefault(name, MeanInterval()).add(column)
@@ -81,8 +82,9 @@ class FeatureMeans:
         Features are sorted by the distance of the sampler from the target, or from the weights.
 
         Args:
-            level: of each interval.
-            tv: of the sampler; its upper end fails with probability at most `level / 2`.
+            level: the level of each interval.
+            tv: the interval of the sampler's TV; its upper end fails with probability at most
+                `level / 2`.
             known: the exact means under the target by name, as far as they are known.
         """
         if not self.means:
@@ -116,7 +118,7 @@ def table(
     """The names of features, and their values at terminal states, shape (states, names).
 
     Args:
-        features: from a terminal state to numbers in [0, 1] by name.
+        features: a function from a terminal state to numbers in [0, 1] by name.
         terminals: the terminal states.
         names: the names at earlier states; () if there are none.
 

@@ -56,14 +56,14 @@ class Claim(NamedTuple):
 
 
 class Header(NamedTuple):
-    """The lines above the rows.
+    """The header: the lines above the rows.
 
     Attributes:
         problem: the name of the problem, for readers alone.
         nodes: the number of rows.
         scale: None if masses are computed exactly; else they are rounded outward to multiples of
             `1 / scale`.
-        reward_sum, reward_denominator: `Z` is their quotient; the second is that of all rewards.
+        reward_sum, reward_denominator: `Z` is their quotient; all rewards have this denominator.
         relation, tv_numerator, tv_denominator: the claim.
     """
 
@@ -102,7 +102,7 @@ class Inner(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Every number of the line but the children."""
+        """All numbers of the line except the children."""
         return (self.denominator, *(numerator for _, numerator in self.steps))
 
     def line(self) -> str:
@@ -134,7 +134,7 @@ def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
     """Writes a certificate; a kill leaves either the old file or the new one.
 
     Raises:
-        InputError: if a number or a label is too long to be read again, or the file cannot be
+        InputError: if a number or a label is too long to be read back, or the file cannot be
             written.
     """
     with replacing(Path(path)) as file:

@@ -18,10 +18,10 @@ SLACK = 2.0**-49
 
 
 class Walks(NamedTuple):
-    """Complete trajectories, as numbers, one per trajectory.
+    """The numbers of complete trajectories, one per trajectory.
 
     Attributes:
-        terminals: their ends; () if they were not asked for.
+        terminals: the ends of the trajectories; () if they were not requested.
         log_p_f: `log p_F(tau)`, in nats.
         log_p_b: `log p_B(tau | x)`, in nats.
         log_reward: `log R(x)`, in nats.
@@ -46,7 +46,7 @@ class Walks(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Numbers, each known to lie between two."""
+    """Numbers, each between a known lower and upper bound."""
 
     low: Floats
     high: Floats
@@ -56,8 +56,8 @@ def shortfall(log_ratio: Floats, error: Floats) -> Between:
     """Bounds of `(1 - exp(log_ratio))_+`, a number in [0, 1].
 
     Args:
-        log_ratio: in nats; minus infinity is a ratio of zero.
-        error: of each, at most, in nats.
+        log_ratio: log ratios, in nats; minus infinity is a ratio of zero.
+        error: the largest error of a log ratio, in nats.
     """
     low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
     return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))

@@ -1,4 +1,4 @@
-"""Draws that are kept in a folder, so that a certificate goes on after it was cut off."""
+"""Draws that are kept in a folder, so that an interrupted certificate can be resumed."""
 
 import hashlib
 import io
@@ -29,14 +29,16 @@ class KeptDraws:
     whole or not at all. So after a kill the same numbers are drawn again, and no draw is selected
     by being lost. `seal.json` has the digests of the blocks and of all that they depend on; a block
     that it does not name is drawn again. The first block is always drawn again and compared, since
-    a sampler is more than its source. Of the ends of trajectories, the values of features are kept.
+    a sampler is more than its source. For the end of a trajectory, the values of its features are
+    kept.
 
     Args:
         sampler: the sampler, whose attribute `rng` is set before each block.
-        folder: of the blocks; made if it does not exist.
+        folder: the folder of the blocks; made if it does not exist.
         seed: of the draws.
-        features: from a terminal state to numbers in [0, 1] by name; None if ends are not needed.
-        of: digests or numbers of all else that the draws depend on, by name; None is not compared.
+        features: a function from a terminal state to numbers in [0, 1] by name; None if ends are
+            not needed.
+        of: digests or numbers of all other inputs of the draws, by name; None is not compared.
 
     Raises:
         InputError: if the sampler's random numbers cannot be set, or the folder has other draws.
@@ -63,19 +65,19 @@ class KeptDraws:
         self._of, self._blocks = self._sealed({**of, "seed": seed, "features": named})
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """Trajectories of `p_F`: those of the folder first, which may be fewer than asked for.
+        """Trajectories of `p_F`: those of the folder first; a call may return fewer than requested.
 
         The end of a trajectory is given as the pairs of each feature's name and value there.
 
         Raises:
-            InputError: if ends are asked for without features, or a block is damaged or another's.
+            InputError: if ends are requested without features, or a block is damaged or another's.
         """
         if labels and self.features is None:
             raise InputError("of ends of trajectories, features alone are kept: say which")
         return self._block("forward", self._draw, count)
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        """Likewise, one trajectory `tau ~ p_B(. | x)` for each terminal state."""
+        """One trajectory `tau ~ p_B(. | x)` for each terminal state, kept as in `draw`."""
 
         def draw(count: int) -> Walks:
             return self.sampler.draw_backward(terminals[:count])._replace(terminals=())  # type: ignore[no-any-return]

@@ -27,7 +27,7 @@ class Bounding(Protocol[S_contra]):
     """A problem that bounds the mass below a state."""
 
     def log_mass_bound(self, state: S_contra) -> float:
-        """At least `log sum of R(x)` over the terminal states below, in nats."""
+        """An upper bound of `log sum of R(x)` over the terminal states below, in nats."""
         ...
 
 
@@ -54,7 +54,7 @@ def bound_partition(
         problem: the state graph, the reward, and `log_mass_bound`.
         gap: the width at which to stop, in nats.
         most: the largest number of opened states.
-        seconds: the longest time.
+        seconds: the time limit.
 
     Raises:
         InputError: if a bound is no number, or lies below the reward of a terminal state.
@@ -96,7 +96,7 @@ def bound_partition(
             break
     low = Enclosure.log_of(met) if met else Enclosure(-math.inf, 0.0)
     high = Enclosure.log_of(met + open_sum)
-    # Rewards that are given by their logarithms are known within 2^-51 of themselves.
+    # A reward given by its logarithm has a relative error of at most 2^-51.
     return Search(
         Interval(low.value - low.error - 2.0**-50, high.value + high.error + 2.0**-50),
         expanded,
@@ -115,7 +115,7 @@ def _log_bound(problem: Any, state: Hashable) -> float:
 
 
 def _up(log_bound: float) -> Fraction:
-    """A fraction at least as large as the bound before its rounding."""
+    """A fraction that is at least the bound before its rounding."""
     if log_bound == -math.inf:
         return Fraction(0)
     return exponential(Fraction(log_bound) + Fraction(1, 2**45)) * (1 + Fraction(1, 2**50))

@@ -19,7 +19,7 @@ from reference.user_code import (
     same_states,
 )
 
-# The argument of a function, and the numbers in its answer.
+# The kinds of arguments and of results of a user's function.
 Takes = Literal["state", "states", "history", "histories"]
 Gives = Literal["probabilities", "logits"]
 
@@ -58,7 +58,7 @@ class Row(NamedTuple):
         return repr(dict(zip(self.others, self.values, strict=True)))
 
     def near(self, other: "Row") -> bool:
-        """True if another row is this one, up to the rounding of another batch."""
+        """True if another row equals this one, up to the rounding of another batch."""
         pairs = zip(self.values, other.values, strict=True)
         return all(abs(a - b) <= BATCH_ROUNDING for a, b in pairs)
 
@@ -68,12 +68,12 @@ class ForwardRows:
 
     Args:
         policy: the function.
-        problem: of the children.
-        takes: the argument: one state, a list of states, one history (a tuple of states from the
-            initial one on) or a list of histories.
-        gives: probabilities, which must sum to one up to the rounding of float32, or logits. A row
-            is a sequence in the order of `problem.children(state)`, or a mapping from child to
-            number, in which absent children have probability zero.
+        problem: the problem, which has the children.
+        takes: the argument of the function: one state, a list of states, one history (a tuple of
+            states from the initial one on) or a list of histories.
+        gives: the result of the function: probabilities, which must sum to one up to the rounding
+            of float32, or logits. A row is a sequence in the order of `problem.children(state)`, or
+            a mapping from child to number, in which absent children have probability zero.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ForwardRows:
         rows = self._batch(keys)
         pairs = zip(keys, rows, strict=True)
         due = [one for key, row in pairs for one in self._twice.again(key, row)]
-        # In other batches, as rows must not depend on those beside them, as in training mode.
+        # Asked again in other batches, as a row must not depend on its batch, as in training mode.
         for again in (due[::2], due[1::2]):
             answers = self._batch([key for key, _ in again])
             for (key, first), row in zip(again, answers, strict=True):
@@ -178,11 +178,11 @@ class BackwardRows:
     """The rows of `p_B` over the parents of a state: by a function, or uniform.
 
     Args:
-        parents: from a state to its parents.
-        problem: whose `children` must agree with the parents, at every state that is asked for.
+        parents: a function from a state to its parents.
+        problem: the problem, whose `children` must agree with the parents at every requested state.
         p_b: a function from a state to a row of probabilities over its parents, a sequence or a
             mapping; None for uniform rows.
-        dag: the enumerated graph, if there is one, whose parents these must be.
+        dag: the enumerated graph, if any, which must have the same parents.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
     def compare() -> None:
         with open_certificate(path) as (header, rows):
             below = _project(header, rows, dag, states, rewards)
-        # Once more, as children come later in the file than the rows that name them.
+        # A second pass, as children come later in the file than the rows that name them.
         with open_certificate(path) as (_, rows):
             for node, row in enumerate(rows):
                 if isinstance(row, Inner):
@@ -85,7 +85,7 @@ def _project(
     states: dict[str, int],
     rewards: Sequence[Fraction],
 ) -> list[int]:
-    """The state of each node, whose label and reward are compared."""
+    """The state of each node, after a comparison of labels and rewards."""
     reward_of = dict(zip(dag.terminals, rewards, strict=True))
     below: list[int] = []
     ends: set[int] = set()

@@ -30,8 +30,8 @@ def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
     """The verdict of the verified checker on a certificate.
 
     Args:
-        path: of the certificate.
-        program: the checker; by default that of `find_checker`.
+        path: the path of the certificate.
+        program: the checker; by default the result of `find_checker`.
 
     Raises:
         InputError: if there is no such file, there is no checker, or it fails.

@@ -1,4 +1,4 @@
-"""The strict reader of certificates, row after row."""
+"""The strict reader of certificates, row by row."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def read_header(path: Path | str) -> Header:
     """The header of a certificate.
 
     Raises:
-        MalformedError, InputError: as `open_certificate`.
+        MalformedError, InputError: as `open_certificate` does.
     """
     with open_certificate(path) as (header, _):
         return header

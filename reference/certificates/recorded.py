@@ -49,8 +49,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
             terminal states: the sampler is wrong by their share.
 
     Raises:
-        InputError: if the file cannot be read, a column is missing, unknown or there twice, a
-            number is none, or a sample is no terminal state.
+        InputError: if the file cannot be read, a column is missing, unknown or repeated, a
+            number is invalid, or a sample is no terminal state.
     """
     columns, has_header = _columns(path)
     bare = len(columns) == 1
@@ -144,8 +144,8 @@ class Recorded:
 
     Args:
         record: the trajectories, with their numbers.
-        problem: whose rewards are used, and must agree with the recorded ones up to float32; None
-            to use the recorded ones.
+        problem: the problem, whose rewards are used, and must agree with the recorded ones up to
+            float32; None to use the recorded ones.
 
     Raises:
         InputError: if `log p_F` or `log p_B` is above 0, or a reward disagrees with the problem.
@@ -174,7 +174,7 @@ class Recorded:
         self._walks, self._at = Walks(self.terminals, p_f, p_b, reward, error), 0
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """The next trajectories; fewer than asked for at the end."""
+        """The next trajectories; fewer than requested at the end."""
         part = self._walks.part(slice(self._at, self._at + count))
         self._at += len(part.log_p_f)
         return part
@@ -187,7 +187,7 @@ class Recorded:
         )
 
     def findings(self) -> Sequence[str]:
-        """The assumption that this rests on."""
+        """The assumption of independent draws, as a sentence."""
         return [
             "assumes that the recorded trajectories are independent draws of one sampler, and that "
             "their numbers are right"

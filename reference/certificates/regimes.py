@@ -76,7 +76,7 @@ def blocks(
     Args:
         sampler: the sampler.
         budget: when to stop.
-        level: of each interval.
+        level: the level of each interval.
         means: the intervals, to which each block is added before the next.
         draws: receives the trajectories.
     """
@@ -102,7 +102,7 @@ def with_log_z(
     Args:
         sampler: the sampler.
         log_z: an interval that contains `log Z`, in nats.
-        level: of each bound.
+        level: the level of each bound.
         budget: when to stop.
         draws: receives the trajectories.
 
@@ -146,7 +146,7 @@ def with_target(
     Args:
         terminals: independent samples of the target.
         sampler: the sampler.
-        level: of the interval.
+        level: the level of the interval.
         budget: when to stop.
         draws: receives the trajectories.
     """
@@ -187,13 +187,13 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
 
     Args:
         sampler: the sampler.
-        level: of each bound, half of it for `Z`, half for the mean.
+        level: the level of each bound, half of it for `Z`, half for the mean.
         budget: when to stop.
         draws: receives the trajectories.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
-    # No interval is narrow enough: it has no upper end.
+    # This interval has no upper end, so that drawing never stops for its width.
     for walks in blocks(sampler, budget._replace(width=0.0), level, [MeanInterval()], draws):
         weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
         drawn.append(walks)

@@ -59,7 +59,7 @@ class Kept(NamedTuple):
     """Exact samples.
 
     Attributes:
-        terminals: their labels.
+        terminals: the labels of the samples.
         log_rewards: `log R(x)`, in nats.
         drawn: the number of trajectories that were drawn.
     """
@@ -74,9 +74,9 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
 
     Args:
         sampler: the sampler.
-        log_most: of its `Rejection`.
+        log_most: the bound in its `Rejection`.
         count: the number of samples.
-        seed: of the decisions.
+        seed: the seed of the decisions.
 
     Raises:
         InputError: if a weight is larger than certified, or a million trajectories per sample are

@@ -9,22 +9,22 @@ from itertools import pairwise, takewhile
 from reference.certificates.policies import BackwardRows
 from reference.certificates.walks import Walker, no_parents
 
-# Trajectories per step, as where a network is trained.
+# Trajectories per step, as in the training of a network.
 TRAJECTORIES = 256
 # The weight of the uniform policy at every state, so that no parent is excluded.
 PRIOR = 1.0
 
 
 def reversed_walker(walker: Walker, steps: int, seconds: float = math.inf) -> Walker:
-    """The same sampler with a `p_B` that is counted from its trajectories, for fresh ones.
+    """The sampler with a `p_B` that is counted from its trajectories, for fresh trajectories.
 
     `p_B(u | v) = (n(u -> v) + 1 / parents) / (n(v) + 1)`: the reversal of a Markovian sampler in
     the limit, for which TV of trajectories is TV of terminal states; a valid `p_B` in any case.
 
     Args:
         walker: the sampler.
-        steps: of 256 trajectories each.
-        seconds: after which drawing stops.
+        steps: the number of steps, of 256 trajectories each.
+        seconds: the time after which drawing stops.
 
     Raises:
         InputError: if the parents of states are not known.

@@ -24,11 +24,11 @@ FLOAT32 = 2.0**-23
 
 
 def unit_row(row: Sequence[float], what: object) -> list[float]:
-    """A row of probabilities in float64, closed.
+    """The closed row of a row of probabilities in float64.
 
     Args:
         row: numbers >= 0, one per child, that sum to one up to float32.
-        what: its name in messages, such as "the row of 'aab'".
+        what: the name of the row in messages, such as "the row of 'aab'".
 
     Raises:
         InputError: if a number is no probability, or the sum is not one.
@@ -95,7 +95,7 @@ def soft_rows(logits: Any, mask: Any) -> Floats:
 
 
 def _close(rows: Floats) -> Floats:
-    """The same array, with the largest entry of each row set to one minus the others."""
+    """Sets the largest entry of each row to one minus the others, in place; returns the array."""
     at, largest = np.arange(len(rows)), rows.argmax(1)
     rows[at, largest] = 0.0
     rows[at, largest] = np.maximum(1 - rows.sum(1), 0.0)
@@ -129,7 +129,7 @@ def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator
 
 
 def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
-    """As `choose`, for each of many rows of one length; shape (count, children)."""
+    """The choices of `choose` in each of many rows of one length, shape (count, children)."""
     count, children = rows.shape
     sums: Floats = rows.cumsum(1)
     uniform: Floats = np.asarray(rng.random(count))[:, None]

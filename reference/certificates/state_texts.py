@@ -16,21 +16,21 @@ from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem
 from reference.user_code import Growth, called, parts_of
 
-# Of states that are not listed: how many random walks show the kinds of their parts, and how many
-# states of a target are followed back to the initial one.
+# If states are not listed: the number of random walks that show the kinds of their parts, and the
+# number of states of a target that are followed back to the initial state.
 WALKS, FOLLOWED = 100, 1_000
 
 
 class Outside(NamedTuple):
-    """Any state that is not terminal in the problem, with target probability 0."""
+    """A text that is no terminal state of the problem; its target probability is 0."""
 
 
 class OutsideError(InputError):
-    """A text that reads as a state, but not as a terminal one of the problem."""
+    """A text that is a state of the problem's type, but not a terminal state."""
 
 
 class StateTexts:
-    """The reading of texts as terminal states of a problem.
+    """A reader of texts as terminal states of a problem.
 
     A problem's `parse(text)` comes first. Without it, a text is a listed state's `repr` or `str`.
     If states are not listed, the type of the initial state decides: a string is taken as it is, and
@@ -61,7 +61,7 @@ class StateTexts:
         """The terminal state of a text.
 
         Raises:
-            OutsideError: if it is a state, but not a terminal one.
+            OutsideError: if it is a state, but not a terminal state.
             InputError: if it is no state, or may be two.
         """
         if text not in self._read:
@@ -69,7 +69,7 @@ class StateTexts:
         return self._read[text]
 
     def check(self, states: Iterable[Hashable]) -> None:
-        """Checks that states of a target are terminal ones, of the type by which texts are read.
+        """Checks that samples of a target are terminal states, of the type by which texts are read.
 
         Raises:
             InputError: if one is of another type than the initial state, by which texts are read,

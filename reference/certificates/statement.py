@@ -10,7 +10,7 @@ from reference.certificates.betting import Interval
 from reference.errors import InputError
 from reference.text import html_page
 
-# The knowledge of problem and sampler that the bounds rest on: see docs/certify.md.
+# The regimes, by the knowledge of problem and sampler: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
 
 REGIMES: dict[Regime, str] = {
@@ -29,7 +29,7 @@ class Line:
     """One statement.
 
     Attributes:
-        name: of the quantity.
+        name: the name of the quantity.
         value: an interval, a number, or words.
         kind: the evidence for it.
     """
@@ -76,8 +76,8 @@ class Certificate:
         level: the probability with which each bound fails, at most; 0 if exact.
         samples: the number of trajectories or samples.
         lines: all other statements.
-        notes: assumptions, findings, and why no more is known.
-        name: of the sampler.
+        notes: assumptions, findings, and the reasons for missing bounds.
+        name: the name of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
         tv: the exact TV on terminal states, in regime E.
 
@@ -112,7 +112,7 @@ class Certificate:
 
     @property
     def meaning(self) -> str:
-        """TV in words: it is the largest error of the probability of a set."""
+        """TV in words, as the largest error in the probability of a set."""
         low, high = self.interval
         most, wrong = small(high, down=False), "more or less likely than it should be"
         if (low, high) == (0, 1):

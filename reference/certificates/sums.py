@@ -27,7 +27,7 @@ class PathSums:
         self._add_rows(self.log_p_f, rows, chosen, active)
 
     def backward(self, rows: Floats, chosen: Ints, active: Any) -> None:
-        """Adds the way back of a step: the chosen entries of rows of `p_B`."""
+        """Adds a backward step: the chosen entries of rows of `p_B`."""
         self._add_rows(self.log_p_b, rows, chosen, active)
 
     def _add_rows(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
@@ -41,8 +41,8 @@ class PathSums:
         Args:
             sums: `log_p_f` or `log_p_b`.
             at: the trajectories, each once.
-            logs: their logarithms, in nats.
-            width: the entries of the longest row.
+            logs: the logarithms to add, in nats.
+            width: the number of entries of the longest row.
         """
         sums[at] += logs
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
@@ -58,7 +58,7 @@ class PathSums:
         return gamma(roundings) * (self.size + np.abs(log_reward) + 1)
 
     def walks(self, terminals: Sequence[Hashable], rewards: Sequence[Enclosure]) -> Walks:
-        """The trajectories as numbers, given their ends and `log R` of these, in nats."""
+        """The numbers of the trajectories, given the ends and their `log R`, in nats."""
         log_reward, errors = np.array(rewards).reshape(-1, 2).T
         error = self.error(log_reward) + errors
         return Walks(terminals, self.log_p_f, self.log_p_b, log_reward, error)

@@ -44,15 +44,15 @@ def write_certificate(
     The nodes are renumbered depth-first, so that few nodes of a tree are open at a time.
 
     Args:
-        path: of the file; an old one is replaced.
+        path: the path of the file; an old file is replaced.
         forward: `p_F`, on the DAG or on a lift of it. Exact arithmetic is fast if the denominators
             are powers of two, as those of `fast.laws.exact_policy` are.
         rewards: `R(x) >= 0`, one per `forward.dag.terminals`.
         states: for each node, the state that names it; `lifted_states` for a lift. By default the
             labels of the DAG.
-        problem: its name, for readers of the file.
+        problem: the name of the problem, for readers of the file.
         relation: `=` for TV itself, `<=` or `>=` for a bound.
-        value: the number that is claimed. By default TV itself, or the bound that `scale` gives,
+        value: the claimed number. By default TV itself, or the bound that `scale` gives,
             rounded outward to `digits` decimals.
         digits: see `value`.
         scale: if given, masses are rounded outward to multiples of `1 / scale`, and only bounds can
@@ -164,7 +164,7 @@ def _claim(
 
 
 def depth_first(dag: PointedDAG[Any]) -> list[int]:
-    """The nodes, each after its parents, and below its last parent at once."""
+    """The nodes in depth-first order: each follows its last parent as soon as possible."""
     waiting = [len(row) for row in dag.in_edges]
     order, stack = [], [0]
     while stack:

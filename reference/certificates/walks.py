@@ -14,7 +14,7 @@ from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
 from reference.user_code import Growth
 
-# Longer walks are checked for an end; and the number of first ends that are walked back.
+# The length from which walks are checked for an end; the number of first ends walked back.
 LONG, RETURNS = 200, 100
 
 
@@ -22,7 +22,7 @@ class Sampler(Protocol):
     """A sampler that can be certified: it draws trajectories and knows their probabilities."""
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
-        """Fresh, independent trajectories of `p_F`; with their ends, if these are asked for."""
+        """Fresh, independent trajectories of `p_F`; with their ends, if requested."""
         ...
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
@@ -38,7 +38,7 @@ class LogRewards:
     """`log R(x)` of a problem, in nats, with a proved error; values are kept.
 
     Args:
-        problem: the problem; None to believe another program's log rewards.
+        problem: the problem; None to trust another program's log rewards.
     """
 
     def __init__(self, problem: Any):
@@ -59,16 +59,16 @@ class LogRewards:
             if len(self._known) > KEPT:
                 self._known.clear()
             log = Enclosure.log_of(self.graph.reward(terminal))
-            # A reward that is given by its logarithm is known within 2^-51 of itself.
+            # A reward given by its logarithm has a relative error of at most 2^-51.
             self._known[terminal] = Enclosure(log.value, log.error + 2.0**-50)
         return self._known[terminal]
 
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
-        """The log reward of a terminal state, with which another program's must agree.
+        """The log reward of a terminal state; raises if another program's disagrees.
 
         Args:
             terminal: the terminal state.
-            given: its log reward there, in nats.
+            given: the other program's log reward, in nats.
             tolerance: the largest difference.
             where: the other program in messages, such as "library".
 
@@ -92,10 +92,10 @@ class Walker:
     Args:
         problem: the state graph and the reward.
         forward: the rows of `p_F`.
-        backward: the rows of `p_B`; None where every state has one parent, or where only ends are
-            asked for.
+        backward: the rows of `p_B`; None if every state has one parent, or if only ends are
+            requested.
         seed: of the draws.
-        seconds: after which walks of more than 200 steps are taken to have no end.
+        seconds: the time after which walks of more than 200 steps count as endless.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Walker:
         sums = PathSums(count)
         histories = self.paths(count, sums)
         if not self._returned and self.backward is not None:
-            # A way back that never comes to the initial state takes mass from the others.
+            # A backward walk that never reaches the initial state takes mass from the others.
             aside = np.random.default_rng(0)
             for history in histories[:RETURNS]:
                 self._way_back(history[-1], aside)
@@ -145,7 +145,7 @@ class Walker:
         return histories
 
     def with_backward(self, backward: BackwardRows) -> "Walker":
-        """The same sampler, beside another `p_B`; it goes on with the same random numbers."""
+        """The sampler with another `p_B`, which continues with the same random numbers."""
         other = Walker(self.problem, self.forward, backward, 0, self.seconds)
         other.rng = self.rng
         return other
@@ -220,7 +220,7 @@ def _steps(histories: Sequence[History]) -> Iterator[tuple[list[int], int]]:
 
 
 def no_parents(problem: Any) -> InputError:
-    """The refusal of a problem whose backward policy is unknown."""
+    """The error for a problem whose backward policy is unknown."""
     return InputError(
         f"{type(problem).__name__} is too large to enumerate and has no parents(state), which p_B "
         "needs: give it that method, the states one step before (in a tree, a single one)"

@@ -50,7 +50,8 @@ class TiedPolicies:
         """The policy with these weights, one per class.
 
         Raises:
-            InputError: another number of weights, or one that is not positive: logits are finite.
+            InputError: if the number of weights is wrong, or one is not positive, as logits are
+                finite.
         """
         if len(weights) != self.count or not all(w > 0 for w in weights):
             raise InputError(

@@ -40,7 +40,7 @@ def action(child: Any, parent: Any) -> Hashable:
     """The name of the action that leads from a state to the next, the same at all states.
 
     Raises:
-        InputError: if states of this kind have no such names here.
+        InputError: if actions on states of this kind have no names.
     """
     raise InputError(
         f"the action from {shown(parent)} to {shown(child)} has no name: give states of a grid, of "
@@ -61,14 +61,14 @@ def _(child: Walker, parent: Walker) -> Hashable:
 
 @action.register
 def _(child: str, parent: str) -> Hashable:
-    # Where both ends give the same string, that is one edge, and named as an appended letter.
+    # If both ends give the same string, the one edge is named as an appended letter.
     if child.startswith(parent):
         return "append", child[len(parent) :]
     return "prepend", child[: len(child) - len(parent)]
 
 
 class Remembered(NamedTuple):
-    """A state that is not terminal, with the observations on the way to it, its own the last."""
+    """A state that is not terminal, with all observations on the path, its own last."""
 
     state: Any
     seen: tuple[Hashable, ...]
@@ -80,7 +80,7 @@ class WithMemory:
 
     Attributes:
         problem: the old problem.
-        observe: the observation of a state.
+        observe: a function from a state to its observation.
     """
 
     problem: Problem[Any]
@@ -88,11 +88,11 @@ class WithMemory:
 
     @property
     def initial(self) -> Remembered:
-        """The initial state, seen."""
+        """The initial state, with its observation."""
         return Remembered(self.problem.initial, (self.observe(self.problem.initial),))
 
     def children(self, state: Any) -> tuple[Any, ...]:
-        """The children of the old state, which remember it."""
+        """The children of the old state, which remember its observations."""
         if not isinstance(state, Remembered):
             return ()
         return tuple(
@@ -113,8 +113,8 @@ def tied_policies(
     """The policies that see `observe(state)`, or its list along the path.
 
     Args:
-        problem: of a grid, a lazy random walk or strings.
-        observe: the observation of a state.
+        problem: a grid, a lazy random walk or strings.
+        observe: a function from a state to its observation.
         memory: whether a policy sees the observations of all states so far.
         max_states: the largest number of states, or of pairs of a state and its observations.
 

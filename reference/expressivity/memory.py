@@ -1,4 +1,4 @@
-"""KL between action distributions: the use of memory, and the distinction of states."""
+"""KL between action distributions, as measures of memory and of aliased states."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -18,8 +18,9 @@ T = TypeVar("T", Fraction, float)
 def memory_kl(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> dict[Hashable, float]:
     """`KL(s)` of fig:setsa, per non-terminal base state: the largest KL between two of its lifts.
 
-    `max over W, W' of KL(p_F(.|s, W) || p_F(.|s, W'))` over lifts that `p_F` visits, in nats. Zero
-    everywhere if and only if `p_F` is Markovian where it goes. The figure averages it over states.
+    `max over W, W' of KL(p_F(.|s, W) || p_F(.|s, W'))` over the lifts that `p_F` visits, in nats.
+    Zero everywhere if and only if `p_F` is Markovian where it goes. The figure averages it over
+    states.
 
     Raises:
         InputError: if the policy does not live on this lift.

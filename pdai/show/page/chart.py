@@ -47,8 +47,8 @@ class Series:
     """The marks, line and band of one run.
 
     Attributes:
-        name: of the run.
-        number: of the run, which gives its colour, shape and dashes.
+        name: the name of the run.
+        number: the number of the run, which gives its colour, shape and dashes.
         points: the marks.
         line: points joined by a line; empty for marks alone.
         band: x, low and high of a band around the line.
@@ -66,10 +66,10 @@ class Chart:
     """A chart.
 
     Attributes:
-        title: in a few words.
+        title: the title, in a few words.
         about: a description in one or two sentences, also for screen readers.
         x, y: the names of the axes, with units.
-        series: of each run.
+        series: the series of each run.
         rules: horizontal lines.
         bars: the target, if it is drawn as bars.
         names: labels of the bars, written below them where they fit.
@@ -95,7 +95,7 @@ def dash_of(number: int) -> str | None:
 
 
 def marker(number: int, x: float, y: float, **attributes: object) -> Element:
-    """The mark of a run at a position."""
+    """The mark of a run at a position, as SVG."""
     shape = SHAPES[number % len(SHAPES)]
     return tag("path", d=shape, transform=f"translate({x:.1f} {y:.1f})", **attributes)
 
@@ -191,7 +191,7 @@ def _frame(
 
 
 def _named(chart: Chart, place_x: Place) -> list[tuple[float, str]]:
-    """Labels below the bars, each or every few; none if they do not fit."""
+    """Labels below the bars, for every bar or every few bars; none if they do not fit."""
     if not chart.names:
         return []
     every = math.ceil(LETTER * (max(map(len, chart.names)) + 1) / (place_x(1) - place_x(0)))
@@ -245,7 +245,7 @@ def _series(series: Series, place_x: Place, place_y: Place) -> Element:
 
 
 def _rules(rules: Sequence[Rule], place_y: Place) -> list[Element]:
-    """Horizontal lines, each named above, or below if another name is in the way."""
+    """Horizontal lines, each with its name above it, or below if the names would overlap."""
     parts, last = [], -100.0
     for rule in sorted(rules, key=lambda rule: -rule.y):
         y = place_y(rule.y)

@@ -8,9 +8,9 @@ from pdai.show.loss_units import loss_label
 from pdai.show.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.show.page.entries import Entry
 
-# More marks would overlap.
+# The largest number of marks on a line; more would overlap.
 MOST_MARKS = 60
-# A logarithmic axis has no zero; float32 has seven digits.
+# The smallest value shown: a logarithmic axis has no zero, and float32 has seven digits.
 LEAST = 1e-7
 KINDS = {
     "exact": "exact",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, tostring
 
-# Characters of a name or state that a page shows.
+# The number of characters of a name or state that a page shows.
 LONGEST = 200
 
 
@@ -11,7 +11,7 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
     """An element.
 
     Args:
-        name: of the element.
+        name: the name of the element.
         children: elements, and text.
         attributes: `class_` is class, other underscores are hyphens; None is left out.
     """
@@ -48,7 +48,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
     """A table in a scrolling box that the keyboard reaches.
 
     Args:
-        caption: above it.
+        caption: the caption above the table.
         head: names of the columns; empty for none.
         rows: cells, text or elements; the first of a row is its heading.
     """

@@ -1,4 +1,4 @@
-"""The content of a page for one run: stored results, and what is computed with its sampler."""
+"""The content of a page for one run: stored results, and results computed with its sampler."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from reference.files import load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 
-# Lifted states of a picture, at most.
+# The largest number of lifted states in a picture.
 MAX_DRAWN = 150
 SAMPLES = 12
 
@@ -49,10 +49,10 @@ class Computed:
     """Results computed with the sampler of a run, or the reason why there are none.
 
     Attributes:
-        certificate: of its sampler.
-        samples: a few.
+        certificate: the certificate of its sampler.
+        samples: a few samples.
         lift: the lifted DAG, if it is small.
-        offset: log score minus log R, nats, where states explain data.
+        offset: log score minus log R, in nats, for posteriors given data.
     """
 
     certificate: Certificate | str
@@ -66,9 +66,9 @@ class Entry:
     """A run on a page.
 
     Attributes:
-        name: of its folder, with a number if another has the same.
-        number: among the runs of the page, from 0.
-        options: of the configuration, by name, with the facts of a user's data.
+        name: the name of its folder, with a number if two are the same.
+        number: the number of the run on the page, from 0.
+        options: the options of the configuration, by name, with the facts of a user's data.
         meta: versions and machine.
         report: the final figures.
         records: measurements while it trained.
@@ -105,14 +105,14 @@ class Entry:
 
 
 def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> Entry:
-    """A finished run.
+    """The entry of a finished run.
 
     Args:
         run: a run, or its folder.
-        name: on the page.
-        number: among its runs.
-        seconds: to draw for its certificate; None to compute nothing, and so to import no module
-            that the folder names.
+        name: the name on the page.
+        number: the number of the run on the page.
+        seconds: the time to draw for its certificate; None to compute nothing, and to import no
+            module that the folder names.
 
     Raises:
         InputError: if the run is not finished, or damaged.

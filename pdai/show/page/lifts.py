@@ -12,7 +12,7 @@ from reference.show import layout
 
 # Pixels for a unit of height and of width, around all, and for the names of the last layer.
 ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90
-# The width of an edge that all flow goes through.
+# The width of an edge that carries all flow.
 WIDEST = 9
 # A longer name is shown when its state is selected.
 LONGEST = 14
@@ -23,7 +23,7 @@ def lift_picture(lift: Lift, name: str) -> Element:
 
     Args:
         lift: the lifted DAG with its policy.
-        name: of the run.
+        name: the name of the run.
     """
     dag = lift.lifted.dag
     visits = [float(visit) for visit in path_sums(lift.policy)]
@@ -73,7 +73,7 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
     if terminal:
         shape = {"x": f"{x - 7:.1f}", "y": f"{y - 7:.1f}", "width": 14, "height": 14}
     kind = "rect" if terminal else "circle"
-    # Paper below, so that no edge shines through.
+    # A background in the colour of the page, so that edges do not show through.
     body = (
         tag(kind, class_="under", **shape),
         tag(kind, fill_opacity=f"{visits[node]:.3f}", **shape),

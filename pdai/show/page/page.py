@@ -31,8 +31,8 @@ def report(
     Args:
         runs: a run or its folder, or several.
         output: the file; a link there is replaced, not followed.
-        seconds: how long to draw for the certificate of each run, where it is not exact; None to
-            show what the folders say alone, and to import nothing that they name.
+        seconds: the time to draw for the certificate of each run, if it is not exact; None to show
+            stored results alone, and to import no module that the folders name.
 
     Raises:
         InputError: if there is no run, one is not finished, or the page cannot be written.
@@ -53,7 +53,7 @@ def report(
 
 
 def _check(runs: Sequence[Run | Path], path: Path, seconds: float | None) -> None:
-    """Refuse bad arguments before anything is computed."""
+    """Refuses bad arguments before anything is computed."""
     if not runs:
         raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
     if path.suffix.lower() not in (".html", ".htm"):
@@ -207,7 +207,7 @@ def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
 
 
 def _legend(group: Sequence[Entry]) -> Element:
-    """Legend: colour, dashes and shape of each run; a click highlights it."""
+    """The legend: colour, dashes and shape of each run; a click highlights the run."""
     buttons = [
         tag(
             "li",

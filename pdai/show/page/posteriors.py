@@ -17,7 +17,7 @@ LONGEST = 12
 
 
 def feature_figures(entry: Entry) -> list[Element]:
-    """Heat maps of edges, or bars of other features; empty if the target's are unknown."""
+    """Heat maps of edges, or bars of other features; empty if the target's means are unknown."""
     every = entry.report.expectations
     if not every or any(one.target is None for one in every):
         return []

@@ -81,7 +81,7 @@ def _value(certificate: Certificate) -> str:
 
 
 def _rich(entry: Entry, printed: Table) -> Element:
-    """A table as the terminal has it."""
+    """A table as HTML, equal to the one on the terminal."""
     head = [str(column.header) for column in printed.columns]
     rows = zip(*(list(map(str, column.cells)) for column in printed.columns), strict=True)
     made = table(f"{entry.name}: {printed.title}", head, rows)
