@@ -43,7 +43,7 @@ In the order of the paper:
                 aggregated_residuals                                 prop:apx:dist
                 streaming_residuals                                  prop:apx:sm
 
-Elsewhere: the network's matrix (eq:ASRWM) in `reference.srwm`, the divergence of two states' laws
+Besides: the network's matrix (eq:ASRWM) in `reference.srwm`, the divergence of two states' laws
 (eq:max_kl) and the price of forgetting (fig:setsa) in `reference.expressivity.memory`. Linear
 policies (prop:lines), graph networks (prop:temporal_gnns) and the stochastic lift (def:cldag) are
 with the claims that need them: `verify.lib.linear`, `verify.lib.gnn`, `verify.lib.stochastic`.

@@ -1,9 +1,9 @@
 """Markov chains whose stationary law is a posterior over graphs, to compare samplers with.
 
-The Metropolis-Hastings rule on a finite graph of neighbours (Hastings, 1970): from a state `a`, a
-neighbour `b` is proposed, each with probability `1 / |N(a)|`, and accepted with probability `min(1,
-w(b) |N(a)| / (w(a) |N(b)|))`. The law proportional to w is then reversible, hence stationary; it is
-the only one if all states are connected.
+The Metropolis-Hastings rule on a finite graph of neighbours (Hastings, 1970): from a state `a` one
+of its neighbours `b` is proposed, each with probability `1 / |N(a)|`, and accepted with probability
+`min(1, w(b) |N(a)| / (w(a) |N(b)|))`. The law proportional to w is then reversible, hence
+stationary; it is the only one if all states are connected.
 
 Order MCMC: the weight of an order is that of all graphs that it extends, `prod over v of
 W_v(before v)` with `W_v(U)` the sum of `w_v(P)` over `P <= U`. A graph drawn given the order has

@@ -40,7 +40,7 @@ MAX_DRAWN = 400
 MAX_NAMED = 60
 # With more places of long edges, edges are straight.
 MAX_PLACES = 1000
-# The rows of a policy in a table.
+# The largest number of rows of a policy in a table.
 MAX_ROWS = 20
 
 INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
@@ -55,7 +55,7 @@ SMALL: dict[str, Any] = {
 def html(drawable: Drawable) -> str:
     """The figures and, if it is small enough, the picture, as HTML.
 
-    The picture is inside, since a notebook that prefers HTML to SVG would not show it otherwise.
+    The picture is included, as a notebook that prefers HTML to SVG would not show it otherwise.
     """
     if isinstance(drawable, Inspection):
         title, tables = drawable.name, [drawable.rows()]
@@ -67,7 +67,7 @@ def html(drawable: Drawable) -> str:
 
 
 def _rows(policy: EdgeWeights[Any]) -> Iterator[tuple[str, str]]:
-    """The choosing state and the values of each row, as text."""
+    """The state and the values of each row of a policy, as text."""
     labels, edges = policy.dag.labels, policy.dag.edges
     for node, row in policy.rows(policy.dag):
         others = ((edge, sum(edges[edge]) - node) for edge in row)
@@ -76,7 +76,7 @@ def _rows(policy: EdgeWeights[Any]) -> Iterator[tuple[str, str]]:
 
 
 def svg(drawable: Drawable) -> str | None:
-    """The picture as SVG, the same text each time; None if there are too many states for one."""
+    """The picture as SVG, the same text each time; None if there are too many states."""
     if len(_dag_of(drawable).labels) > MAX_DRAWN:
         return None
     text = StringIO()
@@ -95,11 +95,11 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
     Args:
         drawable: a problem, a DAG, a lift or a policy.
         path: the file; its ending is the format.
-        colour: of a problem, as in `picture_of`.
+        colour: the colour of a problem, as in `picture_of`.
 
     Raises:
         TooLargeError: if there are more than 400 states.
-        InputError: if it is nothing that can be drawn, or the picture cannot be written there.
+        InputError: if the object cannot be drawn, or the picture cannot be written.
     """
     path = Path(path)
     check_picture(path)
@@ -110,7 +110,7 @@ def check_picture(path: Path) -> None:
     """Checks that a picture can be written to a place, and that its ending names a format.
 
     Raises:
-        InputError: if it cannot, or does not.
+        InputError: if the place or the ending is not valid.
     """
     if path.suffix.lower()[1:] not in FigureCanvasBase.filetypes:
         raise InputError(
@@ -124,9 +124,9 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
     """Writes a figure to a file, all or nothing; its ending is the format.
 
     Args:
-        figure: of matplotlib.
-        path: where; a link there is replaced, not followed.
-        options: of `savefig`.
+        figure: a figure of matplotlib.
+        path: the file; a link in its place is replaced, not followed.
+        options: the options of `savefig`.
 
     Raises:
         InputError: if the ending names no format, or the file cannot be written.
@@ -142,12 +142,12 @@ class Picture:
     """A DAG with names and colours.
 
     Attributes:
-        title: above the picture.
+        title: the title above the picture.
         dag: the nodes and edges.
         names: the text at each node; empty for a large DAG.
         edge_names: the text on each edge; empty for none.
-        at_child: whether that is near the child.
-        values: the number whose colour each node has, None for white; empty for none.
+        at_child: whether the text on an edge is near the child.
+        values: the number that gives each node its colour, None for white; empty for no colours.
         legend: the meaning of the numbers.
     """
 
@@ -165,13 +165,13 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
 
     Args:
         drawable: a policy's edges carry its probabilities, and its states are painted by the
-            probability of a visit if it is a forward policy of numbers; a lifted state that is one
-            of several over its base state carries the paths whose latents it merges.
-        colour: of a problem, whether terminals are painted by reward, or all states by flow.
+            probability of a visit if it is a forward policy of numbers; a lifted state carries the
+            paths that it merges, if its base state has several lifts.
+        colour: for a problem, whether terminals are painted by reward, or all states by flow.
 
     Raises:
         TooLargeError: if there are more than 400 states.
-        InputError: if it is none of these.
+        InputError: if the object is none of these.
     """
     check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
     check_choice("draw", "the colour", colour, Colouring)
@@ -220,7 +220,7 @@ def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Pi
         policy.dag,
         names,
         [number_text(value) for value in policy.values] if names else [],
-        # Near the choosing state, before edges meet.
+        # Near the parent, where edges do not meet yet.
         at_child=not forward,
         values=[float(visit) for visit in path_sums(policy)] if forward and numbers else (),
         legend="probability of a visit",
@@ -228,7 +228,7 @@ def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Pi
 
 
 def _lifted_names(lifted: LiftedDAG[Any]) -> list[str]:
-    """The base state of each lifted one and, if it has several, the paths to this one below it."""
+    """The name of each lifted state: the base state, with the paths if it has several lifts."""
     names = []
     for node, state in enumerate(lifted.projection):
         name = clipped(lifted.base.labels[state])
@@ -250,11 +250,11 @@ def _paths(lifted: LiftedDAG[Any], node: int) -> list[str]:
 def layout(dag: PointedDAG[Any]) -> tuple[list[Point], list[list[Point]]]:
     """The place of each node, and the points that each edge passes between its ends.
 
-    Layers by longest path; within one, by the mean height of the parents. An edge over several
-    layers has a place of its own in each between, so that it passes no state, unless there are
+    Layers by longest path; within a layer, by the mean height of the parents. An edge over several
+    layers has a separate place in each layer between, so that it crosses no state, unless there are
     more than 1,000 such places.
     """
-    # Nodes, then the places of long edges, each with the place before it.
+    # The nodes, and then the places of long edges, each with the place before it.
     layer, parents = list(dag.depths), [[dag.edges[e][0] for e in row] for row in dag.in_edges]
     passed: list[list[int]] = [[] for _ in dag.edges]
     if sum(layer[v] - layer[u] - 1 for u, v in dag.edges) <= MAX_PLACES:
@@ -359,7 +359,7 @@ def log_ticks(least: float, largest: float, most: int) -> list[float]:
     Args:
         least: the lower end, positive.
         largest: the upper end, more than ten times as large.
-        most: the most ticks, at least two; decades are skipped to keep to it.
+        most: the largest number of ticks, at least two; decades are skipped to keep it.
     """
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(largest))
     for subs in ((1, 2, 5), (1, 3), (1,)):

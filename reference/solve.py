@@ -149,7 +149,7 @@ def _normalized(
     through: Sequence[T],
     elsewhere: Sequence[T] | None = None,
 ) -> ForwardPolicy[T]:
-    """Each edge's amount over its row's; rows without any are `elsewhere`'s, or uniform."""
+    """Each edge's share of its row's sum; rows of sum zero are `elsewhere`'s, or uniform."""
     values = list(through)
     for row in dag.out_edges:
         total = field.sum(through[edge] for edge in row)

@@ -20,7 +20,7 @@ from reference.loading import OBJECT, find_modules_here, load_object
 OURS = ("fast", "pdai", "reference")
 
 
-# The digests that modules in memory had when they were first asked for, each with its import.
+# The first digest of each module in memory, with the module spec of its import.
 _IMPORTED: dict[str, tuple[Any, str]] = {}
 
 
@@ -34,11 +34,11 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
 
     Args:
         part: `module:Name`, which is not imported, or a function, a class or an instance.
-        imported: whether a module in memory counts as it was when it was first asked for, not as
-            its file is now.
+        imported: whether a module in memory has the digest first computed after its import, not
+            that of its present file.
 
     Returns:
-        the digests; without a file, as in a shell, that of the object's source text.
+        the digests; without a file, as in a shell, the digest of the object's source text.
     """
     module, _, _ = part.partition(":") if isinstance(part, str) else (OBJECT, "", "")
     if module != OBJECT:
@@ -101,7 +101,7 @@ def _is_installed(folder: Path) -> bool:
 
 
 def _when_imported(name: str, digest: str) -> str:
-    """The digest of a module's file when it was first asked for after its import; else as now."""
+    """The digest of a module's file: as first computed after the import, else as it is now."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if spec is None:
         return digest
@@ -127,7 +127,7 @@ def _place_of(module: str) -> tuple[Path, str] | None:
         whole = file.parent if file.name == "__init__.py" else file.with_suffix("")
         if whole.parts[-len(names) :] == tuple(names):
             return whole.parents[len(names) - 1], module
-        # A script, or a module loaded from a path, has another name.
+        # A script, or a module loaded from a path, has another name in `sys.modules`.
         return file.parent, file.stem
     find_modules_here()
     for folder in map(Path, sys.path if module else ()):

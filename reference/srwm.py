@@ -3,7 +3,7 @@
     W_t = W_{t-1} R + sigma(beta_t) (v_t - W_{t-1} zeta(k_t)) (x) zeta(q_t),
 
 where `R` is a fixed rotation and `q_t`, `k_t`, `v_t`, `beta_t` are affine in the features of `s_t`.
-Written from the equation alone. The activations are left to the caller: the sigmoid takes every
+Written from the equation alone. The caller gives the activations: the sigmoid takes every
 value in (0, 1) and zeta every point of the open simplex (eq:sigmasa), so all rationals there occur.
 
 >>> x = Input(exact(["1/4", "3/4"]), exact(["1/2", "1/2"]), exact([1, 0]), Fraction(1, 2))
@@ -25,8 +25,8 @@ class Input(NamedTuple):
     """The outputs of the slow weights at one state.
 
     Attributes:
-        q: `zeta(q_t)`, `(d,)`, where the change is written.
-        k: `zeta(k_t)`, `(d,)`, where the old value is read.
+        q: `zeta(q_t)`, `(d,)`, the place where the change is written.
+        k: `zeta(k_t)`, `(d,)`, the place where the old value is read.
         v: `v_t`, `(d,)`.
         rate: `sigma(beta_t)`.
     """

@@ -14,7 +14,7 @@ def counted(number: int, name: str) -> str:
 
 
 def count_text(count: int) -> str:
-    """A count, or its power of ten: Python refuses to write integers of thousands of digits."""
+    """A count, or its power of ten, as Python refuses to write integers of thousands of digits."""
     return f"{count:,}" if count < 10**30 else f"about 10^{math.log10(count):.2f}"
 
 
@@ -37,7 +37,7 @@ def html_page(title: str, *tables: Mapping[str, str]) -> str:
 
 
 def _html_table(rows: Mapping[str, str]) -> str:
-    # Notebooks align cells to the right, sentences as well.
+    # Notebooks align cells to the right, even sentences.
     cells = (
         f'<tr><th style="white-space: nowrap">{escape(a)}</th>'
         f'<td style="text-align: left">{escape(b)}</td></tr>'

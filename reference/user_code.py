@@ -1,4 +1,4 @@
-"""Calls of a user's code: numbers are converted, some calls repeated, endless searches ended.
+"""Calls of a user's code: numbers are converted, some calls repeated, and searches limited.
 
 A number may come from NumPy or JAX, whose integers wrap; a function may raise, or return something
 else the next time; a graph may have no end. Each is handled here once, so that everything computed
@@ -23,8 +23,8 @@ from reference.files import memory_in_use, memory_of_machine
 
 T = TypeVar("T")
 
-# Calls that are repeated: the first ones, then as many in expectation for each growth of the number
-# of calls by a factor of e.
+# Calls that are repeated: this many first ones, and the same expected number whenever the number of
+# calls grows by a factor of e.
 ASKED_AGAIN = 100
 
 # A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
@@ -39,7 +39,7 @@ class Of(NamedTuple):
     """The name of a number in messages; the text is only made when it is needed.
 
     Attributes:
-        name: such as "the reward".
+        name: the quantity, such as "the reward".
         state: the state it belongs to.
     """
 
@@ -51,12 +51,12 @@ class Of(NamedTuple):
 
 
 def exact(value: object, what: str | Of) -> Fraction:
-    """A user's number as the fraction that it is.
+    """A user's number as an exact fraction.
 
     Args:
         value: an int, float, Fraction or Decimal, or a scalar of NumPy or JAX; a float is the
             dyadic rational that it is.
-        what: its name in messages, such as "the reward of 'aab'".
+        what: the name of the number in messages, such as "the reward of 'aab'".
 
     Raises:
         InputError: if it is no real number, or not finite.
@@ -99,7 +99,7 @@ def feature(value: object, what: str | Of) -> float:
     """A feature in float64; a truth value is 0 or 1.
 
     Raises:
-        InputError: as `number_or_infinite`.
+        InputError: as `number_or_infinite` does.
     """
     if getattr(value, "shape", None) == () and isinstance(value.item(), bool):  # type: ignore[attr-defined]
         value = bool(value)
@@ -150,7 +150,7 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
 def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[object]) -> InputError:
     """An exception of a user's function as an `InputError`."""
     frames = traceback.extract_tb(error.__traceback__)
-    # The user's own line says more than one of a library that it called.
+    # A line of the user's code says more than a line of a library.
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     last = (own or frames)[-1]
     call = f"{name}({', '.join(map(shown, arguments))})"
@@ -161,11 +161,11 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
 
 
 class AskTwice:
-    """The choice of calls to repeat, to see that a user's function is deterministic.
+    """The choice of calls to repeat, to check that a user's function is deterministic.
 
     The first 100 are repeated, and the n-th later one with probability `100 / n`, together with one
     of the first 100, which reveals a slow change. Results differ for random answers, dropout,
-    mutable state and objects without equality; for nothing else.
+    mutable state and objects without equality; for no other reason.
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class AskTwice:
         self._first: list[tuple[Any, Any]] = []
 
     def again(self, question: Any, answer: Any) -> list[tuple[Any, Any]]:
-        """The questions to ask again after this one, each with its answer."""
+        """The calls to repeat after this one, each with its result."""
         if not self.due():
             return []
         if len(self._first) < ASKED_AGAIN:
@@ -194,7 +194,7 @@ def asked_again(call: str, first: object, again: object) -> InputError:
     Args:
         call: the call in messages, such as "P: reward('aab')".
         first: the first answer.
-        again: the second one.
+        again: the second answer.
     """
     return InputError(
         f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must have "
@@ -226,7 +226,7 @@ class Asked(Generic[T]):
         self._read, self._same, self._twice = read, same, AskTwice()
 
     def __call__(self, argument: Any) -> T:
-        """The answer, read."""
+        """The converted answer."""
         try:
             answer = self._read(self.function(argument), argument)
             for question, first in self._twice.again(argument, answer):
@@ -242,7 +242,7 @@ class Asked(Generic[T]):
 
 
 class Growth:
-    """Limits on a search through a user's graph, so that an endless one ends with a message.
+    """Limits on a search through a user's graph, so that an endless search ends with a message.
 
     Args:
         name: the owner of the graph.
@@ -260,11 +260,11 @@ class Growth:
 
         Args:
             depth: the length of the longest path.
-            state: its last state.
-            path: some states of it, for messages; or a function that returns them.
+            state: the last state of that path.
+            path: some states of that path, for messages; or a function that returns them.
 
         Raises:
-            InputError: if the path must be endless.
+            InputError: if the path counts as endless.
             TooLargeError: if time or memory is used up.
         """
         if _is_vast(state):
@@ -281,7 +281,7 @@ class Growth:
                 "state graph has no end, or a cycle: give every state an end, such as a largest "
                 "length or a stop action"
             )
-        # Later computations on the states take as much again, several times.
+        # Later computations on the states take several times as much.
         spent = time.monotonic() - self._start
         if spent > self.seconds or size > memory_of_machine() // 4:
             used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
@@ -293,7 +293,7 @@ class Growth:
 
 
 def parts_of(state: Any) -> Iterable[Any]:
-    """The elements of a tuple or frozen set, the fields of a dataclass; nothing of other states."""
+    """The elements of a tuple or frozen set, the fields of a dataclass; empty for other states."""
     if isinstance(state, tuple | frozenset):
         return state
     if is_dataclass(state) and not isinstance(state, type):
@@ -302,7 +302,7 @@ def parts_of(state: Any) -> Iterable[Any]:
 
 
 def _is_vast(state: Any) -> bool:
-    """Whether a state of nested tuples, sets or dataclasses is too large, counted as printed."""
+    """True if a state of nested tuples, sets or dataclasses is too large, by its printed size."""
     size, level, depth = 0, [state], 0
     while level and depth <= DEEPEST_STATE:
         following: list[Any] = []

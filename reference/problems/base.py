@@ -23,19 +23,19 @@ from reference.user_code import Asked, Growth, Of, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
 
-# Whether a reward multiplies positive weights, or adds them up.
+# The form of a reward: the product of positive weights, or their sum.
 RewardForm = Literal["product", "sum"]
-# Whether places are filled in any order, or from first to last.
+# The order in which places are filled: any, or from first to last.
 Order = Literal["any", "fixed"]
 
 MAX_NODES = 2_000_000
-# Limit of an enumeration, and the number of states between two looks at clock and memory.
+# Limit of an enumeration, and the number of states between checks of clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
-# A lower bound for the label, the number and the children of a state in Python.
+# A lower bound of the bytes of a state in Python: its label, its number and its children.
 BYTES_PER_STATE = 200
-# Beyond, a single fraction has a million bits.
+# Above this, a single fraction has a million bits.
 MAX_LOG_REWARD = 1_000_000
-# To 52 decimals, so that its multiples by integers of 7 digits are good to 45.
+# To 52 decimals, so that its multiples by integers of 7 digits are correct to 45 decimals.
 LOG_2 = Fraction("0.6931471805599453094172321214581765680755001343602552")
 
 
@@ -109,11 +109,11 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
 
 
 class AskedProblem(Generic[S]):
-    """A problem whose answers are checked, some of them by asking twice.
+    """A problem whose results are checked, some of them by a second call.
 
     Args:
         problem: the problem.
-        most: more states are not enumerated.
+        most: the largest number of states to enumerate.
     """
 
     def __init__(self, problem: Any, most: int = MAX_NODES):
@@ -145,7 +145,7 @@ class AskedProblem(Generic[S]):
                 "states, () if and only if the state is terminal; a set has another order in every "
                 "process: sort it"
             )
-        # Cut while they are listed: a row may have a billion.
+        # Cut while the children are listed, as there may be a billion.
         return tuple(islice(answer, self.most + 1))
 
 
@@ -200,7 +200,7 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
 
 
 def _path_to_last(states: list[S], rows: list[tuple[int, ...]]) -> list[S]:
-    """A path from the initial state to the one that is expanded next."""
+    """A path from the initial state to the state that is expanded next."""
     path = [len(rows)]
     for node in reversed(range(len(rows))):
         if path[-1] in rows[node]:
@@ -221,10 +221,10 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
-    """`R(x)` of a problem, from whichever of `reward` and `log_reward` it has.
+    """`R(x)` of a problem, from its method `reward` or `log_reward`.
 
     Raises:
-        InputError: as `enumerate_rewards`.
+        InputError: as `enumerate_rewards` does.
     """
     return AskedProblem[S](problem).reward(terminal)
 

@@ -20,16 +20,16 @@ Rows = npt.NDArray[np.int64]
 def distance_counts(modes: Sequence[str]) -> list[int]:
     """The number of strings at distance 0, 1, ..., n from the nearest mode.
 
-    Positions at which the modes agree or differ alike are exchangeable: of a class of m of them, of
-    which k differ from the first mode, a mode is k away where it is as the first, else m - k, and
-    `C(m, k)` strings do so. The classes are divided into two halves, and all pairs of their
-    distances to all modes are added.
+    Positions at which the modes agree or differ alike are exchangeable: consider a class of m such
+    positions. `C(m, k)` strings differ from the first mode at k of them; each mode is then at
+    distance k if it agrees with the first mode there, else m - k. The classes are divided into two
+    halves, and all pairs of their distances to all modes are added.
 
     Args:
         modes: strings of n zeros and ones.
 
     Raises:
-        TooLargeError: if there are too many, as for modes that have nothing in common.
+        TooLargeError: if there are too many distances, as for modes without common words.
     """
     columns = [tuple(mode[i] != modes[0][i] for mode in modes) for i in range(len(modes[0]))]
     sizes = sorted(Counter(columns).items(), key=lambda item: -item[1])
@@ -42,7 +42,7 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
         )
     (first, first_times), (second, second_times) = halves
     counts = [0] * (len(columns) + 1)
-    # A distance fits into 16 bits, and a number of strings of half the bits into a float64.
+    # A distance fits into 16 bits, and a count of strings of half the length into a float64.
     narrow = np.ascontiguousarray(second.T.astype(np.int16))
     for row, times in zip(first.astype(np.int16), first_times, strict=True):
         nearest = (narrow + row[:, None]).min(0)
@@ -53,7 +53,7 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
 
 
 def _distances(classes: Sequence[tuple[tuple[bool, ...], int]], modes: int) -> tuple[Rows, Rows]:
-    """The distances to all modes on some classes of positions, with the number of strings each."""
+    """The distances to all modes on some classes of positions, each with its number of strings."""
     rows, times = np.zeros((1, modes), np.int64), np.ones(1, np.int64)
     for column, size in classes:
         if len(rows) * (size + 1) * modes > LARGEST:

@@ -70,7 +70,7 @@ class BitSequences(Summed):
         draws: int = 60,
         seed: int = 0,
     ) -> Self:
-        """Modes of `length / 8` random words each, without the repetitions among `draws`.
+        """An instance with random modes of `length / 8` words each, repeated draws left out.
 
         Args:
             length: n, a multiple of 8; the paper has 16, 32 and 64.
@@ -94,7 +94,7 @@ class BitSequences(Summed):
 
     @classmethod
     def minimal(cls) -> Self:
-        """Four bits, two modes, put on at either end."""
+        """Four bits, added at either end, and two modes."""
         return cls(("0000", "0110"), 1, "prepend-append")
 
     @classmethod
@@ -138,7 +138,7 @@ class BitSequences(Summed):
         """`Z`, the sum of all rewards.
 
         Raises:
-            TooLargeError: if the modes have too little in common for strings to be counted.
+            TooLargeError: if the modes have too few common words to count strings.
         """
         terms = (count * self._reward_at(d) for d, count in enumerate(self._distance_counts))
         return sum(terms, Fraction(0))

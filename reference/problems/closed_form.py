@@ -23,15 +23,15 @@ class Enclosure(NamedTuple):
     error: float
 
     def contains(self, number: float | Fraction) -> bool:
-        """True if `number` may be the enclosed one, decided exactly."""
+        """True if `number` may be the enclosed number, decided exactly."""
         return abs(Fraction(number) - Fraction(self.value)) <= Fraction(self.error)
 
     @classmethod
     def log_of(cls, number: Fraction) -> "Enclosure":
         """The natural logarithm of a positive rational, of any size."""
         top, bottom = math.log(number.numerator), math.log(number.denominator)
-        # Python's log of an integer is a sum of two floats, each good to an ulp; the subtraction
-        # adds a rounding. Twelve roundings of the parts cover all of them.
+        # Python's log of an integer is a sum of two floats, each correct to an ulp; the subtraction
+        # adds a rounding. Twelve roundings of the parts cover all errors.
         return cls(top - bottom, gamma(12) * (1 + abs(top) + abs(bottom)))
 
 
@@ -140,7 +140,7 @@ def seeded(seed: int) -> Random:
 
 
 def check_count(count: int) -> int:
-    """The number of samples, checked.
+    """Checks a number of samples, and returns it.
 
     Raises:
         InputError: if it is not an integer of at least 0.

@@ -20,7 +20,7 @@ from reference.files import read_file
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Below this, the residue of a normalised column after projection on the others is rounding.
+# A normalised column with a residue below this is a combination of the others, up to rounding.
 LEAST_RESIDUE = 1e-7
 
 
@@ -41,9 +41,9 @@ class Table(NamedTuple):
 
     Attributes:
         source: the file, as messages name it.
-        names: of the columns.
-        rows: equally long.
-        digest: SHA-256 of the file.
+        names: the names of the columns.
+        rows: the rows, equally long.
+        digest: the SHA-256 digest of the file.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Table(NamedTuple):
         """The values as numbers, shape (N, n).
 
         Args:
-            otherwise: the advice about a column of text, for the message.
+            otherwise: the advice for a column of text, for the message.
 
         Raises:
             InputError: if a value is no plain decimal number.
@@ -109,8 +109,8 @@ def read_table(path: Path) -> Table:
     """The table of a CSV file whose first line names the columns.
 
     Raises:
-        InputError: if it cannot be read, has no rows, rows of unequal length, names that are empty,
-            the same or look like values, or a value that is missing.
+        InputError: if it cannot be read, has no rows, rows of unequal length or a missing value, or
+            if names are empty, repeated or look like values.
     """
     name = repr(str(path))
     try:
@@ -156,8 +156,8 @@ def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
     """Data as categories, numbered from 0 in the order of their values, column by column.
 
     Raises:
-        InputError: if a column has a single one, a value is missing, or a number is written in two
-            ways.
+        InputError: if a column has a single category, a value is missing, or a number is written in
+            two ways.
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":
@@ -180,7 +180,7 @@ def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
 
 
 def _check_spelling(owner: str, name: str, column: Sequence[str]) -> None:
-    """Checks that no two categories are one number."""
+    """Checks that no two categories are spellings of one number."""
     spelled: dict[Decimal, str] = {}
     for text in sorted(set(column)):
         if DECIMAL.fullmatch(text) and spelled.setdefault(Decimal(text), text) != text:
@@ -222,7 +222,7 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
     """Data as a matrix of finite numbers with a column per name.
 
     Raises:
-        InputError: if it is no such matrix, or has fewer than two rows.
+        InputError: if the data are no such matrix, or have fewer than two rows.
     """
     try:
         values: Any = np.array(data, np.float64)
@@ -250,7 +250,7 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
 
     Args:
         owner: the caller, for messages.
-        names: their names, if they have some.
+        names: the names of the variables, if any.
         count: the number of variables.
 
     Raises:

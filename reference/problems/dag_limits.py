@@ -8,13 +8,13 @@ import numpy.typing as npt
 from reference.errors import TooLargeError, check_integer
 from reference.files import memory_of_machine
 
-# Beyond, 3^n terms take hours, and the table of local scores gigabytes.
+# Above this, 3^n terms take hours, and the table of local scores takes gigabytes.
 MAX_VARIABLES = 16
-# On one core: a product and a sum of integers, and the share of each bit of a local weight.
+# Seconds on one core, for a product and a sum of integers, and for each bit of a local weight.
 SECONDS_PER_TERM, SECONDS_PER_BIT = 3e-7, 2.5e-9
-# Bits of a weight, assumed before there are weights.
+# The assumed number of bits of a weight, before the weights are known.
 USUAL_BITS = 500
-# Beyond, the numbers below are longer than a line, and at last too large for floats.
+# Above this, the numbers below are longer than a line, and in the end too large for floats.
 MOST_SPELT_OUT = 40
 
 
@@ -39,7 +39,7 @@ def check_affordable(nodes: int, bits: int) -> None:
 
     Args:
         nodes: n.
-        bits: of the largest integer weight of a family.
+        bits: the number of bits of the largest integer weight of a family.
 
     Raises:
         TooLargeError: if they do not.
@@ -53,7 +53,7 @@ def check_affordable(nodes: int, bits: int) -> None:
 
 
 def memory(nodes: int, bits: int) -> int:
-    """Bytes: two sums and the rows of a level of them, of up to n weights, and n of one weight."""
+    """The memory in bytes: four tables of products of n weights, and n tables of single weights."""
     return int(2**nodes * (4 * (32 + nodes * bits // 8) + nodes * (32 + bits // 8)))
 
 

@@ -2,8 +2,9 @@
 
 A weight `w_v(P)` for each node v and parent set P makes `w(G) = prod over v of w_v(Pa_v)` of every
 DAG. Sets of nodes are bit masks throughout. Inclusion and exclusion over sinks sums `w(G)` over all
-DAGs in `3^n` terms (Robinson, 1973; Tian and He, UAI 2009); seen from the other side it sums over
-what may follow, and a DAG is drawn layer by layer (Talvitie, Vuoksenmaa and Koivisto, UAI 2019).
+DAGs in `3^n` terms (Robinson, 1973; Tian and He, UAI 2009); from the other side, the sum is over
+the layers that may follow, and a DAG is drawn layer by layer (Talvitie, Vuoksenmaa and Koivisto,
+UAI 2019).
 """
 
 from bisect import bisect_right
@@ -58,16 +59,16 @@ class DagSums:
 
     @cached_property
     def above(self) -> Integers:
-        """`H(U)`, the sum over what may follow U: the parents of all nodes outside of U.
+        """`H(U)`, the sum over all choices of parents for the nodes outside of U.
 
-        Their edges among each other close no cycle, those from U are free. Inclusion and exclusion
+        Edges among these nodes close no cycle; edges from U are free. Inclusion and exclusion
         over the nodes T whose parents all lie in U:
 
             H(U) = sum over T of (-1)^(|T| + 1) H(U + T) prod over v in T of W_v(U).
         """
         sums = [0] * self.full + [1]
         for placed in range(self.full - 1, -1, -1):
-            # The entry of the empty set is still 0.
+            # The entry for the empty T is still 0.
             sums[placed] = -self._alternating(sums, placed, placed)
         return sums
 
@@ -78,11 +79,11 @@ class DagSums:
 
     @cached_property
     def edges(self) -> list[Integers]:
-        """The sums of `w(G)` over the DAGs with an edge; rows are where it starts.
+        """The sums of `w(G)` over the DAGs with an edge; rows are the starts of edges.
 
-        They are linear in `w_v`, so that the sum over DAGs with `Pa_v` in a family of sets is
-        `sum over U of D_v(U)` times the sum of `w_v` over those of them that lie in U. Those with
-        the member u have `W_v(U) - W_v(U - u)`.
+        The total is linear in `w_v`, so that the sum over DAGs with `Pa_v` in a family of sets is
+        `sum over U of D_v(U)` times the sum of `w_v` over the sets of the family that lie in U. For
+        the sets with the member u, that is `W_v(U) - W_v(U - u)`.
         """
         edges = [[0] * self.nodes for _ in range(self.nodes)]
         for placed in range(self.full):
@@ -93,7 +94,7 @@ class DagSums:
         return edges
 
     def _derivatives(self, placed: int) -> list[tuple[int, int]]:
-        """`D_v(U)`, the derivative of the total by `W_v(U)`, for each node v outside of U.
+        """`D_v(U)`, the derivative of the total in `W_v(U)`, for each node v outside of U.
 
         It is `A(U) sum over T with v of (-1)^(|T| + 1) H(U + T) prod over t in T - v of W_t(U)`:
         the terms of `H(U)` that have the factor `W_v(U)`, without it. The division is exact.
@@ -134,11 +135,11 @@ class DagSums:
 
     @cached_property
     def ancestors(self) -> list[Integers]:
-        """The sums of `w(G)` over the DAGs with a path from u to v, rows being u; `u = v` has all.
+        """The sums of `w(G)` over the DAGs with a path from u to v (row u); `u = v` has all DAGs.
 
-        If D is what u reaches, itself included, then the nodes outside of D form a DAG of their
-        own, u has parents there, and of the rest of D every node without a parent in it has the
-        parent u: `A(V - D) W_u(V - D) G(V - D + u, {u})`. Over all u and D: `n 3^(n-1)` terms.
+        Let D be the nodes that u reaches, u included. The nodes outside of D form a DAG, and u has
+        its parents there. Each other node of D without a parent in the rest of D has the parent u:
+        `A(V - D) W_u(V - D) G(V - D + u, {u})`. Over all u and D: `n 3^(n-1)` terms.
         """
         paths = [[0] * self.nodes for _ in range(self.nodes)]
         for u, row in enumerate(paths):
@@ -154,8 +155,8 @@ class DagSums:
     def draw(self, rng: Random) -> tuple[int, ...]:
         """The parents of each node of a DAG, with probability `w(G)` over the total, exactly.
 
-        Layers are drawn first: the nodes without parents, then those whose parents lie in it, and
-        so on, each with a parent in the layer before its own; then the parents of each node.
+        Layers are drawn first: the nodes without parents, then nodes with a parent in the layer
+        before and none after, and so on. The parents of each node are drawn last.
         """
         parents = [0] * self.nodes
         placed = last = 0
@@ -208,7 +209,7 @@ class DagSums:
 
 
 def subset_sums(values: Sequence[int], nodes: int) -> Integers:
-    """For each mask U the sum of `values` over the masks that are part of U."""
+    """For each mask U, the sum of `values` over its submasks."""
     sums = list(values)
     for v in range(nodes):
         bit = 1 << v
@@ -227,15 +228,15 @@ def heaviest_dag(
 ) -> tuple[int, ...]:
     """The parents of each node in a DAG with the largest `prod over v of w_v(Pa_v)`.
 
-    The best DAG on S has a sink v, whose best parents lie in `S - v`, and is best on the rest
-    (Silander and Myllymäki, UAI 2006): `n 2^n` comparisons of integers. Of DAGs of equal weight
-    one is taken, always the same.
+    The best DAG on S has a sink v with its best parents in `S - v`, and the best DAG on `S - v`
+    (Silander and Myllymäki, UAI 2006): `n 2^n` comparisons of integers. Among DAGs of equal weight,
+    always the same one is taken.
 
     Args:
         weights: `w_v(P)` by the bit mask P, as in `DagSums`; logarithms, with -inf for 0, if
             `times` adds them.
         times: the product of two weights.
-        one: the product of none.
+        one: the empty product.
     """
     nodes = len(weights)
     families = [best_subsets(row, nodes) for row in weights]
@@ -258,7 +259,7 @@ def heaviest_dag(
 
 
 def best_subsets(values: Sequence[Any], nodes: int) -> list[int]:
-    """For each mask U the part of it with the largest of `values`."""
+    """For each mask U, the submask with the largest of `values`."""
     best = list(range(2**nodes))
     for mask in range(2**nodes):
         for v in range(nodes):

@@ -15,7 +15,7 @@ class Dyadics(NamedTuple):
 
     Attributes:
         mantissas: from `2^23` on, below `2^24`.
-        exponents: of two.
+        exponents: the exponents of two.
     """
 
     mantissas: npt.NDArray[np.int64]
@@ -23,7 +23,7 @@ class Dyadics(NamedTuple):
 
 
 def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
-    """`exp(log)` rounded to 24 bits, with whatever exponent it needs, so that none is ever 0.
+    """`exp(log)` rounded to 24 bits, with an exponent of any size, so that no result is 0.
 
     Args:
         logs: nats, finite.
@@ -31,16 +31,16 @@ def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
     whole = np.rint(logs / LOG_2)
     fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
     mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
-    # 1 where the rounding reaches the next power of two.
+    # 1 where a mantissa is rounded up to the next power of two.
     up = mantissas >> BITS
     return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
 
 
 def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> tuple[tuple[int, ...], int]:
-    """The rounded exponentials as integers n, 0 where there is none, over one power `2^shift`.
+    """The rounded exponentials as integers over a common power `2^shift`; 0 for -inf.
 
     Args:
-        log_weights: nats; -inf where there is none, but at one place at least.
+        log_weights: nats; -inf for a weight of zero; at least one is finite.
     """
     present = log_weights > -math.inf
     rounded = dyadic_exponentials(log_weights[present])

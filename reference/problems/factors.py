@@ -39,12 +39,12 @@ def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
     """The problem whose reward is the product of some of the parts of `split`.
 
     Args:
-        problem: the whole.
+        problem: the whole problem.
         parts: the number of parts it is split into.
         kept: the numbers of the parts to keep, at least one.
 
     Raises:
-        InputError: as `split`, or if no part is kept, or one that does not exist.
+        InputError: as `split` does, or if no part is kept, or a part does not exist.
     """
     _parts(problem, parts)
     chosen = check_list(type(problem).__name__, "the parts kept", kept)

@@ -87,7 +87,7 @@ class EdgeAddition(Listed[Graph]):
         self._check_steps()
 
     def _check_steps(self) -> None:
-        """With these rules `s_o` is the only source, `terminals` the sinks, and all is reached."""
+        """Checks that `s_o` is the only source, `terminals` the sinks, and all is reached."""
         for terminal in self.terminals:
             if self._children[terminal]:
                 raise InputError(
@@ -155,13 +155,13 @@ class EdgeAddition(Listed[Graph]):
     def paths(cls, t: Fraction = Fraction(7, 10)) -> Self:
         """Two paths of three nodes, built in one order; `q_1` has a triangle, `q_2` is a path.
 
-        The smallest `p` in which actions look alike that lead to non-isomorphic graphs.
+        It is the smallest `p` whose actions look alike but lead to non-isomorphic graphs.
         """
         return cls.fork(6, _graphs("", "01", "01 12", "01 12 34", "01 12 34 45"), (0, 2), (0, 3), t)
 
     @classmethod
     def marked(cls, t: Fraction = Fraction(7, 10)) -> Self:
-        """The matching again, but with the edge 45 there from the start, which marks its ends."""
+        """The matching, but with the edge 45 from the start, which marks its ends."""
         return cls.fork(6, _graphs("45", "01 45", "23 45", "01 23 45"), (0, 2), (0, 4), t)
 
     @classmethod
@@ -230,7 +230,7 @@ class EdgeAddition(Listed[Graph]):
 
 
 def _graphs(*texts: str) -> tuple[Graph, ...]:
-    """Graphs on at most ten nodes, as in "01 23"."""
+    """Graphs on at most ten nodes, from text such as "01 23"."""
     return tuple(graph((int(pair[0]), int(pair[1])) for pair in text.split()) for text in texts)
 
 

@@ -27,7 +27,7 @@ FLOOR = Fraction(1, 1000)
 
 @dataclass(frozen=True)
 class Grid(Summed):
-    """The hypergrid `{0, ..., H-1}^d`; every cell can be stopped at (Bengio et al., 2021).
+    """The hypergrid `{0, ..., H-1}^d`; trajectories may stop at every cell (Bengio et al., 2021).
 
     Landscapes, with `n_i = |2 x_i / (H-1) - 1|`, compared in integers: in float64, `n(12)` at
     `H = 16` exceeds 3/5 by rounding.
@@ -75,7 +75,7 @@ class Grid(Summed):
         return Cell((0,) * self.dimension)
 
     def children(self, state: Cell) -> tuple[Cell, ...]:
-        """Stop here, or increase one coordinate."""
+        """The stopped cell, and the cells with one coordinate increased."""
         if state.stopped:
             return ()
         x = state.coordinates
@@ -107,7 +107,7 @@ class Grid(Summed):
 
     @cached_property
     def _boxes(self) -> tuple[tuple[Fraction, frozenset[int]], ...]:
-        """The products of indicators: a height, and the coordinates at which each factor is 1."""
+        """The terms of the reward: a height, and the coordinates at which each factor is 1."""
         last = self.side - 1
         n = {x: abs(2 * x - last) for x in range(self.side)}
         if self.landscape == "standard":
@@ -133,7 +133,7 @@ class Grid(Summed):
         """Independent samples of the target: a term of the reward, then a cell of its box."""
         rng, everywhere = seeded(seed), frozenset(range(self.side))
         if self.landscape == "sparse":
-            # A peak is 1/1000 like every cell, and the rest on top.
+            # A peak has 1/1000, like every cell, plus the rest.
             parts = [(FLOOR, everywhere)] + [(1 - FLOOR, peak) for peak in self.peaks]
             weights = [FLOOR * self.side**self.dimension, *[1 - FLOOR] * len(self.peaks)]
         else:

@@ -100,7 +100,7 @@ class Ising:
         return Spins((0,) * len(self.fields))
 
     def children(self, state: Spins) -> tuple[Spins, ...]:
-        """Set a spin: the first open one, or any."""
+        """The states with one more spin set: the first open one, or any."""
         x = state.values
         places = [i for i, spin in enumerate(x) if not spin]
         if self.order == "fixed":
@@ -153,7 +153,7 @@ class Ising:
         return Enclosure(value, math.nextafter(float(error), math.inf))
 
     def log_mass_bound(self, state: Spins) -> float:
-        """At least `log sum of R(x)` over the settings of the spins that are not set, in nats.
+        """An upper bound of `log sum of R(x)` over the settings of the open spins, in nats.
 
         With `c = v . x` over the set spins, `h = h . x` likewise and `a = sum of |v_i|` over the
         others, all completions have a `v . x` in `[c - a, c + a]`, on which its square lies below

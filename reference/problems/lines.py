@@ -44,8 +44,8 @@ class Lines(Listed[str]):
     def laplaces(cls, length: int = 16, step: int = 1, seed: int = 0) -> Self:
         """The mixture of four Laplaces (eq:laplaces), `R(q_i) = sum_j w_j exp(-|i - k_j|)`.
 
-        `k_j` uniform on 1..N and `w` uniform on the simplex. Rewards are rounded to 24 bits, so
-        that they are exact rationals and exact float32 numbers at once.
+        Here `k_j` is uniform on 1..N and `w` uniform on the simplex. Rewards are rounded to 24
+        bits, so that they are exact rationals and exact float32 numbers at once.
 
         Args:
             length: `N`.
@@ -106,7 +106,7 @@ class Lines(Listed[str]):
         return "p0"
 
     def children(self, state: str) -> tuple[str, ...]:
-        """From `p_i`: stop at `q_i`, or move to `p_{i+1}, ..., p_{i+M}`, as far as `p_N`."""
+        """The children of `p_i`: `q_i`, by a stop, and `p_{i+1}, ..., p_{i+M}`, up to `p_N`."""
         if state[0] == "q":
             return ()
         i = int(state[1:])

@@ -18,16 +18,16 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 # f of all sets of a size: the sets, one per row, and then one number per set.
 OfSets = Callable[[Ints], Floats]
-# By name; `auto` is `bge`, unless a table looks like categories.
+# The scores by name; `auto` is `bge`, but refuses a table that looks like categories.
 Score = Literal["auto", "bge", "bdeu"]
 
 
 def numbers_to_score(table: Table, score: Score) -> Floats:
-    """The values of a table that is scored as numbers.
+    """The values of a table as numbers, for a score.
 
     Raises:
-        InputError: if one is no number, or they look like the codes of categories and nobody chose
-            a score.
+        InputError: if a value is no number, or if the values look like codes of categories and no
+            score was chosen.
     """
     if score == "auto" and (coded := table.coded()):
         name, values = next(iter(coded.items()))
@@ -51,8 +51,8 @@ def bge_scores(
 
     Args:
         data: shape (N, n); the prior is meant for columns of mean 0 and variance 1.
-        max_parents: the most parents that are scored.
-        alpha_mu: positive.
+        max_parents: the largest number of parents that is scored.
+        alpha_mu: positive; the weight of the prior mean.
         alpha_w: above `n + 1`; by default `n + alpha_mu + 1`.
 
     Raises:
@@ -88,16 +88,16 @@ def bge_scores(
 def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floats:
     """The BDeu score of discrete data, shape (n, 2^n), NaN where P contains v or is too large.
 
-    A set of variables has as many configurations as its members' levels multiply to, with a
+    The configurations of a set of variables are the combinations of its members' levels, with a
     Dirichlet prior that shares `sample_size` equally (Heckerman, Geiger and Chickering, 1995).
 
     Args:
         codes: shape (N, n), the level of each value, from 0 on; every level occurs.
-        max_parents: the most parents that are scored.
+        max_parents: the largest number of parents that is scored.
         sample_size: the equivalent sample size, positive.
 
     Raises:
-        InputError: if it is not.
+        InputError: if the sample size is not positive.
     """
     check_positive("BDeu", "sample_size", sample_size)
     levels: list[int] = (codes.max(axis=0) + 1).tolist()
@@ -106,7 +106,7 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
         share = sample_size / math.prod(levels[v] for v in members)
         configurations = np.zeros(len(codes), np.int64)
         for v in members:
-            # Numbered anew each time, so that they stay small.
+            # Renumbered after each variable, so that the numbers stay small.
             mixed = configurations * levels[v] + codes[:, v]
             configurations = np.unique(mixed, return_inverse=True)[1]
         counts = np.bincount(configurations).tolist()
@@ -119,7 +119,7 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
 
 
 def local_scores(nodes: int, max_parents: int, of_sets: OfSets) -> Floats:
-    """`f(P + v) - f(P)` for all v and P, shape (n, 2^n), NaN where there is none."""
+    """`f(P + v) - f(P)` for all v and P, shape (n, 2^n), NaN where undefined."""
     values = np.full(2**nodes, np.nan)
     for sets in _sets(nodes, max_parents + 1):
         values[(1 << sets).sum(axis=1)] = of_sets(sets)

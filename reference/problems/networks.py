@@ -33,7 +33,7 @@ def edge_indicators(state: Network) -> dict[str, float]:
 
 
 def all_ancestors(parents: Sequence[int]) -> list[int]:
-    """For each node of an acyclic graph, a mask of it and all nodes with a path to it."""
+    """For each node of an acyclic graph, the mask of the node and its ancestors."""
     masks = [0] * len(parents)
 
     def visit(v: int) -> int:

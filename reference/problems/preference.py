@@ -30,12 +30,12 @@ MAX_SCORE = 87
 MAX_SUMMED = 100_000_000
 # With at most 512 comparisons, 2^n R fits a float64, and what underflows is below 2^-500 of Z.
 MAX_COMPARISONS = 512
-# The sum goes through the first components one by one, and through at most four others at once.
+# The sum takes the first components one by one, and at most the last four at once.
 BLOCK = 10_000
 
 
 class Weights(NamedTuple):
-    """A state: the components chosen so far, `None` where not yet."""
+    """A state: the components chosen so far, `None` for an open one."""
 
     components: tuple[int | None, ...]
 
@@ -143,7 +143,7 @@ class Preference:
         return Weights((None,) * self.dimension)
 
     def children(self, state: Weights) -> tuple[Weights, ...]:
-        """Choose a component: the first one that is open, or any."""
+        """The states with one more component: the first open one, or any."""
         w = state.components
         places = [i for i, value in enumerate(w) if value is None]
         if self.order == "fixed":
@@ -158,8 +158,8 @@ class Preference:
     def likelihood(self) -> tuple[Fraction, ...]:
         """`sigmoid(n)` for `n = -m d, ..., m d`, rounded to 24 bits.
 
-        With its opposite it makes 1 up to that rounding only: `R` is a posterior up to `2^-24` per
-        comparison, and exact as the reward that it is.
+        The values for n and -n sum to 1 only up to that rounding: as a reward `R` is exact, as a
+        posterior it is correct up to `2^-24` per comparison.
         """
         largest = self.bound * self.dimension
         return tuple(dyadic(1 / (1 + math.exp(-n))) for n in range(-largest, largest + 1))
@@ -176,14 +176,14 @@ class Preference:
 
     @property
     def factor_count(self) -> int:
-        """The number of comparisons: each has its likelihood."""
+        """The number of comparisons: each is a factor."""
         return len(self.differences)
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The posterior given these comparisons alone; the uniform prior multiplies nothing.
+        """The posterior given these comparisons alone; the uniform prior is no factor.
 
         Raises:
-            InputError: if none is kept.
+            InputError: if no comparison is kept.
         """
         return replace(self, differences=tuple(self.differences[k] for k in kept))
 
@@ -216,7 +216,7 @@ class Preference:
         at the paper's size.
 
         Raises:
-            TooLargeError: as `log_z`.
+            TooLargeError: as `log_z` does.
         """
         check_seed("sample", seed)
         rng, blocks = np.random.default_rng(seed), self._blocks

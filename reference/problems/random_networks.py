@@ -15,7 +15,7 @@ class RandomNetwork(NamedTuple):
     """A linear Gaussian network, and observations of it.
 
     Attributes:
-        parents: a bit mask for each node.
+        parents: the parents of each node, a bit mask.
         data: shape (N, n), one observation per row.
     """
 
@@ -30,7 +30,7 @@ def random_network(
     graphs: GraphLaw = "erdos-renyi",
     edges_per_node: float = 1.0,
 ) -> RandomNetwork:
-    """A network whose edges follow a random order of its nodes, and data of it.
+    """A network whose edges follow a random order of its nodes, with data drawn from it.
 
     Each value is `sum over parents of beta x_parent + e` with `e` standard normal and `beta`
     uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`.
@@ -38,11 +38,11 @@ def random_network(
     Args:
         nodes: n.
         rows: N, observations.
-        seed: of graph, coefficients and data.
+        seed: the seed of graph, coefficients and data.
         graphs: "erdos-renyi": every pair has an edge with one probability. "scale-free": each node
-            has `edges_per_node` parents, or all before it if those are fewer, drawn without
+            has `edges_per_node` parents, or all earlier nodes if these are fewer, drawn without
             replacement by their number of edges plus one (Barabási and Albert, 1999).
-        edges_per_node: how many edges there are for each node, in expectation.
+        edges_per_node: the expected number of edges per node.
 
     Raises:
         InputError: if an argument breaks its rule.

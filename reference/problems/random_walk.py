@@ -16,7 +16,7 @@ Landscape = Literal["rings", "sharp-rings", "sinusoidal"]
 
 
 class Walker(NamedTuple):
-    """A state of the walk: where it is, after how many steps."""
+    """A state of the walk: the position, and the number of steps taken."""
 
     position: tuple[int, ...]
     time: int
@@ -40,7 +40,7 @@ class LazyRandomWalk(Listed[Walker]):
       and, at `M = 16`, in {8, 9, 10, 15, 16}, and so is no reward.
 
     Rewards are rounded to 24 bits. Sharp rings fall below the range of float32 in the corners from
-    `d = 3` on, and below that of float64 from `d = 8` on, where they are refused.
+    `d = 3` on, and below that of float64 from `d = 8` on, where the problem is refused.
 
     Attributes:
         radius: M: coordinates lie in -M, ..., M.
@@ -92,7 +92,7 @@ class LazyRandomWalk(Listed[Walker]):
         return Walker((0,) * self.dimension, 0)
 
     def children(self, state: Walker) -> tuple[Walker, ...]:
-        """Stay, or move by one along an axis, inside the box."""
+        """The states after one more step: stay, or move by one along an axis, inside the box."""
         x, time = state
         if time == self.steps:
             return ()

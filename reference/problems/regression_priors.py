@@ -20,7 +20,7 @@ from reference.problems.columns import check_positive
 
 Floats = npt.NDArray[np.float64]
 
-# Below, the second term of the series in R2 is below what float64 resolves.
+# Below this, the second term of the series in R2 is below the resolution of float64.
 SMALL = 1e-9
 
 
@@ -71,7 +71,7 @@ class HyperGPrior(RegressionPrior):
     with the incomplete beta function B.
 
     Attributes:
-        a: above 2.
+        a: the parameter, above 2.
     """
 
     a: float = 3.0
@@ -114,7 +114,7 @@ class HyperGPrior(RegressionPrior):
 def residual_sums(gram: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The residual sum of squares of each set of variables: a Schur complement per bit mask.
 
-    One variable after the other is taken out, or not: for p of them `2^p` divisions, not inverses.
+    Each variable is eliminated or kept in turn: p variables need `2^p` divisions, and no inverse.
 
     Args:
         gram: inner products of p variables and the outcome, shape (p + 1, p + 1).

@@ -7,7 +7,7 @@ class Selection(NamedTuple):
     """A state: the variables chosen so far, and whether it is finished.
 
     Attributes:
-        chosen: whether each variable is.
+        chosen: whether each variable is chosen.
         stopped: whether the state is terminal.
     """
 
@@ -25,7 +25,7 @@ class Selection(NamedTuple):
 
 
 def changed(chosen: tuple[bool, ...], were: bool) -> tuple[Selection, ...]:
-    """The sets that differ in one variable, which was chosen, or was not."""
+    """The sets that differ from a set in one variable: one fewer, or one more."""
     return tuple(
         Selection((*chosen[:i], not were, *chosen[i + 1 :]))
         for i, here in enumerate(chosen)

@@ -23,7 +23,7 @@ from reference.errors import (
 from reference.problems.base import RewardForm, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
-# The numbers of states and trajectories have about this many digits.
+# The largest length: the numbers of states and trajectories have about this many digits.
 MAX_LENGTH = 10_000
 
 Build = Literal["append", "prepend-append"]
@@ -35,8 +35,8 @@ class Sequences:
 
     With `build="append"` the state graph is a tree (the paper's autoregressive setting), on which
     every lift is trivial. With `build="prepend-append"` a letter is put at either end, and a
-    string of n letters is reached by up to `2^(n-1)` trajectories; where both ends give the same
-    string (a run of one letter) that is one edge.
+    string of n letters is reached by up to `2^(n-1)` trajectories; if both ends give the same
+    string (a run of one letter), this is one edge.
 
     Attributes:
         alphabet: the letters.
@@ -157,7 +157,7 @@ class SyntheticSequences(Sequences, Summed):
 
     @classmethod
     def minimal(cls) -> Self:
-        """Three letters out of two, put on at either end."""
+        """Strings of three letters over an alphabet of two, added at either end."""
         return cls.random(3, 2, "prepend-append")
 
     @classmethod
@@ -181,11 +181,11 @@ class SyntheticSequences(Sequences, Summed):
 
     @property
     def factor_count(self) -> int:
-        """The length: each position has its letter's weight."""
+        """The number of factors: one per position."""
         return self.length
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The problem that knows `u` at these positions; at others it is 0, and the weight 1.
+        """The problem with `u` at these positions; elsewhere `u` is 0, so that weights are 1.
 
         Raises:
             InputError: for `form="sum"`, which is no product.
@@ -216,7 +216,7 @@ class SyntheticSequences(Sequences, Summed):
         return self.flow("")
 
     def sample(self, count: int, seed: int) -> list[str]:
-        """Independent samples of the target: of its factors, or of a term and the rest."""
+        """Independent samples of the target: letter by letter, or a term of the sum first."""
         rng, count = seeded(seed), check_count(count)
         if self.form == "product":
             rows = [FiniteLaw.of(dict(zip(self.alphabet, row, strict=True))) for row in self.terms]

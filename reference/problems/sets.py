@@ -115,11 +115,11 @@ class Sets(Summed):
 
     @property
     def factor_count(self) -> int:
-        """S: the reward of a set is a product over all items, of w(i) where chosen, else of 1."""
+        """S: the reward is a product over all items, of w(i) for a chosen item, else of 1."""
         return len(self.weights)
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The problem that knows the weights of these items, all others being 1.
+        """The problem with the weights of these items; all other weights are 1.
 
         Raises:
             InputError: for `form="sum"`, which is no product.
@@ -146,7 +146,7 @@ class Sets(Summed):
                 for i, w in enumerate(self.weights)
             )
         total = sum(self.weights, Fraction(0))
-        # The sets with item i hold w(i) each, and each other item in C(S-2, K-2) of them.
+        # Each set with item i has the term w(i), and C(S-2, K-2) of them have each other item.
         each = math.comb(items - 1, size - 1)
         pairs = math.comb(items - 2, size - 2) if size > 1 else 0
         return tuple((each * w + pairs * (total - w)) / z for w in self.weights)
@@ -154,8 +154,8 @@ class Sets(Summed):
     def flow(self, state: Items) -> Fraction:
         """The state flow `F(s)` under the uniform backward policy.
 
-        The sum of `R(x)` over the terminal sets above `s`, over the `C(K, |s|)` sets of `|s|` items
-        below each: all orders of adding are equally likely.
+        It is the sum of `R(x)` over the terminal sets that contain `s`, divided by `C(K, |s|)`, the
+        number of sets of `|s|` items in each: all orders of adding are equally likely.
         """
         chosen, missing = state.members, self.size - len(state.members)
         rest = self._without(chosen)
@@ -172,8 +172,8 @@ class Sets(Summed):
     def sample(self, count: int, seed: int) -> list[Items]:
         """Independent samples of the target, drawn with integers alone.
 
-        Items are decided from last to first: item i belongs to a set of k among the first i + 1
-        with the probability of that share of their `Z`.
+        Items are decided from last to first: the probability that item i is among k items of the
+        first i + 1 is the share of such sets in their `Z`.
         """
         rng = seeded(seed)
         if self.form == "sum":
@@ -219,7 +219,7 @@ class Sets(Summed):
 def elementary_symmetric(
     values: "list[Fraction] | tuple[Fraction, ...]", degree: int
 ) -> list[Fraction]:
-    """`e_0, ..., e_degree` of the values: sums over all subsets of a size of their products."""
+    """`e_0, ..., e_degree` of the values: `e_k` sums the products of all subsets of size k."""
     sums = [Fraction(1)] + [Fraction(0)] * degree
     for value in values:
         for k in range(degree, 0, -1):

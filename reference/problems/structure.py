@@ -44,11 +44,11 @@ class StructureLearning(Summed):
     adds an edge that closes no cycle and gives no node too many parents, or stops.
 
     Attributes:
-        weights: one row per node, with an integer for the bit mask of each parent set; 0 where it
-            holds the node itself or too many.
-        shifts: `w_v` is the row v over `2^shifts[v]`.
+        weights: one row per node, with an integer for the bit mask of each parent set; 0 if the set
+            holds the node itself or too many nodes.
+        shifts: `w_v` is row v divided by `2^shifts[v]`.
         max_parents: the most parents of a node.
-        names: of the variables.
+        names: the names of the variables.
         offset: the log score of `G*`, nats.
     """
 
@@ -57,7 +57,7 @@ class StructureLearning(Summed):
     max_parents: int
     names: tuple[str, ...]
     offset: float = 0.0
-    # The features that are these quantities without names.
+    # The function with the same features as `quantities`, by number.
     indicators = staticmethod(edge_indicators)
 
     def __post_init__(self) -> None:
@@ -96,11 +96,11 @@ class StructureLearning(Summed):
         Args:
             scores: nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit u
                 stands for node u). Entries where P holds v, or too many nodes, are not read.
-            names: of the variables, "0", "1", ... by default.
-            max_parents: the most parents of a node; no limit by default.
+            names: the names of the variables, "0", "1", ... by default.
+            max_parents: the largest number of parents of a node; no limit by default.
 
         Raises:
-            InputError: if the scores are of another shape, or one that is read is not finite.
+            InputError: if the scores have another shape, or a score that is read is not finite.
             TooLargeError: if the integer weights do not fit into memory.
         """
         owner = "StructureLearning.from_scores"
@@ -130,7 +130,7 @@ class StructureLearning(Summed):
         best = heaviest_dag(table.tolist(), times=add, one=0.0)
         base = table[np.arange(n), list(best)]
         table -= base[:, None]
-        # Checked before the integers take memory.
+        # Checked before the integers are computed, which take memory.
         check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
         weights, shifts = zip(*map(dyadic_weights, table), strict=True)
         return cls(weights, shifts, most, variables, math.fsum(base))
@@ -150,10 +150,10 @@ class StructureLearning(Summed):
 
         Args:
             data: shape (N, n), one observation per row.
-            names: of the columns.
-            max_parents: the most parents of a node; no limit by default.
+            names: the names of the columns.
+            max_parents: the largest number of parents of a node; no limit by default.
             alpha_mu: see `bge_scores`.
-            alpha_w: see there.
+            alpha_w: see `bge_scores`.
 
         Raises:
             InputError: if a value is missing, a column constant or a combination of others, or
@@ -178,8 +178,8 @@ class StructureLearning(Summed):
 
         Args:
             data: shape (N, n), categories as text or as numbers.
-            names: of the columns.
-            max_parents: the most parents of a node; no limit by default.
+            names: the names of the columns.
+            max_parents: the largest number of parents of a node; no limit by default.
             sample_size: the equivalent sample size of the prior.
 
         Raises:
@@ -203,10 +203,10 @@ class StructureLearning(Summed):
             path: the file.
             score: `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
                 that look like categories.
-            max_parents: the most parents of a node; no limit by default.
+            max_parents: the largest number of parents of a node; no limit by default.
 
         Raises:
-            InputError: as `read_table`, `gaussian` and `discrete`, or as `numbers_to_score`.
+            InputError: as `read_table`, `gaussian`, `discrete` and `numbers_to_score` do.
         """
         check_choice("StructureLearning.from_csv", "score", score, Score)
         table = read_table(Path(path))
@@ -230,7 +230,7 @@ class StructureLearning(Summed):
             rows: the number of observations.
             graphs: the law of the graph.
             seed: seed of graph, coefficients and observations.
-            max_parents: the most parents of a node; no limit by default.
+            max_parents: the largest number of parents of a node; no limit by default.
         """
         check_size(nodes)
         return cls.gaussian(random_network(nodes, rows, seed, graphs).data, max_parents=max_parents)
@@ -252,11 +252,11 @@ class StructureLearning(Summed):
 
     @property
     def initial(self) -> Network:
-        """No edges."""
+        """The graph without edges."""
         return Network((0,) * self.nodes)
 
     def children(self, state: Network) -> tuple[Network, ...]:
-        """The same graph, finished, and all with one edge more."""
+        """The finished graph, and all graphs with one more edge."""
         parents = state.parents
         if state.stopped:
             return ()
@@ -267,7 +267,7 @@ class StructureLearning(Summed):
                 Network((*parents[:v], parents[v] | 1 << u, *parents[v + 1 :]))
                 for v in range(self.nodes)
                 for u in range(self.nodes)
-                # v behind u, or u itself: the edge from u to v would close a cycle.
+                # Ancestors of u, and u itself: an edge from u to these would close a cycle.
                 if not behind[u] >> v & 1
                 and not parents[v] >> u & 1
                 and self.weights[v][parents[v] | 1 << u]
@@ -275,7 +275,7 @@ class StructureLearning(Summed):
         )
 
     def parents(self, state: Network) -> tuple[Network, ...]:
-        """The graph before it was finished, or all with one edge less."""
+        """The unfinished graph, or all graphs with one edge less."""
         if state.stopped:
             return (Network(state.parents),)
         masks = state.parents
@@ -299,7 +299,7 @@ class StructureLearning(Summed):
         return Fraction(self._sums.total, 2 ** sum(self.shifts))
 
     def edge_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The probability of each edge; the row is where it starts."""
+        """The probability of each edge; the row is the start of the edge."""
         return self._shares(self._sums.edges)
 
     def ancestor_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -311,7 +311,7 @@ class StructureLearning(Summed):
         return dict(zip(self._edge_names, edge_indicators(terminal).values(), strict=True))
 
     def quantity_means(self) -> dict[str, Fraction]:
-        """Their expectations, which are the edge marginals."""
+        """The expectations of the quantities: the edge marginals."""
         rows, nodes = self.edge_marginals(), range(self.nodes)
         means = [rows[u][v] for u in nodes for v in nodes if u != v]
         return dict(zip(self._edge_names, means, strict=True))
@@ -330,7 +330,7 @@ class StructureLearning(Summed):
 
     @cached_property
     def _edge_names(self) -> tuple[str, ...]:
-        """In the order of `edge_indicators`."""
+        """The names of the edges, in the order of `edge_indicators`."""
         return tuple(f"{u} -> {v}" for u in self.names for v in self.names if u != v)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sequence design against a table of measurements: SIX6 and PHO4."""
+"""Sequence design with a table of measurements: SIX6 and PHO4."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True, eq=False)
 class TableSequences(Sequences, Listed[str]):
-    """Design against a table of measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
+    """Sequence design with measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
 
     `y` is the score, scaled to [0, 1] by its least and its largest value.
 
     Attributes:
         scores: float32, one per string; string number i has the base-A digits of i as letters,
             most significant first. Higher is better.
-        exponent: how sharply the target prefers high scores.
+        exponent: the exponent; a larger one prefers high scores more sharply.
     """
 
     scores: npt.NDArray[np.float32] = None  # type: ignore[assignment]
@@ -45,7 +45,7 @@ class TableSequences(Sequences, Listed[str]):
         Args:
             path: the archive.
             build: where letters are added.
-            exponent: how sharply the target prefers high scores.
+            exponent: the exponent; a larger one prefers high scores more sharply.
 
         Raises:
             InputError: if the file cannot be read, lacks an array, or has the wrong dtype or size.
@@ -120,7 +120,7 @@ class TableSequences(Sequences, Listed[str]):
 
     def law(self) -> FiniteLaw[str]:
         """The target: the rewards of the whole table, over one denominator."""
-        # Scores are float32, so that some power of two times each is an integer.
+        # Scores are float32, so that they are integers after multiplication by a power of two.
         exponents = np.frexp(self.scores[self.scores != 0])[1]
         scaled = np.ldexp(self.scores.astype(np.float64), 24 - int(exponents.min())).tolist()
         integers = [int(score) for score in scaled]
@@ -148,7 +148,7 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
     """Checks a score table.
 
     Raises:
-        InputError: wrong dtype, wrong length, values that are not finite or all equal.
+        InputError: for a wrong dtype or length, or values that are not finite or all equal.
     """
     if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
         dtype = getattr(scores, "dtype", type(scores).__name__)

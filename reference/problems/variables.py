@@ -28,7 +28,7 @@ from reference.problems.selections import Selection, changed, inclusion_indicato
 
 Ints = npt.NDArray[np.int64]
 
-# Beyond, 2^p weights take more than a gigabyte.
+# Above this, 2^p weights take more than a gigabyte.
 MAX_VARIABLES = 22
 
 UNIT_INFORMATION = ZellnerPrior()
@@ -46,7 +46,7 @@ class VariableSelection(Summed):
     Attributes:
         mantissas: one per bit mask of a set, from `2^23` on, below `2^24`.
         exponents: `R(S) = mantissa 2^exponent`.
-        names: of the variables.
+        names: the names of the variables.
         offset: the log Bayes factor of the best set against the empty one, nats.
     """
 
@@ -54,7 +54,7 @@ class VariableSelection(Summed):
     exponents: tuple[int, ...] = field(repr=False)
     names: tuple[str, ...]
     offset: float = 0.0
-    # The features that are these quantities without names.
+    # The function with the same features as `quantities`, by number.
     indicators = staticmethod(inclusion_indicators)
 
     def __post_init__(self) -> None:
@@ -88,9 +88,9 @@ class VariableSelection(Summed):
 
         Args:
             data: shape (N, p), N above p + 1.
-            outcome: N numbers.
-            names: of the columns.
-            prior: of the coefficients.
+            outcome: the outcome, N numbers.
+            names: the names of the columns.
+            prior: the prior of the coefficients.
 
         Raises:
             InputError: if a value is missing, a column or the outcome constant or a combination of
@@ -126,10 +126,10 @@ class VariableSelection(Summed):
         Args:
             path: the file.
             outcome: the column that the others explain; the last one by default.
-            prior: of the coefficients.
+            prior: the prior of the coefficients.
 
         Raises:
-            InputError: as `read_table` and `regression`, or if there is no such column.
+            InputError: as `read_table` and `regression` do, or if there is no such column.
         """
         table = read_table(Path(path))
         outcome = outcome or table.names[-1]
@@ -164,7 +164,7 @@ class VariableSelection(Summed):
             variables: p, the number of columns.
             rows: the number of observations.
             seed: seed of the columns and their coefficients.
-            prior: of the coefficients.
+            prior: the prior of the coefficients.
         """
         _check_size(variables)
         check_integer("VariableSelection.random", "rows", rows, variables + 2)
@@ -183,17 +183,17 @@ class VariableSelection(Summed):
 
     @property
     def initial(self) -> Selection:
-        """No variable."""
+        """The empty set."""
         return Selection((False,) * len(self.names))
 
     def children(self, state: Selection) -> tuple[Selection, ...]:
-        """The same set, finished, and all with one variable more."""
+        """The finished set, and all sets with one more variable."""
         if state.stopped:
             return ()
         return (Selection(state.chosen, True), *changed(state.chosen, False))
 
     def parents(self, state: Selection) -> tuple[Selection, ...]:
-        """The set before it was finished, or all with one variable less."""
+        """The unfinished set, or all sets with one variable less."""
         return (Selection(state.chosen),) if state.stopped else changed(state.chosen, True)
 
     def reward(self, terminal: Selection) -> Fraction:
@@ -215,7 +215,7 @@ class VariableSelection(Summed):
         return dict(zip(self.names, map(float, terminal.chosen), strict=True))
 
     def quantity_means(self) -> dict[str, Fraction]:
-        """Their expectations, which are the inclusion probabilities."""
+        """The expectations of the quantities: the inclusion probabilities."""
         return dict(zip(self.names, self.inclusion_probabilities(), strict=True))
 
     def mode(self) -> Selection:
@@ -229,7 +229,7 @@ class VariableSelection(Summed):
         return [self._draw(rng) for _ in range(check_count(count))]
 
     def _draw(self, rng: Random) -> Selection:
-        """First the power of two of the weight, then a set among those that share it."""
+        """A set, by the power of two of its weight, and then among the sets with that power."""
         members, sums = self._by_exponent[self._exponent_law.draw(rng)]
         place = int(np.searchsorted(sums, rng.randrange(int(sums[-1])), side="right"))
         return self._selection(int(members[place]))
@@ -238,7 +238,7 @@ class VariableSelection(Summed):
         return Selection(tuple(mask >> i & 1 == 1 for i in range(len(self.names))), True)
 
     def _sum(self, chosen: npt.NDArray[np.bool_]) -> Fraction:
-        """The sum of the weights of some sets, exactly: at most 2^22 mantissas of 24 bits fit."""
+        """The exact sum of the weights of some sets; at most 2^22 mantissas of 24 bits fit."""
         total = Fraction(0)
         for exponent, (members, _) in self._by_exponent.items():
             here = self._dyadics.mantissas[members[chosen[members]]]
