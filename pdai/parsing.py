@@ -1,8 +1,11 @@
 """The parser of the command line. Imports JAX only in the commands that compute."""
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import make_dataclass
 from importlib import import_module
+from io import StringIO
 from itertools import takewhile
 from typing import Annotated, Any, Union
 
@@ -13,6 +16,7 @@ from pdai.arguments import HELP
 from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
 
+ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
 # Shows every option of the chosen parts; --help shows the common ones.
 ALL = "--help-all"
 
@@ -112,16 +116,30 @@ def parse(arguments: Sequence[str]) -> Any:
         arguments = [*words, "--help"]
     else:
         refuse_unknown_choices(arguments, every)
-    return tyro.cli(
-        every,
-        args=arguments,
-        prog="pdai",
-        description="Path-dependent discrete samplers: train them, and know how right they are",
-        config=(
-            tyro.conf.OmitSubcommandPrefixes,
-            tyro.conf.OmitArgPrefixes,
-            tyro.conf.DisallowNone,
-            # Help texts are docstrings; a search for comments would read each class once more.
-            tyro.conf.HelptextFromCommentsOff,
-        ),
-    )
+    printed = StringIO()
+    try:
+        with redirect_stderr(printed):
+            command = tyro.cli(
+                every,
+                args=arguments,
+                prog="pdai",
+                description=ABOUT,
+                config=(
+                    tyro.conf.OmitSubcommandPrefixes,
+                    tyro.conf.OmitArgPrefixes,
+                    tyro.conf.DisallowNone,
+                    # Help texts are docstrings; comments would cost another reading of each class.
+                    tyro.conf.HelptextFromCommentsOff,
+                ),
+            )
+    except SystemExit as end:
+        error: BaseException | None = end
+        while error is not None and not isinstance(error, InputError):
+            error = error.__context__
+        if error is not None:
+            # Without the name that tyro gives to the record behind the option.
+            raise InputError(str(error)) from None
+        sys.stderr.write(printed.getvalue())
+        raise
+    sys.stderr.write(printed.getvalue())
+    return command

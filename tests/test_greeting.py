@@ -84,6 +84,28 @@ def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
     assert "--help-all shows every option" in words["--help"]
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train six6 --steps 0", "steps is 0, but must be at least 1"),
+        (
+            "train lines --loss subtb --subtb-lambda 2",
+            "subtb_lambda is 2.0, but must lie in (0, 1]",
+        ),
+    ],
+)
+def test_an_option_that_breaks_a_rule_is_refused_in_its_own_words(line: str, message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        parse(line.split())
+    assert str(refusal.value) == message
+
+
+def test_what_cannot_be_parsed_is_still_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["train", "lines", "--length", "x"])
+    assert "--length INT" in capsys.readouterr().err
+
+
 def test_the_common_options_have_the_defaults_of_the_parts() -> None:
     for line in ("lines", "six6 --dynamics gaussian", "graphs"):
         scanned = scan([*line.split(), "--help"], "six6")
