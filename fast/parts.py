@@ -34,8 +34,8 @@ class Kind(Mapping[str, type[Any]]):
 
     Attributes:
         base: `module:Class` below `fast` from which the options of every part derive.
-        own: likewise for the options of a user's class or function; "" if these have to derive
-            from the base themselves.
+        own: `module:Class` of the options around a user's class or function; "" if a user's options
+            must derive from the base.
         usual: the name that is chosen by default.
         entries: the parts.
     """
@@ -185,7 +185,7 @@ def choose(part: str, choice: Any) -> Chosen:
             class or function that makes the part.
 
     Raises:
-        InputError: if the choice is none of these.
+        InputError: if the choice is not one of these.
     """
     kind = CHOICES[part]
     if isinstance(choice, str):

@@ -1,4 +1,4 @@
-"""The options of a training on the command line: those of the chosen parts, in groups.
+"""The options of a training on the command line: the options of the chosen parts, in groups.
 
 The chosen dynamics, loss, backward policy and replay determine the options. So the command
 line is read twice: first for the task and these choices, then for all options. `--help` needs the
@@ -44,7 +44,7 @@ Parts = make_dataclass(
     "Parts", [(part, _choice(part), kind.usual) for part, kind in CHOICES.items()], frozen=True
 )
 Parts.__doc__ = "The parts of a run, each with options of its own."
-# The options that --help shows beside those of the task.
+# The options that --help shows in addition to the options of the task.
 COMMON: dict[str, Any] = {
     **{part: _choice(part) for part in ("dynamics", "loss")},
     "parameters": Annotated[int, tyro.conf.arg(help="Parameters of the network, within 5 %.")],
@@ -103,7 +103,7 @@ def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
     """The class of the options of a run, with a field for each part that has options.
 
     Args:
-        chosen: task and parts; if it asks for help, only the common options are fields.
+        chosen: task and parts; with `--help`, only the common options are fields.
         usual: options that differ from the defaults of the task.
     """
     task = TASKS[chosen.task]

@@ -22,13 +22,13 @@ from reference.show import draw as draw_picture
 def train(
     problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
 ) -> Run:
-    """Trains a sampler, in a run folder of its own.
+    """Trains a sampler, in a new run folder.
 
     Args:
         problem: the name of a task, such as "six6"; a task; a configuration; or a problem of your
             own, an object or class with `initial`, `children` and `reward` or `log_reward`.
         environment: an environment of your own, or a class with `from_problem`.
-        display: how the run is shown.
+        display: the way in which the run is shown.
         options: the options of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
             `steps=500`; where the command line takes `module:Name`, an object.
 

@@ -57,7 +57,7 @@ def problems(command: str) -> Sequence[str]:
 def commands(arguments: Sequence[str]) -> Any:
     """All commands as one type, with the options that the arguments choose."""
     chosen = next((word for word in arguments if not word.startswith("-")), None)
-    # Without a command all are shown in full; beside another, only their names.
+    # Without a command, all commands are shown in full; with one, the others only by name.
     every = {
         name: load_command(name, arguments[1:] if name == chosen else ("--help",))
         if chosen in (None, name)
@@ -106,7 +106,7 @@ def parse(arguments: Sequence[str]) -> Any:
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule.
-        SystemExit: if they cannot be parsed, or help is asked for.
+        SystemExit: if they cannot be parsed, or help is requested.
     """
     refuse_unknown_names(arguments)
     every = commands(arguments)

@@ -44,7 +44,7 @@ BY_SEED = ("loss", "log_z", "tv")
 
 
 class Law(NamedTuple):
-    """A learned law over terminal states, beside its target.
+    """A learned distribution over terminal states, with its target.
 
     Attributes:
         labels: the labels of the terminal states.
@@ -80,7 +80,7 @@ class Run:
 
     @cached_property
     def report(self) -> Report:
-        """The final figures, beside the untrained policy and exact sampling.
+        """The final figures, with those of the untrained policy and of exact sampling.
 
         Raises:
             InputError: if the run is not finished.
@@ -220,7 +220,7 @@ class Run:
         Args:
             steps: the number of further steps.
             out: the new folder; by default the name of this folder with a number.
-            display: how the run is shown.
+            display: the way in which the run is shown.
         """
         config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
         with self._arithmetic():

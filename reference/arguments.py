@@ -167,7 +167,7 @@ def require_counts(options: object, *names: str) -> None:
     """Refuses options that count things and are not at least 1.
 
     Raises:
-        InputError: if one is not.
+        InputError: if one is below 1.
     """
     for name in names:
         require(options, name, getattr(options, name) >= 1, "be at least 1")

@@ -253,7 +253,7 @@ def same_dag(*policies: EdgeWeights[Any]) -> None:
     """Checks that policies live on one DAG, and have one arithmetic.
 
     Raises:
-        InputError: if they do not.
+        InputError: if DAGs or arithmetics differ.
     """
     if any(policy.dag is not policies[0].dag for policy in policies):
         raise InputError(

@@ -119,7 +119,7 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
 
 
 def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Fraction]) -> int:
-    """The number of inner states whose reward differs from that of every terminal child.
+    """The number of inner states whose reward differs from the rewards of all terminal children.
 
     A stop action has the reward of the state it leaves, so equal rewards are no sign of a mistake.
     Nor are rewards of inner states if all terminals have one depth: prefixes are then no objects.

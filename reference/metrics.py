@@ -176,7 +176,7 @@ def _weights(name: str, values: object) -> Floats:
     """Numbers proportional to probabilities.
 
     Raises:
-        InputError: if they are not.
+        InputError: if they are not probabilities.
     """
     try:
         # A value of a wider float type may be infinite as float64.

@@ -97,7 +97,7 @@ class TrajectoryLoss(Loss, ABC):
             steps: the terms: `log p_F`, `log p_B`, `log F` per step, `log R` per trajectory, in
                 nats, 0 where padded; `steps.context` is the result of `context`.
             log_z: the parameter, if the loss learns one; else 0.
-            key: for losses that draw random numbers.
+            key: a random key, for losses that draw random numbers.
         """
 
     def estimate_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:

@@ -42,9 +42,9 @@ class DynamicsReport(NamedTuple):
             with two.
         unroll_error: the largest difference between `unroll` and step by step, in float64,
             relative to the largest output.
-        recall_error: likewise between `recall` of `record`, and `unroll`.
-        gradient_norm: of the sum of `log p_F` of the trajectories, by all parameters; None if the
-            outputs are not those of a policy.
+        recall_error: the same difference between `recall` of `record` and `unroll`.
+        gradient_norm: the norm of the gradient of the sum of `log p_F` over all trajectories; None
+            if the outputs are not those of a policy.
         rounding: the largest difference between float32 and float64, relative to the largest
             output.
         tolerance: the largest rounding allowed.
@@ -101,8 +101,8 @@ def check_dynamics(
         network: the network, made for the environment. If its outputs are those of a policy
             (`needs_head = False`), `log p_F` is differentiated, else the sum of outputs.
         environment: the environment whose features it sees.
-        seed: of the trajectories.
-        name: in messages, by default that of its class.
+        seed: the seed of the trajectories.
+        name: the name in messages; by default the name of its class.
 
     Raises:
         InputError: at the first broken rule.

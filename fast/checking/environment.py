@@ -96,8 +96,8 @@ def check_environment(
         problem: a problem small enough to enumerate.
         environment: the environment.
         precision: the precision of its arithmetic. `log R` may be off by 128 units in the last
-            place, which in float64 are 5e8 times smaller; what the environment holds must then be
-            float64.
+            place, which in float64 are 5e8 times smaller; the arrays of the environment must then
+            be float64.
 
     Raises:
         TooLargeError: if the problem is too large to enumerate.

@@ -57,7 +57,7 @@ class Instance:
     """A lifted pointed DAG with rewards, and the environment of its base in float64.
 
     Attributes:
-        name: in words.
+        name: the name, in words.
         lifted: the lift; without memory it is the DAG itself.
         rewards: `R(x)`, exactly, one per `lifted.dag.terminals`.
         environment: the base as array code, its `log R` in float64.
@@ -95,7 +95,7 @@ def make_instance(
     """The instance of a problem, lifted by exact dynamics; by default without memory.
 
     Args:
-        name: in words.
+        name: the name, in words.
         problem: a problem small enough to list its trajectories.
         dynamics: the memory of the policy.
         kind: the class of its environment.

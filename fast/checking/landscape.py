@@ -89,7 +89,7 @@ class Landscape:
         return sampler
 
     def _with_flows(self, vector: Floats) -> Floats:
-        """The same policy with the flows and log Z of least loss."""
+        """The policy with the flows and log Z of least loss."""
         if not self.graded(vector)[0] > ROUNDED:
             return vector
         in_rows = [place for row in self.rows for place in row.places]

@@ -154,7 +154,7 @@ def check_loss(
         instances: other lifts than `small_instances()`, tried in this order: the first spurious
             minimum becomes the counterexample.
         starts: searches per instance.
-        seed: of all random numbers.
+        seed: the seed of all random numbers.
 
     Raises:
         InputError: if it is no loss, if no instance suits it, or if an argument is invalid.

@@ -58,7 +58,7 @@ def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
     Args:
         landscape: the loss.
         starts: the number of searches.
-        seed: of the starts.
+        seed: the seed of the starts.
     """
     rng = np.random.default_rng(seed)
     size = len(landscape.balanced)

@@ -89,7 +89,7 @@ class DynamicsOptions(ABC, Generic[Built]):
         reads_graphs: whether states are read as graphs whose edges are scored.
         is_summable: whether the probability of a trajectory of states is a product over its steps;
             with a random latent it is an integral.
-        method: how they are trained: as a network on known histories, or with latents drawn.
+        method: the method of training: as a network on known histories, or with latents drawn.
     """
 
     reads_graphs: ClassVar[bool] = False
@@ -139,6 +139,6 @@ class DynamicsOptions(ABC, Generic[Built]):
         Args:
             environment: the state graph.
             outputs: the number of its outputs; the first are the logits of the actions.
-            width: of the hidden layers.
-            key: for its parameters.
+            width: the width of the hidden layers.
+            key: the random key for its parameters.
         """

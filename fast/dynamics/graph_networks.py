@@ -280,7 +280,7 @@ def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
     """The environment, if its states are graphs.
 
     Raises:
-        InputError: if they are not.
+        InputError: if its states are not graphs.
     """
     if not isinstance(environment, Graphs):
         raise InputError(
@@ -299,7 +299,7 @@ class GCNOptions(DynamicsOptions[Network]):
 
     @property
     def is_markovian(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def build(

@@ -27,7 +27,7 @@ class WithHead(AbstractDynamics[Latent]):
     """Latent dynamics, and a perceptron on their read-out.
 
     Attributes:
-        dynamics: of the latent.
+        dynamics: the dynamics of the latent.
         head: the perceptron.
     """
 

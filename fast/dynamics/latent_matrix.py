@@ -25,7 +25,7 @@ class Matrix(NamedTuple):
     """`U_t`, kept as a matrix; several heads are the last of the batch axes.
 
     Attributes:
-        transposed: `U_t'`, so that summing over the axis that is not the last applies it.
+        transposed: `U_t'`, so that applying `U_t` is a sum over the axis before the last.
         t: the step, the same for the whole batch.
     """
 

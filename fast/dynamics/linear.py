@@ -173,5 +173,5 @@ class LinearMarkovOptions(LinearOptions):
 
     @property
     def is_markovian(self) -> bool:
-        """Always."""
+        """Always true."""
         return True

@@ -59,7 +59,7 @@ class MarkovOptions(HeadOptions):
 
     @property
     def is_markovian(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Markov:

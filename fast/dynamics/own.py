@@ -35,7 +35,7 @@ class OwnDynamics(CellOptions):
 
     @property
     def has_width(self) -> bool:
-        """True if there is a head, or the network asks for a width."""
+        """True if there is a head, or the network takes a width."""
         return self._has_head or "width" in _named(self.make)
 
     @property
@@ -93,7 +93,7 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
 
     Args:
         owner: its name.
-        network: of arrays, or of their shapes.
+        network: the network, of arrays or of their shapes.
         seen: the features of a state, or their shape.
         steps: states along a trajectory.
 

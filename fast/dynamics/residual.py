@@ -32,8 +32,8 @@ class ResidualBlock(AbstractDynamics[Latent]):
         z_t = g_t + f(n(g_t))
 
     `n` subtracts the mean of a vector's entries and divides by their standard deviation (layer
-    normalisation, Ba et al., 2016; gains and shifts would be absorbed by what follows), and `f` is
-    a perceptron with a hidden layer four times as wide. `z_t` goes to the head. (The blocks of
+    normalisation, Ba et al., 2016; gains and shifts would be absorbed by the next layer), and `f`
+    is a perceptron with a hidden layer four times as wide. `z_t` goes to the head. (The blocks of
     Irie, Schlag, Csordas and Schmidhuber, A modern self-referential weight matrix, 2022; not in the
     paper.)
 
@@ -121,10 +121,10 @@ class MatrixOptions(CellOptions):
         """The matrix itself.
 
         Args:
-            features: how many it reads.
-            norm: their typical length.
+            features: the number of features that it reads.
+            norm: the typical length of the features.
             environment: the state graph.
-            key: for its parameters.
+            key: the random key for its parameters.
         """
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:

@@ -54,7 +54,7 @@ def rotated(
         x: with several heads, these are the axis before the time.
         t: the power for each row, at most `horizon`.
         rotation: "planes" is `Q = I`, "haar" a fixed random basis, "none" is `R = I`.
-        heads: each rotates by angles, and in a basis, of its own.
+        heads: the number of heads, each with its own angles and basis.
         horizon: the largest power.
         angle_scale: all angles are multiplied by it.
     """

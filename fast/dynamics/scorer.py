@@ -20,7 +20,7 @@ class AbstractScorer(eqx.Module):
 
     Attributes:
         nodes: the number of nodes.
-        readout: the last weights, whose precision is that of all.
+        readout: the last weights, which show the precision of all weights.
     """
 
     nodes: eqx.AbstractVar[int]

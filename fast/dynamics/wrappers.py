@@ -1,4 +1,4 @@
-"""Dynamics made of others: with the state beside the read-out, or with the latent reset."""
+"""Dynamics made of other dynamics: with the state added to the read-out, or the latent reset."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ from reference.arguments import require_counts
 
 
 class Skip(AbstractDynamics[Latent]):
-    """The head sees the features of the state beside the read-out: `(y_t, psi(s_t))`.
+    """The head sees the read-out and the features of the state: `(y_t, psi(s_t))`.
 
     Not in the paper. With it a path-dependent policy can be any Markovian one with the same head,
     by ignoring `y_t`.
@@ -56,7 +56,7 @@ class Skip(AbstractDynamics[Latent]):
 
 
 class Reset(AbstractMarkovian):
-    """The same network without memory: every latent is made anew, by one step from `W_o`.
+    """A network without its memory: every latent is computed anew, by one step from `W_o`.
 
         y_t = read(advance(W_o, s_t), s_t)
 
@@ -109,7 +109,7 @@ class CellOptions(HeadOptions):
         raise NotImplementedError
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
-        """The latent dynamics, with the state beside the read-out, or reset, as asked for."""
+        """The latent dynamics, with the state added to the read-out, or reset, by the options."""
         cell = self.unit(environment, key=key)
         if self.skip:
             cell = Skip(cell, feature_count(environment))

@@ -23,7 +23,7 @@ class GridState(NamedTuple):
 
 
 class GridEnvironment(AbstractPairedEnvironment[GridState]):
-    """The hypergrid. Action i increases coordinate i, the last action stops; parents likewise.
+    """The hypergrid. Action i increases coordinate i, the last stops; backward actions undo them.
 
     Attributes:
         coarse: c; networks see coordinates rounded down to multiples of c.

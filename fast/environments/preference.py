@@ -53,7 +53,7 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
         return jnp.concatenate([self._weights(state), chosen]).astype(jnp.float32)
 
     def log_reward(self, state: Assignment) -> Float[Array, ""]:
-        # The scores are integers below 100, exact in whatever precision a device multiplies.
+        # The scores are integers below 100, exact in any precision of matrix products.
         return jnp.sum(jax.nn.log_sigmoid(self.differences @ self._weights(state)))
 
     def encode(self, label: Weights) -> Assignment:

@@ -39,7 +39,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     would cost more, and its rounding would depend on the trajectory.
 
     Attributes:
-        table: `log w_v(P)`, a row per node, by the bit mask of P; -inf where there is none.
+        table: `log w_v(P)`, a row per node, by the bit mask of P; -inf for a weight of zero.
         sources: the node from which the edge of each action starts.
         targets: the node at which that edge ends.
         uniform: the uniform law on the graphs.

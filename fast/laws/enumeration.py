@@ -194,7 +194,7 @@ def _rows(states: Any, axes: int) -> list[bytes]:
     """Each state of a batch as bytes, so that equal arrays are equal keys."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
     flat = [leaf.reshape(int(np.prod(leaf.shape[:axes])), -1) for leaf in leaves]
-    # One width whatever encode() and step() give; adding 0 turns -0.0 into 0.0.
+    # One width for all results of encode() and step(); adding 0 turns -0.0 into 0.0.
     wide = [
         (leaf.astype(np.float64) + 0).view(np.int64)
         if np.issubdtype(leaf.dtype, np.floating)

@@ -49,7 +49,7 @@ def fit_projection(
         environment: the environment of both.
         optimiser: steps and learning rate.
         batch: trajectories per step, drawn anew.
-        seed: of the trajectories.
+        seed: the seed of the trajectories.
     """
 
     def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
@@ -66,7 +66,7 @@ def tightened(
     seed: int,
     seconds: float = math.inf,
 ) -> Policy:
-    """The same `p_F` with a `p_B` that is learned from its trajectories, drawn in float32.
+    """The policy with a `p_B` that is learned from its own trajectories, drawn in float32.
 
     `TV(p_F, mu)` bounds the TV of terminal states for every normalised `p_B`, and equals it for the
     reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gritsaev et al.,
@@ -76,7 +76,7 @@ def tightened(
         policy: the sampler.
         environment: its environment.
         steps: gradient steps, of 256 trajectories each.
-        seed: of the trajectories, and of the initial weights.
+        seed: the seed of the trajectories, and of the initial weights.
         seconds: the time after which training stops.
     """
     first, *_ = jax.random.split(jax.random.key(seed), 2)

@@ -38,7 +38,7 @@ BATCH = 4_096
 
 
 class _At(NamedTuple):
-    """Current states of a batch, what the policy reads there, and the last backward actions."""
+    """The current states of a batch, the inputs of the policy, and the last backward actions."""
 
     state: Any
     seen: Any
@@ -57,7 +57,7 @@ class RowSampler:
         problem: the problem in plain Python, with the rewards that count; None for those of the
             environment, with their rounding.
         precision: the precision of the environment.
-        seed: of the draws.
+        seed: the seed of the draws.
 
     Raises:
         InputError: if `p_B` reads latents: its mass is not one.

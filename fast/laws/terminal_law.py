@@ -34,7 +34,7 @@ class TerminalLaw:
 
     Attributes:
         probabilities: `p_T(x)`, one per `dag.terminals`.
-        method: in words.
+        method: the method, in words.
         samples: the size of the histogram, if it is one; else 0.
         error: the expected error in TV of an estimate by backward trajectories; else 0.
         backward_mass: `sum over tau of p_B(tau | x)` per terminal, or None if not summed.
@@ -86,8 +86,9 @@ def law_of(
         policy: the policy.
         environment: its environment.
         enumeration: the enumerated problem.
-        final: in float64, or with many samples; else the quick form for a training curve.
-        seed: of the samples.
+        final: whether to compute in float64, or with many samples; else the quick form for a
+            training curve.
+        seed: the seed of the samples.
         samples: the number at the end of a run; a curve has fewer.
     """
     if has_exact_law(policy, enumeration):
@@ -195,7 +196,7 @@ def backward_law(
         environment: its environment.
         enumeration: the enumerated problem.
         samples: trajectories in all.
-        seed: of the trajectories.
+        seed: the seed of the trajectories.
 
     Returns:
         the law; None if there are fewer than 16 trajectories for each terminal, or if its error is

@@ -18,7 +18,7 @@ BLOCKS = (64, 512, 4096)
 
 
 def to_float64(policy: Policy) -> Policy:
-    """The same policy with its parameters in float64 (inside `jax.enable_x64`)."""
+    """The policy with its parameters in float64 (inside `jax.enable_x64`)."""
     return jax.tree.map(  # type: ignore[no-any-return]
         lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
     )
@@ -139,8 +139,9 @@ def _on_device(
 def _rows_of(latents: Any, rows: Any) -> Any:
     """Rows of the latents of a block, in a small program of its own.
 
-    One is compiled for every two sizes of blocks; those that evaluate the network are larger, and
-    one for every size is enough. Leaves without a batch axis (a step number) are shared.
+    This program is compiled for every pair of block sizes. The programs that evaluate the network
+    are larger, and are compiled once per size. Leaves without a batch axis (a step number) are
+    shared.
     """
     return jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, latents)
 

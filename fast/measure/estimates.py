@@ -116,7 +116,7 @@ def estimated_report(
         learned_log_z: their `log Z`, if the loss learns it.
         environment: the environment.
         closed_form: the exact answer of the problem, if there is one.
-        seed: of all samples.
+        seed: the seed of all samples.
         samples: trajectories each way, 16,384 at most; with fewer, in proportion fewer backward
             trajectories for each of the FCS states.
     """
@@ -197,7 +197,7 @@ def estimated_fcs(
         log_rewards: their log rewards, in nats.
         size: the size of a batch.
         backward: trajectories per state; one is exact where each state has one trajectory.
-        seed: of the trajectories.
+        seed: the seed of the trajectories.
 
     Returns:
         the estimate; by how much it falls from half the trajectories to all, which shows the size
@@ -234,13 +234,13 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
 def drawn_batches(
     policies: Sequence[Policy], environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> tuple[Any, int]:
-    """Batches of different states among those that samplers drew, and the size of a batch.
+    """Batches of different states from the draws of samplers, and the size of a batch.
 
     Args:
         policies: the samplers.
         environment: their environment.
         count: the number of draws of each.
-        seed: of the draws.
+        seed: the seed of the draws.
     """
     drawn = [forward_paths(policy, environment, count, seed).ends for policy in policies]
     every = jax.tree.map(lambda *leaves: np.concatenate(leaves), *drawn)

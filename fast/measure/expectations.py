@@ -74,11 +74,11 @@ def drawn_expectations(
     """Expectations under a sampler and its target, from drawn trajectories and their weights.
 
     Args:
-        features: the features of a state; by default those that networks see.
+        features: the features of a state; by default the features that networks see.
         policy: the sampler.
         environment: the state graph.
         exact: known expectations, by name.
-        seed: of the draws.
+        seed: the seed of the draws.
     """
     drawn = drawn_terminals(policy, environment, SAMPLES, seed)
     if features is None:

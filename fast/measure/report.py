@@ -61,7 +61,8 @@ class Report:
         notes: caveats of the figures.
         fcs_states: the states of FCS: "uniform", or "drawn" by the trained samplers, where `Z` is
             unknown.
-        expectations: of features of terminal states, under the sampler of the first seed.
+        expectations: the expectations of features of terminal states, under the sampler of the
+            first seed.
     """
 
     learned: tuple[Figures, ...]
@@ -143,7 +144,7 @@ def figures_of_all(
         samplers: the trained samplers.
         uniform: the uniform policy.
         learned_log_z: the `log Z` of each, if the loss learns it.
-        seed: of all samples; each sampler has its own.
+        seed: the seed of all samples; each sampler has its own samples.
     """
     log_z: Sequence[float | None] = learned_log_z or [None] * len(samplers)
     pairs = enumerate(zip(samplers, log_z, strict=True))

@@ -90,7 +90,7 @@ def enumerated_report(
         environment: the environment.
         enumeration: the enumerated problem.
         laws: the terminal laws of the policies.
-        seed: of all samples.
+        seed: the seed of all samples.
     """
     terminals = _Terminals(environment, enumeration)
     probabilities = [law.probabilities for law in laws]

@@ -1,1 +1,1 @@
-"""Policies: the laws and flows that a network's outputs stand for, and how one is built."""
+"""Policies: distributions and flows from the outputs of a network, and their construction."""

@@ -144,7 +144,7 @@ class BackwardOptions:
     """A backward policy before its parameters are drawn.
 
     Attributes:
-        has_parameters: true if it has parameters beside the network's.
+        has_parameters: true if it has parameters in addition to the network's.
         reads_latent: true if it reads the latent, so that its mass differs from 1.
     """
 
@@ -162,10 +162,10 @@ class BackwardOptions:
         """The backward policy.
 
         Args:
-            features: of a state.
+            features: the number of features of a state.
             parents: the number of backward actions.
             hidden: the widths of its hidden layers, if any.
-            key: for its parameters.
+            key: the random key for its parameters.
         """
 
 

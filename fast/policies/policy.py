@@ -1,4 +1,4 @@
-"""Policies: the laws and flows that a network's outputs stand for."""
+"""Policies: distributions and flows from the outputs of a network."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -42,8 +42,8 @@ class AnyPolicy(Protocol):
 class Policy(eqx.Module):
     """A forward policy `p_F(. | s_t, W_t)`, a backward policy, and optionally a state flow.
 
-    The outputs of the network are the logits of the actions, then those that the backward policy
-    reads, then, if there is one, the log flow.
+    The outputs of the network are the logits of the actions, then the inputs of the backward
+    policy, then, if there is a flow, its logarithm.
 
     Attributes:
         network: the function of `(s_t, W_t)`.

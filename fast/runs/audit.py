@@ -40,7 +40,7 @@ class Audit:
         largest_residual: the largest `|log(Z p_F(tau) / (R(x) p_B(tau|x)))|` over all trajectories,
             with the true `Z`, in nats.
         oscillation: largest minus least log residual, `Delta`.
-        unfinished: the step at which the run stands, in words, if that is not its last; else "".
+        unfinished: the step that an unfinished run has reached, in words; else "".
     """
 
     arithmetic: str
@@ -69,12 +69,12 @@ class Audit:
 def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False) -> Audit:
     """Audits the last checkpoint of a run on the enumerated DAG.
 
-    The network is evaluated in float64, whatever it was trained in, on every state (Markovian) or
-    every history (path-dependent).
+    The network is evaluated in float64 on every state (Markovian) or every history
+    (path-dependent), even if it was trained in float32.
 
     Args:
         folder: the run folder.
-        seed: which of the run's seeds; by default its first.
+        seed: one of the run's seeds; by default the first.
         accept_changed: whether the user's parts may have changed since.
 
     Raises:

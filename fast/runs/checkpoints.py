@@ -63,8 +63,8 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
         template: a state of the same configuration, for its shapes.
 
     Raises:
-        InputError: if there is none, or it is damaged, or of another version or configuration, or
-            its parameters are no finite numbers.
+        InputError: if there is no checkpoint, or it is damaged, or of another version or
+            configuration, or its parameters are no finite numbers.
     """
     path = folder / "checkpoint.eqx"
     if not kind_of(path):
@@ -108,7 +108,7 @@ def saved_step(folder: Path) -> int:
 
 
 def run_records(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run until its last checkpoint, as they were then.
+    """The records of a run until its last checkpoint, unchanged since then.
 
     Raises:
         InputError: if they, or another file of a finished run, were changed.
@@ -179,7 +179,7 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
     """Checks that the files of a run are unchanged since its checkpoint was written.
 
     Raises:
-        InputError: if one is not.
+        InputError: if one has changed.
     """
     changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
     # A sampler that is itself a copy has no copies of its own frozen samplers.

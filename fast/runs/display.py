@@ -44,7 +44,7 @@ class Lines(Progress):
     Args:
         title: the title of the run.
         steps: the number of its steps.
-        file: where the lines go; None for stderr.
+        file: the file to which lines are written; None for stderr.
     """
 
     def __init__(self, title: str, steps: int, file: TextIO | None = None):
@@ -76,10 +76,10 @@ def silent(title: str, steps: int) -> Progress:
 
 @contextmanager
 def slow(what: str) -> Iterator[None]:
-    """Says to stderr what the body does, if it takes more than ten seconds.
+    """Names the work of the body on stderr, if it takes more than ten seconds.
 
     Args:
-        what: in words, such as "enumerating grid".
+        what: the action in words, such as "enumerating grid".
     """
 
     def say() -> None:

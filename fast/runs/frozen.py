@@ -1,4 +1,4 @@
-"""Samplers of finished runs: loaded alone, or to stand for factors of another run's reward."""
+"""Samplers of finished runs, loaded alone or in place of factors of another run's reward."""
 
 import contextlib
 import dataclasses
@@ -70,7 +70,7 @@ def environment_of(
 def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem of a run and its last saved state, without enumerating anything.
 
-    To be called, and used, inside `arithmetic`.
+    Call it, and use the result, inside `arithmetic`.
 
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.

@@ -31,7 +31,7 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
         config: the requested configuration.
 
     Raises:
-        InputError: if it is not.
+        InputError: if one of these differs.
     """
     run = f"the run in {str(stored.folder())!r}"
     ours, theirs = to_flat(config), to_flat(stored)
@@ -67,7 +67,7 @@ def own_sources(config: TrainConfig, *, imported: bool = False) -> dict[str, dic
 
     Args:
         config: the configuration with these parts.
-        imported: as for `sources_of`.
+        imported: see `sources_of`.
     """
     names = {part: config.name_of(part) for part in config.own_parts()}
     if isinstance(config.task, CustomTask):
@@ -77,7 +77,7 @@ def own_sources(config: TrainConfig, *, imported: bool = False) -> dict[str, dic
 
 
 def check_imported(config: TrainConfig) -> None:
-    """Checks that the user's own parts in memory are those of their files, which are recorded.
+    """Checks that the user's parts in memory agree with their files, which are recorded.
 
     Raises:
         InputError: if a file was edited since it was imported.
@@ -100,10 +100,10 @@ def changed_parts(folder: Path) -> list[str]:
     changed = []
     for part, entry in (read_json(folder / "meta.json").get("own") or {}).items():
         name = entry["name"]
-        # An object of another process cannot be looked up; whatever uses it is refused.
+        # An object of another process cannot be looked up; any use of it is refused.
         with suppress(InputError):
             if "files" in entry:
-                # What is in memory may be older than its file.
+                # A module in memory may be older than its file.
                 before = entry["files"]
                 states: tuple[dict[str, str], ...] = (
                     sources_of(name),

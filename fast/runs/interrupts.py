@@ -15,7 +15,7 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
     """Notes the first Ctrl-C instead of raising it; a second one raises `KeyboardInterrupt`.
 
     An interrupt may be raised inside a callback from compiled code, where Python prints it and
-    goes on as if nothing had happened. The body checks for it instead, where it can stop.
+    continues. The body checks for it instead, where it can stop.
 
     Yields:
         a function that returns True after a Ctrl-C; always False outside the main thread, which
@@ -44,9 +44,9 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def end_with_parent() -> None:
-    """Makes this process end as soon as the one that started it is gone.
+    """Makes this process end as soon as its parent process has ended.
 
-    An orphan would go on training in a folder that the same command, given again, writes to.
+    An orphan would continue to train in a folder to which a second run of the command writes.
     """
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -37,10 +37,10 @@ from reference.files import kind_of
 def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
     """A run's objects, its last saved state, and its training time until then in seconds.
 
-    To be called, and its results used, inside `arithmetic`.
+    Call it, and use the results, inside `arithmetic`.
 
     Args:
-        config: of the run, as `load_config` reads it.
+        config: the configuration of the run, as `load_config` reads it.
 
     Raises:
         InputError: if the folder is not a run with a checkpoint.
@@ -51,7 +51,7 @@ def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
 
 
 def unfinished(state: TrainState, steps: int) -> str:
-    """The step at which a run stands, in words, if that is not its last; else ""."""
+    """The step that an unfinished run has reached, in words; "" for a finished run."""
     step = int(state.step[0])
     return f"step {step:,} of {steps:,}, unfinished" if step < steps else ""
 
@@ -64,10 +64,10 @@ def train(
     Args:
         config: the configuration.
         probe: more figures to record whenever the distance to the target is measured.
-        display: how the run is shown.
+        display: the way in which the run is shown.
 
     Raises:
-        InputError: if the folder exists, or the machine has fewer devices than are asked for.
+        InputError: if the folder exists, or the machine has fewer devices than requested.
     """
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
@@ -104,8 +104,8 @@ def resume(
 
     Args:
         folder: the run folder.
-        probe: as it was when the run began.
-        display: how the run is shown.
+        probe: the probe with which the run began.
+        display: the way in which the run is shown.
         accept_changed: whether the user's parts may have changed since.
 
     Raises:
@@ -131,13 +131,13 @@ def resume(
 
 
 def follow(config: TrainConfig) -> None:
-    """Trains along with process 0, which writes and measures; this process has no run folder.
+    """Trains together with process 0, which writes and measures; this process has no folder.
 
     Args:
-        config: that of process 0; it may have another folder.
+        config: the configuration of process 0; only its folder may differ.
 
     Raises:
-        InputError: if process 0 trains something else, or has fewer devices than are asked for.
+        InputError: if process 0 trains something else, or has fewer devices than requested.
         DivergedError: if the loss is no finite number, as in process 0.
     """
     check_devices(config.run.devices)
@@ -152,14 +152,14 @@ def follow(config: TrainConfig) -> None:
 
 
 def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
-    """Brings the run of a configuration to its end, wherever it stands, and reads its report.
+    """Runs the training of a configuration to its end, from any state, and reads its report.
 
     A second call changes nothing, so another worker can take over at any time.
 
     Args:
         config: the configuration.
         probe: more figures to record.
-        display: how the run is shown.
+        display: the way in which the run is shown.
 
     Raises:
         InputError: if its folder holds another run, or another process trains it, or training
@@ -175,7 +175,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
 
 
 def check_devices(devices: int) -> None:
-    """Checks that the machine has as many devices as are asked for.
+    """Checks that the machine has the requested number of devices.
 
     Raises:
         InputError: if it has fewer.

@@ -32,9 +32,9 @@ class Loop:
 
     Args:
         folder: the run folder.
-        config: how many steps, and how often to measure and to save.
+        config: the number of steps, and the intervals of measurements and checkpoints.
         advance: does a number of steps; gives the state after them, and their `TrainInfo`.
-        state: where the run stands.
+        state: the state of training from which to start.
         seconds: training time until then.
         measure: the figures to record of a state at a step: under `tv` the TV to the target of
             each seed, where it can be had, and any others.
@@ -159,9 +159,9 @@ def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> 
     """Checks the losses of the steps after `step`, one row per seed.
 
     Args:
-        losses: of each seed and step.
+        losses: the loss of each seed and step.
         first_seed: the seed of the first row.
-        step: the number of steps before.
+        step: the number of earlier steps.
         kept: the end of the message.
 
     Raises:

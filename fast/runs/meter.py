@@ -34,7 +34,7 @@ class Meter:
     """The distance to the target during training, and at the end.
 
     Args:
-        setup: of the run.
+        setup: the objects of the run.
     """
 
     def __init__(self, setup: Setup):

@@ -84,7 +84,7 @@ def seal_run(folder: Path) -> None:
 
 
 def check_seal(folder: Path) -> None:
-    """Checks that every file of a finished run is what it was when the run ended.
+    """Checks that every file of a finished run is unchanged since the run ended.
 
     Runs that are not finished, or older than seals, have none.
 
@@ -131,7 +131,7 @@ def append_metrics(folder: Path, record: dict[str, Any]) -> None:
 
 
 def metrics_bytes(folder: Path) -> bytes:
-    """The content of metrics.jsonl; empty if there is none."""
+    """The content of metrics.jsonl; empty if there is no such file."""
     path = folder / "metrics.jsonl"
     return read_file(path) if kind_of(path) else b""
 
@@ -162,7 +162,7 @@ def save_law(folder: Path, learned: Array, target: Array, labels: Sequence[str] 
         folder: the run folder.
         learned: one row per seed.
         target: one row.
-        labels: of the terminal states, where they are enumerated.
+        labels: the labels of the terminal states, if these are enumerated.
     """
     buffer = io.BytesIO()
     named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}

@@ -43,7 +43,7 @@ def set_up(config: TrainConfig) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
     Raises:
-        InputError: if a lifted `p_B` is asked for on a problem that is not enumerated, or the
+        InputError: if a lifted `p_B` is requested on a problem that is not enumerated, or the
             frozen runs are not on factors of this one.
     """
     problem, states, most = config.restricted(), config.task.states(), config.run.max_states
@@ -82,7 +82,7 @@ def _check_unenumerated(config: TrainConfig, states: int) -> None:
 
 
 def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
-    """The trainer of a run, with the frozen samplers that it asks.
+    """The trainer of a run, with its frozen samplers.
 
     Raises:
         InputError: if the frozen runs are not on factors of this problem.

@@ -22,7 +22,7 @@ def device_memory() -> int:
 
 
 def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
-    """Checks that what a run surely holds at once fits into memory, from its shapes alone.
+    """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
 
     The count has parameters and their copies, the states of the replay buffer, and, for each step
     of a batch, the states, logits and latents that the gradient needs. It is a lower bound: what
@@ -55,7 +55,7 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
 
 
 def check_states(states: int, most: int) -> None:
-    """Checks that the states which may be enumerated fit into memory.
+    """Checks that the states to enumerate fit into memory.
 
     Args:
         states: an upper bound of their number, or 0 if none is known.

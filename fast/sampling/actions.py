@@ -35,7 +35,7 @@ def draw_action(
         log_p: `log p_F` of the actions, in nats.
         mask: the legal actions.
         draw: uniform on [0, 1).
-        exploration: how actions are drawn.
+        exploration: the distribution of actions.
     """
     epsilon, temperature = exploration
     if not isinstance(temperature, float) or temperature != 1.0:

@@ -25,7 +25,7 @@ def sample_backward(
         policy: `p_B`, uniform or learned; no gradient flows through the samples.
         environment: the state graph.
         final: a batch of terminal states `x`.
-        draws: from `uniforms`.
+        draws: the result of `uniforms`.
     """
 
     def move(state: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:

@@ -17,7 +17,8 @@ from fast.sampling.actions import ON_POLICY, Exploration, draw_action
 from fast.sampling.trajectories import Cached, Trajectories, batch_first, repeat
 
 # Number of compiled batch sizes for batches with ended trajectories, and the minimum gap between
-# sizes: half as many sample grids a tenth more slowly, twice as many compile a second longer.
+# sizes: with half as many sizes grids are sampled a tenth more slowly, with twice as many
+# compilation takes a second longer.
 SIZES, LEAST_STEP = 16, 4
 
 
@@ -27,7 +28,7 @@ class _Walk(NamedTuple):
     Attributes:
         policy: `p_F`.
         environment: the state graph.
-        exploration: how actions are drawn.
+        exploration: the distribution of actions.
         only_active: whether the policy is evaluated only where trajectories go on.
         cache: whether activations are kept for the gradient.
     """
@@ -91,8 +92,8 @@ def sample_trajectories(
     Args:
         policy: `p_F`; no gradient flows through the samples.
         environment: the state graph.
-        draws: from `uniforms`; each action inverts a distribution function at one of them.
-        exploration: how actions are drawn; the default draws from `p_F` itself.
+        draws: the result of `uniforms`; each action inverts a distribution function at one of them.
+        exploration: the distribution of actions; by default `p_F` itself.
         skip_ended: whether a policy that is Markovian, or has a head, is evaluated only where
             trajectories go on. Inside `vmap` that is slower, as there all branches are taken.
         cache: whether to keep activations of the network for the gradient.

@@ -15,8 +15,8 @@ class Buffer(NamedTuple):
     """The last terminal states, oldest overwritten first.
 
     Attributes:
-        states: of shape (capacity, ...).
-        log_rewards: in nats.
+        states: the states, shape (capacity, ...).
+        log_rewards: their log rewards, in nats.
         added: the number of states ever added.
     """
 

@@ -35,8 +35,8 @@ class Cached(NamedTuple):
         log_p_f: `log p_F` of the actions (not that of an exploratory policy), in nats, 0 where
             padded.
         activations: the result of `AbstractDynamics.record` before each step but the first, time
-            first, if it was asked for; where trajectories end one by one, only the read-outs of a
-            policy that is not Markovian.
+            first, if requested; where trajectories end one by one, only the read-outs of a policy
+            that is not Markovian.
     """
 
     log_p_f: Float[Array, "batch time"]

@@ -57,9 +57,9 @@ class Mixture(eqx.Module):
     """`xi`: a learned mixture of normal distributions with diagonal covariances.
 
     Attributes:
-        logits: of the weights.
+        logits: the logits of the weights.
         means: one row per component.
-        log_scales: likewise.
+        log_scales: the log standard deviations, one row per component.
     """
 
     logits: Float[Array, " k"]

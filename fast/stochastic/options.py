@@ -140,7 +140,7 @@ class GaussianOptions(MeanOptions):
         covariance_factor(self.covariance, self.latent_size)
 
     def check(self, config: TrainConfig) -> None:
-        """Refuses exploration beside the on-policy gradient as well."""
+        """Also refuses exploration together with the on-policy gradient."""
         super().check(config)
         drawn = config.sampling
         if self.gradient == "reparameterised" and (drawn.epsilon or drawn.temperature != 1):

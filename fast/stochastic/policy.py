@@ -96,7 +96,7 @@ class StochasticPolicy(eqx.Module):
 
     @property
     def is_markovian(self) -> bool:
-        """Never."""
+        """Always false."""
         return False
 
     @property

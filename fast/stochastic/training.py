@@ -58,7 +58,7 @@ def stochastic_loss(
         environment: the state graph.
         target: the target distribution of the latent at a terminal.
         trajectories: a batch.
-        gradient: which gradient.
+        gradient: the kind of gradient.
     """
     policy: StochasticPolicy = sampler.policy
     if gradient == "fixed" and policy.is_stochastic:

@@ -19,7 +19,8 @@ class Noise(NamedTuple):
     """The random numbers of a batch of trajectories.
 
     Attributes:
-        uniform: on [0, 1), one per choice: first the component of `xi`, then the actions.
+        uniform: numbers uniform on [0, 1), one per choice: first the component of `xi`, then the
+            actions.
         normal: standard normal, one vector per latent.
     """
 
@@ -69,7 +70,7 @@ def sample_latent_trajectories(
         policy: the policy.
         environment: the state graph.
         noise: the random numbers.
-        exploration: how actions are drawn; by default from `p_F` itself.
+        exploration: the distribution of actions; by default `p_F` itself.
     """
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))

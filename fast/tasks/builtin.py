@@ -126,13 +126,13 @@ def constructed(
     Its options have the types, defaults and texts of the parameters.
 
     Args:
-        name: the task.
-        about: its description.
+        name: the name of the task.
+        about: the description of the task.
         make: a function or class with a docstring that describes its parameters.
         states: an upper bound on the number of states, from the options.
-        base: the class with the options of how networks see states.
-        renamed: names of options by parameter, where they differ; "" for no option.
-        usual: defaults of options, where they differ from those of the parameters.
+        base: the class with the options for the features of states.
+        renamed: the names of options by parameter, if they differ; "" for no option.
+        usual: defaults of options, if they differ from the defaults of the parameters.
         attributes: values for attributes of `Task`.
     """
     texts = _descriptions(inspect.getdoc(make) or "")

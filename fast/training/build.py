@@ -33,8 +33,7 @@ def make_policy(
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
     skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
     so that the number of parameters comes nearest to the budget. A network without hidden layers
-    has no width: the budget is then that of a learned backward policy, or is not read if there is
-    none.
+    has no width: the budget is then that of a learned backward policy, or is not read without one.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.

@@ -1,4 +1,4 @@
-"""A sampler trained beside frozen ones that stand for factors of the reward."""
+"""A sampler trained together with frozen samplers, each in place of a factor of the reward."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from fast.tracing import answer
 
 
 class FrozenSamplers(eqx.Module):
-    """Trained samplers that stand for factors of the reward, and are not changed.
+    """Frozen trained samplers, each in place of a factor of the reward.
 
     Attributes:
         policies: their policies; outside of `vmap` with a leading axis, one entry per seed.
         environments: the state graph with the features that each sampler sees.
-        rewarded: whether the reward of other factors enters beside them (a step of a stream), or
+        rewarded: whether the reward of other factors enters as well (a step of a stream), or
             none is evaluated (an aggregate).
     """
 
@@ -39,7 +39,7 @@ class _CombinedLoss(TrajectoryLoss):
 
     Attributes:
         loss: the loss of the ratios.
-        frozen: the samplers beside the one that is trained.
+        frozen: the frozen samplers.
     """
 
     loss: RatioLoss
@@ -82,7 +82,7 @@ def combined_ratio(
     Args:
         steps: the terms of the sampler that is trained.
         frozen: the terms of each frozen sampler along the same trajectories.
-        rewarded: whether the reward of other factors enters beside them.
+        rewarded: whether the reward of other factors enters as well.
     """
     if rewarded:
         (previous,) = frozen

@@ -1,7 +1,7 @@
 """The configuration of a training run, made from options by name. Imports no JAX.
 
-Options have one name wherever they stand, so a configuration is a flat mapping on the command line,
-in a `config.json` and in Python: the name of its task, those of the parts that are chosen by name
+Options have the same names everywhere, so a configuration is a flat mapping on the command line, in
+a `config.json` and in Python: the name of its task, those of the parts that are chosen by name
 (`dynamics`, `loss`, `p_b`, `replay`), and the options of all of them. An option belongs to the part
 that declares it.
 """
@@ -209,7 +209,7 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
     Args:
         task: its name, such as "six6", or its class.
         source: the origin of the options, for messages.
-        options: by name; the others have the defaults of the task.
+        options: options by name; all others have the defaults of the task.
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule.
@@ -230,7 +230,7 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
 
 
 def to_flat(config: TrainConfig) -> dict[str, Any]:
-    """The options of a configuration by name; those of `factors` only where they are set."""
+    """The options of a configuration by name; options of `factors` only if they are set."""
     flat: dict[str, Any] = {"task": config.task.name}
     flat |= {part: name_of_part(part, getattr(config, part)) for part in CHOICES}
     for part in ("task", *CHOICES, *FIXED):
@@ -344,7 +344,7 @@ def refuse_misplaced(names: Collection[str], owner: type[Task], options: Mapping
     """Refuses options of parts that are not chosen; names that belong to no part pass.
 
     Args:
-        names: of options.
+        names: the names of options.
         owner: the task.
         options: the chosen parts, by name.
 

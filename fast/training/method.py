@@ -48,8 +48,8 @@ class Method(ABC):
     """A method of training.
 
     Args:
-        config: of the run.
-        frozen: samplers that stand for factors of the reward.
+        config: the configuration of the run.
+        frozen: frozen samplers, each in place of a factor of the reward.
 
     Attributes:
         purposes: uses of random numbers, in the order of their keys.

@@ -1,4 +1,4 @@
-"""One training over several processes, each with devices of its own, joined by `jax.distributed`.
+"""One training over several processes, each with its own devices, joined by `jax.distributed`.
 
 Each process draws the columns of the batch for its own devices; all other inputs and outputs of a
 step are equal in all processes. So a training over several processes has the numbers of a training
@@ -23,7 +23,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
         coordinator: host and port at which process 0 listens, such as "node1:8476".
         processes: the number of processes.
         process: the number of this one.
-        seconds: how long to wait for the others.
+        seconds: the time to wait for the other processes.
 
     Raises:
         InputError: if the numbers are out of range, or the others do not come.
@@ -37,7 +37,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
             f"coordinator is {coordinator!r}, but must be the host and a free port of process 0, "
             "such as node1:8476"
         )
-    # Read when the first CPU device is made; GPUs have collectives of their own.
+    # Read when the first CPU device is made; GPUs have their own collectives.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")  # type: ignore[no-untyped-call]
     try:
         jax.distributed.initialize(coordinator, processes, process, initialization_timeout=seconds)
@@ -84,7 +84,7 @@ def check_same(digest: bytes) -> None:
         digest: a checksum of the options of this process.
 
     Raises:
-        InputError: in all of them, if they differ.
+        InputError: if the options differ; raised in all processes.
     """
     if jax.process_count() == 1:
         return

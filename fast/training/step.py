@@ -44,7 +44,7 @@ def draw_batch(
     """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
 
     Args:
-        config: how batches are drawn.
+        config: the options of batches.
         environment: the state graph.
         state: the state of training.
         draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
@@ -88,7 +88,7 @@ def loss_and_gradient(
         environment: the state graph.
         sampler: the parameters.
         batch: the trajectories, or this device's share of them.
-        key: for losses that draw random numbers; the same on all devices.
+        key: a random key, for losses that draw random numbers; the same on all devices.
         axis: the name of the devices' axis, if several share the batch.
         skip_ended: whether ended trajectories are left out, which inside `vmap` is slower.
     """
@@ -156,12 +156,12 @@ def loss_and_gradient_on_devices(
     """As `loss_and_gradient`, on one batch that several devices share; equal up to rounding.
 
     Args:
-        config: how batches are drawn, and on how many devices.
+        config: the options of batches, and the number of devices.
         loss: the loss.
         environment: the state graph.
         state: the state of training.
         draws: as in `draw_batch`.
-        key: for losses that draw random numbers.
+        key: a random key, for losses that draw random numbers.
     """
     mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))
     alone = config.run.seeds == 1

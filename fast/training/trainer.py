@@ -61,9 +61,10 @@ def make_trainer(
     """The trainer of a configuration; several seeds are trained side by side.
 
     Args:
-        config: of the runs.
+        config: the configuration of the runs.
         environment: the state graph, with the reward of the factors without a frozen sampler.
-        frozen: samplers that stand for factors of the reward, each with as many seeds.
+        frozen: frozen samplers, each in place of a factor of the reward, with the same number of
+            seeds.
     """
     # Another seed or folder needs no other program, so a process traces and compiles it once.
     run = config.run

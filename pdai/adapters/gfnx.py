@@ -24,11 +24,12 @@ def sampler(
     Args:
         env: a vectorised environment.
         env_params: its parameters.
-        forward_logits: from a batch of observations to the logits of `p_F`.
-        backward_logits: likewise of `p_B`; by default uniform parents, with a note.
+        forward_logits: a function from a batch of observations to the logits of `p_F`.
+        backward_logits: the same for the logits of `p_B`; by default uniform parents, with a note.
         problem: the same problem in this project, with the same rewards.
-        label: from a state of the library, a tuple of numbers, to one of the problem.
-        seed: of the draws.
+        label: a function from a state of the library, a tuple of numbers, to a state of the
+            problem.
+        seed: the seed of the draws.
     """
     steps = _Steps(env, env_params, forward_logits, backward_logits)
     notes = [UNIFORM] if backward_logits is None else []
@@ -76,7 +77,7 @@ class _Steps:
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
         given = self.env.reward_module.log_reward(states, self.params)
         log_reward: Floats = np.asarray(given, np.float64)
-        # The leaf with an axis beside that of the batch is the state; the rest are flags.
+        # The leaf with a second axis after the batch is the state; the other leaves are flags.
         rows = next(np.asarray(leaf) for leaf in jax.tree.leaves(states) if leaf.ndim > 1)
         labels: list[Hashable] = list(map(tuple, rows.reshape(len(rows), -1).tolist()))
         return labels, log_reward

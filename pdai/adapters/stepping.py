@@ -43,9 +43,9 @@ class WayBack(NamedTuple):
     """The backward move of a step.
 
     Attributes:
-        logits: of `p_B` over the parents.
+        logits: the logits of `p_B` over the parents.
         taken: the parent that the trajectory came from.
-        counts: False where a step has a single parent, as stopping does.
+        counts: False where a step has a single parent, as a stop has.
     """
 
     logits: Logits
@@ -88,8 +88,8 @@ class SteppedSampler:
         steps: the library.
         problem: the problem in this project, whose exact rewards are used; the library's must
             agree. None to use the library's rewards, to float32.
-        label: from a label of the library to one of the problem.
-        seed: of the draws.
+        label: a function from a label of the library to a state of the problem.
+        seed: the seed of the draws.
         notes: remarks about the sampler for readers.
     """
 

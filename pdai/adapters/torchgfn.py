@@ -24,8 +24,9 @@ def sampler(
         sampled: the GFlowNet, whose estimators `pf` and `pb` are taken; or `pf` alone.
         pb: the estimator of `p_B`; by default the GFlowNet's, or uniform parents, with a note.
         problem: the same problem in this project, with the same rewards.
-        label: from a state of the library, a tuple of numbers, to one of the problem.
-        seed: of the draws.
+        label: a function from a state of the library, a tuple of numbers, to a state of the
+            problem.
+        seed: the seed of the draws.
     """
     pf = getattr(sampled, "pf", sampled)
     pb = getattr(sampled, "pb", None) if pb is None else pb

@@ -39,7 +39,7 @@ _LOG_Z = _from_words(
 
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions:
-    """The options of a certificate. In Python a function or samples may stand for their name."""
+    """The options of a certificate. In Python, a function or samples may replace a name."""
 
     log_z: Annotated[Any, _LOG_Z] = None
     """log Z in nats, or a lower and an upper bound of it; by default the problem's."""

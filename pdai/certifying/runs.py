@@ -97,7 +97,7 @@ def exact_draws(
     Args:
         folder: the run folder; its first seed is taken.
         count: the number of samples.
-        seed: of the draw.
+        seed: the seed of the draw.
         max_states: the largest number of states or histories to enumerate.
         accept_changed: whether parts of the user's own may have changed since.
 

@@ -25,7 +25,7 @@ FILES = (".csv", ".txt", ".tsv")
 
 
 class SamplerSource:
-    """A sampler that can be certified, beside its target; a kind of sampler is a subclass.
+    """A sampler that can be certified, with its target; a kind of sampler is a subclass.
 
     Attributes:
         name: its name in reports.
@@ -44,7 +44,7 @@ class SamplerSource:
         """The exact distribution; None if the sampler has no rows to enumerate.
 
         Args:
-            file: where to write the certificate file; None for none.
+            file: the path of the certificate file to write; None for no file.
 
         Raises:
             TooLargeError: if there are too many states or histories.

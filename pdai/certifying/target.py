@@ -77,7 +77,7 @@ class Target:
             states: the states.
 
         Raises:
-            InputError: if one is not.
+            InputError: if a state is not terminal.
         """
         if not states or self.problem is None:
             return
@@ -131,7 +131,7 @@ def log_z_interval(given: Any, name: str) -> Interval:
     """The interval of a user's `log Z`, given as a number, two bounds, or an `Enclosure`.
 
     Raises:
-        InputError: if it is none of these, or NaN.
+        InputError: if it is not one of these, or NaN.
     """
     if hasattr(given, "error"):  # an Enclosure
         error = given.error * (1 + 2.0**-40)

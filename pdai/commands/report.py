@@ -14,7 +14,7 @@ from pdai.commands.tables import say
 class ReportRuns(Accepting):
     """Write finished runs into one HTML page: to read, hover and click, without network.
 
-    Those on one problem stand side by side in the same charts, others never share an axis.
+    Runs on one problem are side by side in the same charts, others never share an axis.
 
     Try:
         pdai report runs/*

@@ -15,7 +15,7 @@ class Reproduce:
     """Make a table or figure of the paper again: train what is missing, resume what was cut off.
 
     With --quick it takes minutes, without minutes to hours. Finished runs are kept, and the same
-    command goes on after Ctrl-C.
+    command continues after Ctrl-C.
 
     Try:
         pdai reproduce tab:sequences --quick

@@ -1,4 +1,4 @@
-"""`pdai verify`: the tests of the package `verify`, as a process of their own."""
+"""`pdai verify`: the tests of the package `verify`, in a separate process."""
 
 import importlib.util
 import json

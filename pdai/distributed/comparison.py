@@ -1,4 +1,4 @@
-"""The combined sampler of an experiment beside one that is trained on the product itself."""
+"""The combined sampler of an experiment, compared with one trained on the product itself."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Tasks in any `concurrent.futures.Executor`: processes of this machine, or a cluster through dask.
 
-A task is brought to its end from wherever it stands, so that a worker may die at any time: the task
+A task can be resumed from any state, so that a worker may die at any time: the task
 is started again, and its run resumes from its last checkpoint. Imports no JAX.
 """
 
@@ -70,7 +70,7 @@ def bring_to_end(
         say: receives a line for each event.
 
     Yields:
-        each task as it ends; not those that never began because a task that they read failed.
+        each task as it ends, except tasks that never began because a task that they read failed.
     """
     waiting, running = dict(tasks), dict[Future[Any], str]()
     lost, succeeded = Counter[str](), set[str]()
@@ -207,7 +207,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
     have one thread, as a run uses all cores that it is allowed to.
 
     Args:
-        address: of the scheduler, such as tcp://host:8786, or the path of its scheduler file.
+        address: the address of the scheduler, such as tcp://host:8786, or the path of its scheduler
+            file.
 
     Raises:
         InputError: if dask.distributed is not installed, or the scheduler does not answer.

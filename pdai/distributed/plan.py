@@ -1,8 +1,8 @@
 """Plans: clients and their aggregate (prop:apx:dist), or the steps of a stream (prop:apx:sm).
 
-An experiment is a dictionary of ordinary runs, each with a folder of its own, and a run that trains
-on the whole reward with as many trajectories. Imports no JAX, so that the command line answers at
-once.
+An experiment is a dictionary of ordinary runs, each with its own folder, and a run that trains
+on the whole reward with the same number of trajectories. Imports no JAX, so that the command line
+answers at once.
 """
 
 import dataclasses
@@ -23,11 +23,11 @@ DIRECT = "direct"
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """Several runs that together learn the product of factors, and one that learns it directly."""
+    """Several runs that learn the product of factors together, and one that learns it directly."""
 
     kind: ClassVar[str]
     in_turn: ClassVar[tuple[str, ...]]
-    # The plan's own options, without those of its runs.
+    # The plan's own options, without the options of its runs.
     options: ClassVar[type[Any]]
 
     config: TrainConfig
@@ -67,7 +67,7 @@ class Plan(ABC):
         """All runs but the direct one; the frozen runs of a run come before it."""
 
     def runs(self) -> dict[str, TrainConfig]:
-        """All runs; the direct one draws as many trajectories as all others together."""
+        """All runs; the direct run draws the same number of trajectories as all others together."""
         pieces = self.pieces()
         steps = sum(config.optimiser.steps for config in pieces.values())
         return {**pieces, DIRECT: self.config.changed(steps=steps, out=self.folder() / DIRECT)}
@@ -123,7 +123,7 @@ class Distributed(Clients, Plan):
         return "aggregate"
 
     def pieces(self) -> dict[str, TrainConfig]:
-        """The clients, each with a seed of its own, and their aggregate."""
+        """The clients, each with its own seed, and their aggregate."""
         clients = {
             f"client-{k}": self._run(
                 f"client-{k}",

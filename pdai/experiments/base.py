@@ -124,7 +124,7 @@ class Experiment:
             "a nearly perfect fit"; None if the paper only compares.
         claimed_ratio: the ratio of the second column to the first, where the paper states it.
         not_testable: why the claim cannot be tested as it is stated; "" if it can.
-        optimum: the best possible value of each row, where it is not that of exact sampling.
+        optimum: the best possible value of each row, if it is not the value of exact sampling.
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
         axis: the unit of rows that are numbers, or of the names beside a figure.
         layout: whether rows are instances and columns models, or the other way round.
@@ -160,7 +160,7 @@ class Experiment:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The rows, in order."""
+        """The names of the rows, in order."""
         return tuple(dict.fromkeys(cell.row for cell in self.cells))
 
     @property
@@ -183,7 +183,7 @@ class Experiment:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The columns, in order."""
+        """The names of the columns, in order."""
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
     def quick(self) -> "Experiment":

@@ -23,7 +23,7 @@ from reference.show import save_figure
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
-# The colours of computed bounds: the first are those of Markovian policies, where there are any.
+# The colours of computed bounds: the first is for Markovian policies, if any.
 BOUNDS = ("#0072B2", "#222222", "#CC79A7")
 # Wide, so that it shows behind models that learn nothing.
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
@@ -78,8 +78,8 @@ def legend(figure: Figure, results: Results, others: dict[str, Line2D]) -> None:
         for model, style in looks(results.experiment).items()
         if model in results.models
     } | others
-    # Five names fill ten inches; rows are as full as each other, as a single name would stand below
-    # the first.
+    # Five names fill ten inches; rows are equally full, as a single name would be alone in the
+    # second row.
     most = min(5, max(2, int(figure.get_figwidth() / 2)))
     columns = ceil(len(handles) / ceil(len(handles) / most))
     figure.legend(
@@ -282,7 +282,7 @@ def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
 
 
 def _other_marks(results: Results) -> dict[str, Line2D]:
-    """The marks of a figure over rows beside those of models."""
+    """The marks of a figure over rows in addition to the marks of models."""
     experiment = results.experiment
     handles = {}
     if any(cell.paper for cell in experiment.cells):

@@ -1,7 +1,7 @@
 """The least TV of policies with a coarse observation, for each row of study:aliasing.
 
-`python -m pdai.experiments.floors` computes all, which takes minutes, and stores them beside the
-results: they are the same in every run. Imports no JAX.
+`python -m pdai.experiments.floors` computes all floors in minutes, and stores them with the
+results: every run gives the same floors. Imports no JAX.
 """
 
 import json
@@ -67,7 +67,7 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
 
     Args:
         config: the configuration of a grid in blocks, or of strings whose ends are seen.
-        starts: the number of starting points of the searches for near policies.
+        starts: the number of starting points of the searches for policies with a small TV.
         splits: the number of splits in branch and bound, which strings do not need.
     """
     problem, observe, task = config.problem(), observation(config), config.task

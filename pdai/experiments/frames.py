@@ -105,11 +105,11 @@ class Results:
         return self.at(row, model).learned.dropna().to_numpy()
 
     def mean(self, row: str, model: str) -> float | None:
-        """The mean of a cell over seeds; None if there is none."""
+        """The mean of a cell over seeds; None without runs."""
         return _mean(self.at(row, model).learned)
 
     def text(self, row: str, model: str) -> str | None:
-        """Mean ± standard deviation (number of seeds); None if there is none."""
+        """Mean ± standard deviation (number of seeds); None without runs."""
         values, digits = self.at(row, model).learned.dropna(), self.measure.digits
         if values.empty:
             return None

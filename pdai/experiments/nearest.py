@@ -74,7 +74,7 @@ def check_law(tied: TiedPolicies, target: Sequence[Fraction]) -> None:
     """Checks that a target is a law on the terminals of a DAG.
 
     Raises:
-        InputError: if it is not.
+        InputError: if it is no such law.
     """
     terminals = len(tied.dag.terminals)
     if len(target) != terminals or sum(target) != 1 or min(target) < 0:

@@ -81,7 +81,7 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     """The best states among new samples, in the number trained on since the last evaluation.
 
     Pairs of label and log reward, of the learned policy and of the uniform one. The samples are
-    drawn anew from the policy as it is now: those of training are not kept.
+    drawn anew from the current policy: samples of training are not kept.
     """
     config = setup.config
     count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
@@ -103,7 +103,7 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
 
 def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """A Markovian network of as many parameters, fitted to trajectories of the last policy (N1).
+    """A Markovian network of the same size, fitted to trajectories of the last policy (N1).
 
     Its figures are recorded under `instead`, only at the last step.
     """

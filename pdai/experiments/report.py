@@ -101,7 +101,7 @@ def _with_finding(results: Results) -> str:
 
 
 def write_report(experiments: Sequence[Experiment]) -> list[Path]:
-    """Writes the pages of the report and its figures beside the results, in a checkout."""
+    """Writes the pages of the report and its figures next to the results, in a checkout."""
     pages = {FOLDER / name: text for name, text in report(experiments).items()}
     for experiment in experiments:
         results = Results(experiment, stored(experiment))

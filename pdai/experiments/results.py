@@ -27,7 +27,7 @@ class Run:
         row: the row of the table.
         model: the column of the table.
         seed: the seed of the training.
-        config: the options of the training, without those that depend on the machine.
+        config: the options of the training, except options that depend on the machine.
         parameters: the number of trained parameters.
         seconds: the time of training, and of compilation in a process's first seed.
         learned: the figures of `fast.laws.report.Figures`, as plain data.
@@ -38,7 +38,7 @@ class Run:
         curve: pairs of step and total variation.
         probes: the records of the probe, one for each evaluation.
         law: learned and target probabilities, for problems with at most 64 terminals; else None.
-        bound: of a combined sampler, the TV that the residuals of its parts allow (N6); else None.
+        bound: for a combined sampler, the TV that the residuals of its parts allow (N6); else None.
     """
 
     row: str
@@ -58,7 +58,7 @@ class Run:
     bound: float | None = None
 
     def value(self, metric: Metric, of: str = "learned") -> float | None:
-        """A figure of the learned, uniform or exact sampler; None where there is none."""
+        """A figure of the learned, uniform or exact sampler; None where it is unknown."""
         if metric == "best":
             return None if of == "exact" else self.best_until(self.probes[-1]["step"], of)
         if metric == "edges":

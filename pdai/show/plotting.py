@@ -35,7 +35,7 @@ class Look(NamedTuple):
     """Colour, line and marker of a model.
 
     Attributes:
-        colour: of its points and lines.
+        colour: the colour of its points and lines.
         line: the style of its lines.
         marker: the shape of its points.
         is_filled: filled points; a model without its memory has hollow ones.
@@ -109,7 +109,7 @@ def look(model: str, dynamics: str | None = None) -> Look:
 
     Args:
         model: its name in a table; "Markovian, 0.01" is a variant of "Markovian", of its colour.
-        dynamics: the name of its network, which decides if the model has no look of its own.
+        dynamics: the name of its network, which decides if the model has no look.
     """
     family, _, variant = model.partition(",")
     if model in LOOKS:

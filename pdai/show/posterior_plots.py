@@ -76,7 +76,7 @@ def posterior_of(folder: Path) -> Posterior | None:
 
 
 def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -> None:
-    """The sampler's expectations with two standard errors, beside the target's or weighted ones."""
+    """The sampler's expectations with two standard errors, and the target's or weighted ones."""
     shown = every[:MOST_FEATURES]
     place = np.arange(len(shown))
     means = [one.sampler.mean for one in shown]

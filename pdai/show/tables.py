@@ -24,7 +24,7 @@ Cell = Callable[[Figures], "Estimate | float | int | None"]
 
 
 def report_table(report: Report) -> Table:
-    """The final figures of a run, beside the untrained policy and exact sampling."""
+    """The final figures of a run, of the untrained policy and of exact sampling."""
     states = "terminal states not enumerated"
     if report.terminals is not None:
         states = f"{report.terminals:,} terminal states"
@@ -36,7 +36,7 @@ def report_table(report: Report) -> Table:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """A combined sampler beside one trained on the product, at equal trajectories."""
+    """A combined sampler and one trained on the product, at equal numbers of trajectories."""
     combined, direct = comparison.reports[comparison.combined], comparison.reports[DIRECT]
     drawn = comparison.trajectories
     alone = sum(drawn.values()) - drawn[DIRECT]
@@ -124,9 +124,9 @@ def _add_weights(row: Callable[..., None], drawn: int) -> None:
 
 
 def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | None:
-    """Expectations of features under the sampler of the first seed; None if there are none.
+    """Expectations of features under the sampler of the first seed; None without features.
 
-    Those farthest from the target, or else from the weighted estimate, come first.
+    Features farthest from the target, or else from the weighted estimate, come first.
 
     Args:
         report: the report of a run.

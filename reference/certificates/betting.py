@@ -41,7 +41,7 @@ class Interval(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Their difference."""
+        """The difference of the bounds."""
         return self.high - self.low
 
 

@@ -93,7 +93,7 @@ def check_rows(header: Header, rows: Iterable[Row]) -> None:
 
 
 class Walk:
-    """One pass over the rows in the order of the nodes, which keeps only the masses ahead.
+    """One pass over the rows in node order, with the masses of later nodes in memory.
 
     The mass of a node is complete when its row comes, and is then passed on to its children. A row
     must have non-negative numbers that sum to one, and children in increasing order, later than the

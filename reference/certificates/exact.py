@@ -33,7 +33,7 @@ class ExactSampler(NamedTuple):
 
 
 class ExactLaw(NamedTuple):
-    """The distribution of a sampler beside its target.
+    """The distribution of a sampler, with its target.
 
     Attributes:
         tv: `TV(p_T, pi)`.
@@ -88,7 +88,7 @@ def _history(
 def exact_law(
     forward: ForwardPolicy[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
-    """The exact distribution of a sampler beside its target.
+    """The exact distribution of a sampler, with its target.
 
     Args:
         forward: the exact rows, on the graph or its lift.

@@ -95,7 +95,7 @@ class FeatureMeans:
         known, groups = known or {}, []
         for (name, mean), estimate in zip(self.means.items(), weighted.tolist(), strict=True):
             model = mean.interval(level)
-            # The other half of the level is that of the upper end of TV.
+            # The other half of the level is for the upper end of TV.
             low, high = mean.interval(level / 2)
             within = Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))
             target = Line(f"{name}: target (with TV)", within, "bound")
@@ -120,7 +120,7 @@ def table(
     Args:
         features: a function from a terminal state to numbers in [0, 1] by name.
         terminals: the terminal states.
-        names: the names at earlier states; () if there are none.
+        names: the names at earlier states; () if no state came before.
 
     Raises:
         InputError: if a value lies outside [0, 1], or names differ between states.
@@ -154,7 +154,7 @@ def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fractio
 
 
 def _values(features: Features) -> Asked[dict[str, float]]:
-    """The features, checked to be numbers in [0, 1]; some are asked for twice."""
+    """The features, checked to be numbers in [0, 1]; some are computed twice."""
 
     def read(given: Any, x: Any) -> dict[str, float]:
         check_type("the features", f"the value at {shown(x)}", given, Mapping)

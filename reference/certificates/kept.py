@@ -35,7 +35,7 @@ class KeptDraws:
     Args:
         sampler: the sampler, whose attribute `rng` is set before each block.
         folder: the folder of the blocks; made if it does not exist.
-        seed: of the draws.
+        seed: the seed of the draws.
         features: a function from a terminal state to numbers in [0, 1] by name; None if ends are
             not needed.
         of: digests or numbers of all other inputs of the draws, by name; None is not compared.

@@ -10,7 +10,7 @@ from reference.errors import InputError
 from reference.files import reading
 
 CHECKER = "pdai-check"
-# In a checkout; `build` leaves the program beside itself.
+# The path in a checkout, where the script `build` puts the program.
 BUILD_COMMAND = (
     "sudo apt-get install ocaml-findlib libzarith-ocaml-dev && proofs_notes/checker/build"
 )

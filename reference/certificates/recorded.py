@@ -25,7 +25,7 @@ class Record(NamedTuple):
     """The content of a file.
 
     Attributes:
-        terminals: terminal states; `Outside()` for a sample that is none.
+        terminals: terminal states; `Outside()` for a sample that is not terminal.
         numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats; None for bare samples.
         outside: the texts of bare samples that are not terminal states.
     """
@@ -44,7 +44,7 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
 
     Args:
         path: the file.
-        texts: how states are written.
+        texts: the reader of states.
         tolerant: whether fewer than half of the bare samples may lie outside the enumerated
             terminal states: the sampler is wrong by their share.
 

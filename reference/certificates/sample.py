@@ -64,7 +64,7 @@ class CertifiedSampler:
         return nodes
 
     def draw(self, bits: Bits) -> str:
-        """The label of a terminal state, drawn from the certified law."""
+        """The label of a terminal state, drawn from the certified distribution."""
         return self.labels[self.path(bits)[-1]]
 
 

@@ -94,7 +94,7 @@ class Walker:
         forward: the rows of `p_F`.
         backward: the rows of `p_B`; None if every state has one parent, or if only ends are
             requested.
-        seed: of the draws.
+        seed: the seed of the draws.
         seconds: the time after which walks of more than 200 steps count as endless.
     """
 

@@ -17,8 +17,8 @@ class TiedPolicies:
     """The policies `p_F(s'|s) = w_c / sum of w over the actions at s`, `c` the class of `(s, s')`.
 
     The weights `w_c = exp(logit) > 0` are arbitrary, one per class. Actions of one class have the
-    same weight wherever they occur: those of one state are equally likely, and those of different
-    states bind the rows of the policy to each other.
+    same weight wherever they occur: within one state they are equally likely; across states they
+    tie the rows of the policy.
 
     Attributes:
         dag: the DAG, lifted or not.

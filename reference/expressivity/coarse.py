@@ -1,9 +1,9 @@
 """Policies with coarse observations of the state, with or without memory of earlier ones.
 
 With the states of one observation alike, the Markovian policies are `TiedPolicies`: actions of one
-name, at states that look alike, have the same weight, and those that are not legal at a state are
-left out of its row, as a mask does. With memory, a policy sees the observations of the path so far:
-one class for each such history and action. It does not see which actions it took.
+name, at states that look alike, have the same weight, and illegal actions at a state are left out
+of its row, as by a mask. With memory, a policy sees the observations of the path so far: one class
+for each such history and action. It does not see which actions it took.
 """
 
 from collections.abc import Callable, Hashable

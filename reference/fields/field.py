@@ -47,7 +47,7 @@ class Field(ABC, Generic[T]):
     functions of named parameters, in which an identity holds for all their values at once).
 
     Attributes:
-        name: as it appears in messages.
+        name: the name in messages.
         exact: whether `==` decides equality; if not, `agree` allows for rounding.
     """
 
@@ -104,7 +104,7 @@ class Field(ABC, Generic[T]):
         """Checks that numbers belong to this field: an int among fractions divides into a float.
 
         Raises:
-            InputError: at the first that does not.
+            InputError: at the first number that does not.
         """
         for position, value in enumerate(values):
             if not self.contains(value):

@@ -99,7 +99,7 @@ class BitSequences(Summed):
 
     @classmethod
     def paper(cls, length: int = 16, word: int = 1, exponent: int = 3, seed: int = 0) -> Self:
-        """16, 32 or 64 bits, appended."""
+        """Strings of 16, 32 or 64 bits, built by appending."""
         return cls.random(length, word, "append", exponent, seed=seed)
 
     @property

@@ -125,7 +125,7 @@ class FiniteLaw(Generic[S]):
         return [self.draw(rng) for _ in range(check_count(count))]
 
     def draw(self, rng: Random) -> S:
-        """One state."""
+        """One state, drawn with probability proportional to its weight."""
         return self.states[bisect_right(self._sums, rng.randrange(self._sums[-1]))]
 
 

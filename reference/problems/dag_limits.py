@@ -42,7 +42,7 @@ def check_affordable(nodes: int, bits: int) -> None:
         bits: the number of bits of the largest integer weight of a family.
 
     Raises:
-        TooLargeError: if they do not.
+        TooLargeError: if the sums do not fit.
     """
     if memory(nodes, bits) > memory_of_machine() // 2:
         raise TooLargeError(

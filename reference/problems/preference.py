@@ -295,7 +295,7 @@ def _check_score(bound: int, dimension: int) -> None:
     """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32.
 
     Raises:
-        InputError: if it is not.
+        InputError: if a likelihood is not.
     """
     if bound * dimension > MAX_SCORE:
         raise InputError(

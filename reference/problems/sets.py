@@ -88,7 +88,7 @@ class Sets(Summed):
 
     @classmethod
     def paper(cls, size: int = 16, form: RewardForm = "product", seed: int = 0) -> Self:
-        """Out of 64 items; the paper's text has the sizes 16 and 32, its table 16 and 24."""
+        """Sets out of 64 items; the paper's text has the sizes 16 and 32, its table 16 and 24."""
         return cls.random(64, size, form, seed)
 
     @property

@@ -294,7 +294,7 @@ class StructureLearning(Summed):
         """`Z`, the sum over all graphs, in `3^n` terms.
 
         Raises:
-            TooLargeError: if it takes more memory than there is.
+            TooLargeError: if it takes more memory than the machine has.
         """
         return Fraction(self._sums.total, 2 ** sum(self.shifts))
 
@@ -303,7 +303,7 @@ class StructureLearning(Summed):
         return self._shares(self._sums.edges)
 
     def ancestor_marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The probability of a path from u, the row, to v; 1 where they are the same."""
+        """The probability of a path from u, the row, to v; 1 if u is v."""
         return self._shares(self._sums.ancestors)
 
     def quantities(self, terminal: Network) -> dict[str, float]:

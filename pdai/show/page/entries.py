@@ -46,7 +46,7 @@ class Lift(NamedTuple):
 
 @dataclass(frozen=True)
 class Computed:
-    """Results computed with the sampler of a run, or the reason why there are none.
+    """Results computed with the sampler of a run, or the reason why they are missing.
 
     Attributes:
         certificate: the certificate of its sampler.
@@ -74,7 +74,7 @@ class Entry:
         records: measurements while it trained.
         learned: `p_T(x)` of the first seed.
         target: `pi(x)`.
-        labels: of the terminal states; empty if they are not enumerated.
+        labels: the labels of the terminal states; empty if these are not enumerated.
         computed: results computed for the page; None to show stored results alone.
         has_networks: whether its states are directed graphs over named variables.
     """
