@@ -30,8 +30,8 @@ ASKED_AGAIN = 100
 # A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
 # grown to GROWN bytes, as states that hold their own past do.
 LONGEST, GROWN = 100_000, 2**28
-# A single state of more bytes, or nested deeper, is taken to grow without end: what compares or
-# prints it must go through all of it.
+# A single state of more bytes, or nested deeper, is taken to grow without end: a comparison or a
+# print must go through all of it.
 LARGEST_STATE, DEEPEST_STATE = 2**24, 400
 
 
@@ -256,7 +256,7 @@ class Growth:
     def check(
         self, depth: int, state: Any, path: Sequence[Any] | Callable[[], Sequence[Any]]
     ) -> None:
-        """Checks that the search may go on.
+        """Checks that the search may continue.
 
         Args:
             depth: the length of the longest path.

@@ -1,7 +1,7 @@
 """Evaluations on rows, one per step, and the choice of the evaluation that fits a policy.
 
 Rows of Markovian networks and of heads skip the padding of ended trajectories; `recurrent_groups`,
-for all other policies, bounds the memory. All reuse what sampling cached.
+for all other policies, bounds the memory. All reuse the values that sampling cached.
 """
 
 import math

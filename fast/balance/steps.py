@@ -12,7 +12,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Cached, Trajectories
 
-# From derivatives by `log p_F`, `log p_B` and `log F` to those by the policy's parameters.
+# A function from gradients in `log p_F`, `log p_B` and `log F` to gradients in the parameters.
 Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
 
 

@@ -25,7 +25,7 @@ BATCH = (2, 8)
 
 # The rounding allowed between two ways to the same numbers, in units in the last place of the
 # largest output, per step and root of the number of parameters: errors of a sum of n products grow
-# with the root of n, and a latent hands them on.
+# with the root of n, and a latent passes them on.
 ULPS = 64
 
 

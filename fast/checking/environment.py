@@ -164,7 +164,7 @@ def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
-    """Whether an action stays, is undone legally, and leads back; and the redone action."""
+    """Flags of an action (stays, is undone legally, leads back), and the redone action."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
     is_slot = (undone >= 0) & (undone < environment.parents)

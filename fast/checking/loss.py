@@ -200,7 +200,7 @@ def _report(
         minima += ends
         fallen = next((each for each in ends if each.has_no_end), None)
         if fallen is not None:
-            # It has no minimum on other graphs either.
+            # A loss without a minimum here has none on other graphs either.
             falls = f"{describe(instance)}, towards {landscape.rows_in_words(fallen.vector)}"
             break
         clear = clearest(landscape, ends)

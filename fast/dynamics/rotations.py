@@ -15,8 +15,8 @@ def rotation_angles(planes: int) -> Floats:
     """`theta_j = 2 pi frac(sqrt(p_j))`, `p_j` the j-th prime.
 
     1 and the square roots of distinct primes are independent over the rationals, so the powers of
-    the rotation are dense in the torus of the plane angles (Weyl), which is what "ergodic" can
-    mean for d > 2: the length of a vector in each plane never changes.
+    the rotation are dense in the torus of the plane angles (Weyl), which is the only sense of
+    "ergodic" for d > 2: the length of a vector in each plane never changes.
     """
     primes: list[int] = []
     candidate = 2

@@ -42,7 +42,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         link: `zeta`, per head.
 
     Raises:
-        InputError: if the size does not divide into heads, or the link is none of its choices.
+        InputError: if the size does not divide into heads, or the link is not one of its choices.
     """
 
     embedding: Float[Array, "d features"]

@@ -73,7 +73,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
-            or a scale is not positive, or an option is none of its choices.
+            or a scale is not positive, or an option is not one of its choices.
     """
 
     embedding: Float[Array, "d features"]

@@ -26,8 +26,8 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
     """The state graph of strings; rewards and labels are left to the problems.
 
     Strings grow by appending (actions 0 to A-1) or prepending (actions A to 2A-1) a letter.
-    Backward action 0 drops the last letter, action 1 the first. Where both ends give the same
-    string, that is one edge: the prepending action, and its undoing, are masked.
+    Backward action 0 drops the last letter, action 1 the first. If both ends give the same string,
+    this is one edge: the prepending action, and its undoing, are masked.
 
     Attributes:
         letters: A, the size of the alphabet.

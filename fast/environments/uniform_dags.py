@@ -61,7 +61,7 @@ class UniformDags(eqx.Module):
         )
 
     def draw(self, key: PRNGKeyArray) -> Bool[Array, "nodes nodes"]:
-        """The adjacency matrix of a DAG; row u holds what u points to."""
+        """The adjacency matrix of a DAG; row u holds the nodes that u points to."""
         none = jnp.zeros(self.nodes, bool)
         start = _Layers(none, none, jnp.zeros((self.nodes, self.nodes), bool))
         keys = jax.random.split(key, self.nodes)

@@ -70,7 +70,7 @@ def tightened(
 
     `TV(p_F, mu)` bounds the TV of terminal states for every normalised `p_B`, and equals it for the
     reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gritsaev et al.,
-    2025; there `p_B` is trained beside `p_F`, which is left alone here.)
+    2025; there `p_B` is trained together with `p_F`, which does not change here.)
 
     Args:
         policy: the sampler.

@@ -25,7 +25,7 @@ from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
 
 # Backward trajectories per state, and trajectories each way, at the end of a run; the standard
-# error of TV is then below 0.004. A curve has few, as it is measured at every evaluation.
+# error of TV is then below 0.004. A curve has fewer, as TV is estimated at every evaluation.
 BACKWARD = 64
 SAMPLES, CURVE_SAMPLES = 16_384, 4_096
 
@@ -41,7 +41,7 @@ class _Samples:
     Attributes:
         count: trajectories each way.
         log_z: the true `log Z`, or None.
-        laws: the estimates of `p_T` of the FCS states so far, up to a factor, one row per policy.
+        laws: the estimates of `p_T` at the FCS states, up to a factor, one row per policy.
         biases: the estimated bias of FCS, one per policy.
     """
 

@@ -1,4 +1,4 @@
-"""The final figures of a run, beside those of the uniform policy and of exact sampling."""
+"""The final figures of a run, of the uniform policy and of exact sampling."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -122,7 +122,7 @@ def run_records(folder: Path) -> list[dict[str, Any]]:
 def last_state(folder: Path, initial: TrainState) -> tuple[TrainState, float]:
     """The state from which a run resumes, and the training time until then in seconds.
 
-    That is its last checkpoint; or its start, saved as the first, if it ended before there was any.
+    This is its last checkpoint, or its start, saved as the first checkpoint, if it has none.
     Later records are dropped.
 
     Raises:

@@ -154,7 +154,7 @@ def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> i
 def is_markovian(folder: Path) -> bool:
     """True if the network of a run sees the state alone; imports no modules of the user.
 
-    To look at somebody's run must not run their code. Older runs do not record it: there a user's
+    Looking at a run must not execute its author's code. Older runs do not record it: there a user's
     network counts as path-dependent.
 
     Raises:

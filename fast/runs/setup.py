@@ -22,7 +22,7 @@ class Setup(NamedTuple):
         config: the configuration.
         environment: the problem, with the reward of its whole target, as array code.
         enumeration: the problem, enumerated; None if it is too large.
-        closed_form: its exact answer, if it has one and is too large to enumerate.
+        closed_form: the exact answer of a problem that is too large to enumerate, if it has one.
         trainer: the training method.
         initial: the state of training before the first step.
     """

@@ -25,8 +25,8 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
     """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
 
     The count has parameters and their copies, the states of the replay buffer, and, for each step
-    of a batch, the states, logits and latents that the gradient needs. It is a lower bound: what
-    passes may still run out of memory, which `out_of_memory` explains.
+    of a batch, the states, logits and latents that the gradient needs. It is a lower bound: a run
+    that passes may still run out of memory, which `out_of_memory` explains.
 
     Raises:
         InputError: if it does not fit; the message names the largest part.

@@ -17,8 +17,8 @@ from fast.sampling.actions import ON_POLICY, Exploration, draw_action
 from fast.sampling.trajectories import Cached, Trajectories, batch_first, repeat
 
 # Number of compiled batch sizes for batches with ended trajectories, and the minimum gap between
-# sizes: with half as many sizes grids are sampled a tenth more slowly, with twice as many
-# compilation takes a second longer.
+# sizes: with half the number of sizes, grids are sampled a tenth more slowly; with twice the
+# number, compilation takes a second longer.
 SIZES, LEAST_STEP = 16, 4
 
 
@@ -29,7 +29,7 @@ class _Walk(NamedTuple):
         policy: `p_F`.
         environment: the state graph.
         exploration: the distribution of actions.
-        only_active: whether the policy is evaluated only where trajectories go on.
+        only_active: whether the policy is evaluated only on trajectories that have not ended.
         cache: whether activations are kept for the gradient.
     """
 
@@ -94,8 +94,9 @@ def sample_trajectories(
         environment: the state graph.
         draws: the result of `uniforms`; each action inverts a distribution function at one of them.
         exploration: the distribution of actions; by default `p_F` itself.
-        skip_ended: whether a policy that is Markovian, or has a head, is evaluated only where
-            trajectories go on. Inside `vmap` that is slower, as there all branches are taken.
+        skip_ended: whether a policy that is Markovian, or has a head, is evaluated only on
+            trajectories that have not ended. Inside `vmap` that is slower, as there all branches
+            are taken.
         cache: whether to keep activations of the network for the gradient.
 
     Returns:

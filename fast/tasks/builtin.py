@@ -218,7 +218,7 @@ def graphs(
     """An instance of ex. Graphs.
 
     Args:
-        instance: which instance.
+        instance: the instance.
         alpha: the target probability of the first terminal graph.
     """
     if not 0 < alpha < 1:

@@ -34,7 +34,7 @@ class CustomTask(Task):
     """MODULE:NAME of an environment of your own: an instance, or a class with from_problem."""
 
     def check(self) -> None:
-        """Imports nothing: looking at somebody's run must not execute their code."""
+        """Imports nothing, as looking at a run must not execute its author's code."""
 
     def make_problem(self) -> Any:
         """The problem, imported; None if there is an environment alone.

@@ -39,10 +39,10 @@ class _Posterior(BuiltIn):
     """A CSV file whose first line names the columns; data are generated if there is none."""
 
     def check(self) -> None:
-        """Makes generated data; a file is read only when it is needed, so not to show help.
+        """Makes generated data; a file is not read here, only when the problem is made.
 
         Raises:
-            InputError: if the generator refuses its options, or one is set beside a file.
+            InputError: if the generator refuses its options, or one is set together with a file.
         """
         if self.data is None:
             super().check()

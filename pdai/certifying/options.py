@@ -20,7 +20,7 @@ from reference.user_code import number_or_infinite
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:
-    """How the command line reads an option whose Python type has no text form."""
+    """The command-line form of an option whose Python type has no text form."""
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=nargs,
         metavar=metavar,

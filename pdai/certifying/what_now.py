@@ -1,6 +1,6 @@
 """Advice about a large TV: where mass is missing, whether more steps help, the least TV.
 
-docs/what_now.md says what to try for each answer.
+docs/what_now.md has advice for each answer.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

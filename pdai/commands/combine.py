@@ -76,8 +76,8 @@ class Experiment:
 def distribute_command(arguments: Sequence[str]) -> type[Any]:
     """Train clients on factors of a reward, and aggregate their samplers.
 
-    The aggregate evaluates no reward; it is reported beside a sampler trained on the whole
-    reward with as many trajectories. Options of a problem, and --clients, follow its name.
+    The aggregate evaluates no reward; it is compared with a sampler trained on the whole reward
+    with the same number of trajectories. Options of a problem, and --clients, follow its name.
 
     Try:
         pdai distribute sets --clients 4
@@ -90,8 +90,8 @@ def distribute_command(arguments: Sequence[str]) -> type[Any]:
 def stream_command(arguments: Sequence[str]) -> type[Any]:
     """Update a sampler chunk by chunk, without the chunks that it has seen.
 
-    The last one is reported beside a sampler trained on all chunks with as many trajectories.
-    Options of a problem, and --chunks, follow its name.
+    The last sampler is compared with one trained on all chunks with the same number of
+    trajectories. Options of a problem, and --chunks, follow its name.
 
     Try:
         pdai stream preference --chunks 4

@@ -179,7 +179,7 @@ class PlotRuns:
 
 @dataclass(frozen=True)
 class Inspect:
-    """Enumerate a problem, print what it is and every number that it has, and draw its graph.
+    """Enumerate a problem, print its properties and figures, and draw its graph.
 
     No training and no JAX.
 

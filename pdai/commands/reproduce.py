@@ -12,7 +12,7 @@ from reference.errors import InputError
 
 @dataclass(frozen=True)
 class Reproduce:
-    """Make a table or figure of the paper again: train what is missing, resume what was cut off.
+    """Make a table or figure of the paper again: train missing runs, resume interrupted ones.
 
     With --quick it takes minutes, without minutes to hours. Finished runs are kept, and the same
     command continues after Ctrl-C.

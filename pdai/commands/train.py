@@ -46,7 +46,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     class Train(Where, Accepting):
         """Train a sampler on a problem, and report how far it is from the target.
 
-        Options of a problem follow its name. Which options there are depends on the parts chosen.
+        Options of a problem follow its name. The options depend on the chosen parts.
 
         Try:
             pdai train lines

@@ -112,7 +112,7 @@ class Experiment:
         cells: the trainings.
         finding: the result and its conditions, written from the stored results.
         setting: the parts of the definition that the paper leaves open.
-        draw: the figure: curves over steps; the metric over rows, beside its ratio to the first of
+        draw: the figure: curves over steps; the metric over rows, with its ratio to the first of
             the compared columns ("rows") or not ("points"); as lines over rows that are numbers, on
             a logarithmic scale; learned laws; the KL of a probe; the best states met; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
@@ -123,10 +123,10 @@ class Experiment:
         reaches: the largest metric of the better column that bears out the paper's words, such as
             "a nearly perfect fit"; None if the paper only compares.
         claimed_ratio: the ratio of the second column to the first, where the paper states it.
-        not_testable: why the claim cannot be tested as it is stated; "" if it can.
+        not_testable: the reason why the claim cannot be tested as stated; "" if it can.
         optimum: the best possible value of each row, if it is not the value of exact sampling.
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
-        axis: the unit of rows that are numbers, or of the names beside a figure.
+        axis: the unit of rows that are numbers, or of the names at the side of a figure.
         layout: whether rows are instances and columns models, or the other way round.
     """
 

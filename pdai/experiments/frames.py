@@ -65,8 +65,8 @@ class Results:
     def frame(self) -> Any:
         """One line for each run: its place, and the metric of three samplers.
 
-        `floor` bounds how far above the true distance a sampled one is on average: it is what
-        exact sampling has where the law is sampled, else 0.
+        `floor` bounds the mean excess of a sampled distance over the true one: it is the distance
+        of exact sampling if the law is sampled, else 0.
         """
         metric = self.experiment.metric
         values = ["learned", "uniform", "exact"]

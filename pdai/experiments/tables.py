@@ -105,7 +105,7 @@ def _between(pair: tuple[float, float] | None, digits: int) -> str:
 def layout(results: Results) -> list[list[str]]:
     """Header and rows of the table as it is shown: one row per instance, or one per model.
 
-    Where models are rows, the best of each kind is bold. Columns without any entry are left out.
+    If models are rows, the best of each kind is bold. Columns without any entry are left out.
     """
     experiment, head, body = results.experiment, header(results.experiment), rows(results)
     if experiment.layout == "models":

@@ -116,7 +116,7 @@ class Comparison:
         return len(gaps) == 2 and max(gaps) <= results.measure.negligible
 
     def is_without_power(self) -> bool:
-        """True if nobody left the untrained policy, or all are stuck far from the target.
+        """True if no model improves on the untrained policy, or all are stuck far from the target.
 
         Models are stuck if they do not differ, and keep more than half of the untrained policy's
         distance, where a distance is measured.
@@ -178,7 +178,7 @@ def judged_pairs(results: Results) -> list[Pair]:
 def group(outcomes: Sequence[Outcome]) -> Group:
     """The verdict of rows together. Rows without headroom decide nothing.
 
-    Where most rows were not run, nothing is decided yet.
+    Nothing is decided while most rows have no runs.
     """
     if outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
         return Group.OPEN

@@ -89,7 +89,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
         table.add_row(name, *cells)
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
-    # Estimates of TV are left out beside an exact TV.
+    # Estimates of TV are left out if TV is exact.
     exact = report.tv_kind == "exact"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
     of = "" if report.fcs_states == "uniform" else " drawn states"

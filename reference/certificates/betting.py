@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 # Factors of 1.6 for few to very many values of ordinary size, then of 16 for means far below 1.
 BETS: Floats = np.concatenate([1.6 ** np.arange(-18.0, 13), 1.6**12 * 16.0 ** np.arange(1, 7)])
-# With this value, and with twice it as a mean, no bet overflows.
+# No bet overflows with values up to this, and with means up to twice this.
 LARGEST = float(np.finfo(float).max / (4 * BETS[-1]))
 
 # NumPy's log1p and exp are good to four units in the last place, and each is followed by at most

@@ -34,7 +34,7 @@ class StateTexts:
 
     A problem's `parse(text)` comes first. Without it, a text is a listed state's `repr` or `str`.
     If states are not listed, the type of the initial state decides: a string is taken as it is, and
-    another state must be exactly what `repr` writes, so that `001` is no integer.
+    another state must be exactly the text that `repr` writes, so that `001` is no integer.
 
     Args:
         problem: the problem; None to leave text as it is.

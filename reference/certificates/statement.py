@@ -73,7 +73,7 @@ class Certificate:
         interval: contains `TV(p_F, mu)` between distributions on trajectories, except with
             probability `level`; in regime E, and from bare samples, on terminal states.
         of: "terminals" or "trajectories", which the interval is about.
-        level: the probability with which each bound fails, at most; 0 if exact.
+        level: the largest probability with which each bound fails; 0 if exact.
         samples: the number of trajectories or samples.
         lines: all other statements.
         notes: assumptions, findings, and the reasons for missing bounds.

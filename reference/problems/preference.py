@@ -28,7 +28,8 @@ from reference.problems.closed_form import Enclosure, check_count
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
 MAX_SCORE = 87
 MAX_SUMMED = 100_000_000
-# With at most 512 comparisons, 2^n R fits a float64, and what underflows is below 2^-500 of Z.
+# With at most 512 comparisons, 2^n R fits a float64, and terms that underflow are below 2^-500 of
+# Z.
 MAX_COMPARISONS = 512
 # The sum takes the first components one by one, and at most the last four at once.
 BLOCK = 10_000
