@@ -40,7 +40,7 @@ class DynamicsReport(NamedTuple):
         is_markovian: whether it claims to be a function of the state alone.
         remembers: whether two histories of a state gave different outputs; None if no state was met
             with two.
-        unroll_error: the largest difference between `unroll` and step by step, in float64,
+        unroll_error: the largest difference between `unroll` and single steps, in float64,
             relative to the largest output.
         recall_error: the same difference between `recall` of `record` and `unroll`.
         gradient_norm: the norm of the gradient of the sum of `log p_F` over all trajectories; None

@@ -79,7 +79,7 @@ class Task(ABC):
         return {}
 
     def remarks(self) -> list[str]:
-        """Likely mistakes in these files, a sentence each."""
+        """Likely mistakes in the user's files, a sentence each."""
         return []
 
     @property

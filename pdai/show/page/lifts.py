@@ -119,7 +119,7 @@ def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
 
 
 def _path(lift: Lift, node: int) -> str:
-    """The base states on the only path to a lifted state; "" if several lead there."""
+    """The base states on the only path to a lifted state; "" if several paths lead to it."""
     dag, path = lift.lifted.dag, [node]
     while dag.in_edges[path[-1]]:
         if len(dag.in_edges[path[-1]]) > 1:
