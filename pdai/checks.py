@@ -55,6 +55,11 @@ def check(
     kind = part if isinstance(part, type) else type(part)
     if issubclass(kind, Loss):
         return check_loss(build(kind, {}, "") if part is kind else part, **options)
+    if "seconds" in options:
+        raise InputError(
+            f"seconds is {options['seconds']}, but only the search of a loss takes long, and "
+            f"{what!r} is none: leave it out"
+        )
     if issubclass(kind, AbstractDynamics):
         return _check_network(part, problem or USUAL, options)
     if is_environment:

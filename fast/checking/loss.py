@@ -1,5 +1,6 @@
 """The check of a user's loss: whether it learns the right law, on small lifts."""
 
+import time
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -22,7 +23,7 @@ from fast.checking.instances import Instance, all_trajectories, describe, small_
 from fast.checking.landscape import Landscape
 from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type
+from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
 
 # Tolerances of losses and gradients at balance. Residuals add up a dozen logarithms of a few nats:
 # they carry 1e-14, and so may a penalty that is no square, and gradients.
@@ -47,6 +48,7 @@ class LossReport:
         loss: the loss.
         backward: the kind of `p_B`.
         instances: the number of lifts it was tried on.
+        left_out: the number of lifts that there was no time for.
         balanced_loss: its largest value on batches of the balanced policy.
         balanced_gradient: the largest entry of its gradient there.
         gradients: the number of expected gradients that were compared.
@@ -63,6 +65,7 @@ class LossReport:
     loss: Loss
     backward: BackwardKind
     instances: int
+    left_out: int
     balanced_loss: float
     balanced_gradient: float
     gradients: int
@@ -105,7 +108,8 @@ class LossReport:
     def verdict(self) -> str:
         """The report in a sentence."""
         right = f"learns the right law on the {self.instances} graphs tried"
-        return f"{type(self.loss).__name__} {(self.faults or [right])[0]}"
+        late = f" ({self.left_out} left out for want of time)" if self.left_out else ""
+        return f"{type(self.loss).__name__} {(self.faults or [right])[0]}{late}"
 
     def rows(self) -> dict[str, str]:
         """Names and values of the figures, as text."""
@@ -137,6 +141,7 @@ def check_loss(
     instances: tuple[Instance, ...] | None = None,
     starts: int = 20,
     seed: int = 0,
+    seconds: float = float("inf"),
 ) -> LossReport:
     """Tries a loss on small lifts: at balance, in its gradient, and in a search for wrong minima.
 
@@ -155,6 +160,7 @@ def check_loss(
             minimum becomes the counterexample.
         starts: searches per instance.
         seed: the seed of all random numbers.
+        seconds: after this time no further lift is begun, but one is always tried.
 
     Raises:
         InputError: if it is no loss, if no instance suits it, or if an argument is invalid.
@@ -163,6 +169,8 @@ def check_loss(
     check_choice("check_loss", "backward", backward, BackwardKind)
     check_integer("check_loss", "starts", starts, 1)
     check_seed("check_loss", seed)
+    if not seconds >= 0:
+        raise InputError(f"check_loss: seconds is {shown(seconds)}, but must be at least 0")
     if backward != "uniform" and not loss.reads_backward:
         raise InputError(
             f"check_loss: backward is {backward!r}, but {type(loss).__name__} does not read p_B: "
@@ -176,11 +184,11 @@ def check_loss(
             "policies only: give one without memory"
         )
     with jax.enable_x64(True):
-        return _report(loss, backward, chosen, starts, seed)
+        return _report(loss, backward, chosen, starts, seed, time.monotonic() + seconds)
 
 
 def _report(
-    loss: Loss, backward: BackwardKind, chosen: list[Instance], starts: int, seed: int
+    loss: Loss, backward: BackwardKind, chosen: list[Instance], starts: int, seed: int, end: float
 ) -> LossReport:
     values, slopes, errors = [], [], []
     minima: list[Minimum] = []
@@ -189,6 +197,8 @@ def _report(
     falls, tried = "", 0
     compared = {False: 0, True: 0}
     for instance in chosen:
+        if tried and time.monotonic() >= end:
+            break
         tried += 1
         landscape = Landscape(loss, instance, backward)
         values.append(_balanced_loss(loss, landscape))
@@ -212,6 +222,7 @@ def _report(
         loss=loss,
         backward=backward,
         instances=tried,
+        left_out=0 if falls else len(chosen) - tried,
         balanced_loss=_largest(values),
         balanced_gradient=_largest(slopes),
         gradients=len(errors),

@@ -233,6 +233,8 @@ class Check:
     precision: Literal["float32", "float64"] | None = None
     """Arithmetic of an environment, which decides how far log R may be off; float32 unless
     chosen."""
+    seconds: float | None = None
+    """Begin no further graph of the search of a loss after this time; by default try all."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""
@@ -241,7 +243,8 @@ class Check:
         from pdai.checks import check
 
         with slow(f"checking {self.part}"):
-            report = check(self.part, self.problem, self.precision)
+            limit = {} if self.seconds is None else {"seconds": self.seconds}
+            report = check(self.part, self.problem, self.precision, **limit)
         passes = getattr(report, "learns_the_target", True)
         show(Text(report.verdict, style="bold" if passes else "bold red"))
         show_rows("", report.rows())
