@@ -31,6 +31,7 @@ from fast.checking.loss import LossReport, check_loss
 from fast.checking.tabular_policy import balanced_sampler, perturbed
 from fast.environments import TabularEnvironment
 from reference import History
+from reference.errors import InputError
 
 pytestmark = pytest.mark.long
 
@@ -139,7 +140,7 @@ def test_control_to_leave_such_steps_out_is_to_lie() -> None:
 
 
 def test_control_an_environment_without_potential_is_refused() -> None:
-    with pytest.raises(AttributeError, match=r"TabularEnvironment.*log_potential"):
+    with pytest.raises(InputError, match=r"TabularEnvironment.*log_potential"):
         check(ForwardLooking(), make_instance("triangle", TRIANGLE))
 
 

@@ -437,14 +437,15 @@ def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
 BEGINNINGS = """
 import jax, numpy as np
 from fast.training.compose import configure
-from fast.training.trainer import _once, _programs
+from fast.training.method import NO_SAMPLERS
+from fast.training.trainer import _programs, _run_once
 
-assert _once() is not None
+assert _run_once() is not None
 config = configure("sets", items=5, size=3, parameters=9_000)
 environment = config.task.make_environment(config.problem(), 1_000)
 initialise, _ = _programs(config)
 found, whole, other = (
-    jax.tree.leaves(begin(environment, np.array([seed]), ()))
+    jax.tree.leaves(begin(environment, NO_SAMPLERS, np.array([seed])))
     for begin, seed in ((initialise, 0), (jax.jit(initialise.__wrapped__), 0), (initialise, 1))
 )
 assert all(map(np.array_equal, found, whole))

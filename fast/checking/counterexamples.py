@@ -85,9 +85,9 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
     certain = min(landscape.floor, landscape.graded(vector)[0]) + CERTAIN
     least = min(0.05, minimum.distance / 2)
     shares, loss = _rounded(landscape, vector, certain, least)
-    if _denominator(shares) > COARSE[-1]:
+    if loss > certain:
         small, its = _rounded(landscape, vector, landscape.floor, least)
-        if its <= landscape.floor and _denominator(small) < _denominator(shares):
+        if its <= landscape.floor:
             shares, loss = small, its
     return _written(landscape, shares, loss, certain)
 
