@@ -77,7 +77,7 @@ def kernel(part: str) -> Any:
     """The function, method or class of that name."""
     module = next(m for m in modules() if part.startswith(m.__name__ + "."))
     names = part.removeprefix(module.__name__ + ".").split(".")
-    owner = functools.reduce(getattr, names[:-1], module)
+    owner: Any = functools.reduce(getattr, names[:-1], module)
     # A loss holds no arrays, so that it is no argument of a compiled function.
     is_loss = inspect.isclass(owner) and issubclass(owner, Loss)
     return getattr(owner() if is_loss else owner, names[-1])
