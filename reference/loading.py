@@ -54,6 +54,11 @@ def load_object(spec: str, kind: str, example: str) -> Any:
         ) from error
     for name in path.split("."):
         if not hasattr(loaded, name):
+            if module_name == "__main__":
+                raise InputError(
+                    f"{spec!r} was defined in a script, which another process cannot import: put "
+                    f"it into a module of its own, as {example}, and train that"
+                )
             meant = nearest(name, dir(loaded)) or ": check the spelling"
             raise InputError(f"{spec!r}: {loaded!r} has no attribute {name!r}{meant}")
         loaded = getattr(loaded, name)

@@ -1,5 +1,6 @@
 """Runs of one's own parts: whatever their source consists of is what it was when they began."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,12 +13,14 @@ from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.folder import is_markovian, load_config
 from fast.runs.frozen import arithmetic
+from fast.runs.identity import changed_parts
 from fast.runs.job import complete, load_run, resume
 from fast.runs.records import SEAL, read_json
 from pdai.certifying.runs import exact_draws
 from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.errors import InputError
+from reference.loading import load_problem
 from tests.command_lines import answer
 
 PROJECT = {
@@ -263,3 +266,13 @@ def test_what_a_network_says_of_itself_is_recorded_and_drawn(
         assert is_markovian(folder) is said
         title = figure_of([folder]).axes[0].get_title()
         assert title.partition(":")[0] == ("Markovian" if said else "path-dependent")
+
+
+def test_an_object_of_another_processs_script_is_named_and_not_called_changed(
+    tmp_path: Path,
+) -> None:
+    own = {"problem": {"name": "__main__:Beads", "files": {"beads.py": "0" * 64}}}
+    (tmp_path / "meta.json").write_text(json.dumps({"own": own}))
+    assert changed_parts(tmp_path) == []
+    with pytest.raises(InputError, match="'__main__:Beads' was defined in a script, which another"):
+        load_problem("__main__:Beads")

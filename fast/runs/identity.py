@@ -118,7 +118,9 @@ def changed_parts(folder: Path) -> list[str]:
             differing = [
                 path for path in every if {before.get(path)} != {now.get(path) for now in states}
             ]
-            if differing:
+            # In another process `__main__` is another script; loading the part says so.
+            is_elsewhere = name.startswith("__main__:") and not before.keys() & states[0].keys()
+            if differing and not is_elsewhere:
                 changed.append(f"{part} {name} ({', '.join(differing)})")
     for path in sorted((folder / "frozen").glob("*/meta.json")):
         changed += changed_parts(path.parent)
