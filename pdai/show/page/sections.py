@@ -66,7 +66,7 @@ def tv_words(report: Report) -> str:
 def certificate_words(entry: Entry) -> str:
     """The certificate in one line."""
     if entry.computed is None:
-        return "not asked for"
+        return "not computed"
     certificate = entry.computed.certificate
     if isinstance(certificate, str):
         return "no certificate"
