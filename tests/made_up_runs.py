@@ -45,7 +45,7 @@ def counted(step: Any, sampler: Any = ((0.0,),)) -> TrainState:
 
 
 class Nothing(NamedTuple):
-    """What its steps report."""
+    """The figures of its steps."""
 
     loss: Any = np.ones((1, 100))
     log_z: Any = np.ones((1, 100))

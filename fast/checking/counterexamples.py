@@ -92,11 +92,6 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
     return _written(landscape, shares, loss, certain)
 
 
-def _denominator(shares: Sequence[tuple[Fraction, ...]]) -> int:
-    """The largest denominator."""
-    return max((share.denominator for row in shares for share in row), default=1)
-
-
 def _rounded(
     landscape: Landscape, vector: Floats, level: float, least: float
 ) -> tuple[list[tuple[Fraction, ...]], float]:

@@ -78,9 +78,6 @@ ELSEWHERE = {
     "fast.training.trainer": "hands gradients to optax: tests/test_training.py",
 }
 
-# Modules that compute by functions of others alone.
-CHOOSING = {"fast.balance.rows"}
-
 
 class Marked(NamedTuple):
     """A marker: a test function, its file, and the part that it says it compares."""
@@ -108,10 +105,8 @@ def modules() -> tuple[ModuleType, ...]:
 def _computes(module: ModuleType) -> bool:
     imported = {value.__name__ for value in vars(module).values() if inspect.ismodule(value)}
     is_numeric = bool({name.split(".")[0] for name in imported} & {"equinox", "jax", "numpy"})
-    return (
-        is_numeric
-        or module.__name__ in CHOOSING
-        or any(inspect.isclass(value) and issubclass(value, Loss) for _, value in own(module))
+    return is_numeric or any(
+        inspect.isclass(value) and issubclass(value, Loss) for _, value in own(module)
     )
 
 
