@@ -67,33 +67,26 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return checking
 
 
-def check_fields(owner: str, record: object) -> None:
+def check_fields(record: object, owner: str = "", *, stored: bool = False) -> None:
     """Checks that the fields of a dataclass have their declared types, as `check_value` does.
+
+    Args:
+        record: the dataclass.
+        owner: its name in messages, by default that of its class.
+        stored: as in `check_value`: options are hashed, and stored as JSON.
 
     Raises:
         InputError: if a field has another type.
     """
-    declaring: Any = type(record)
-    for name, kind in _fields(declaring).items():
-        check_value(owner, name, getattr(record, name), kind)
+    kind: Any = type(record)
+    for field in dataclasses.fields(kind):
+        value, declared = getattr(record, field.name), _fields(kind)[field.name]
+        check_value(owner or kind.__name__, field.name, value, declared, stored=stored)
 
 
 @functools.cache
 def _fields(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
-
-
-def check_options(options: object) -> None:
-    """Checks the fields of a dataclass of options, which are hashed, and stored as JSON.
-
-    Raises:
-        InputError: if one has another type than declared, a list for a tuple, or a huge integer.
-    """
-    owner: Any = type(options)
-    hints = _fields(owner)
-    for field in dataclasses.fields(owner):
-        value = getattr(options, field.name)
-        check_value(owner.__name__, field.name, value, hints[field.name], stored=True)
 
 
 def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool = False) -> None:

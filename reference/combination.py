@@ -35,7 +35,7 @@ class Sampler(Generic[T]):
     backward: BackwardKernel[T]
 
     def __post_init__(self) -> None:
-        check_fields("Sampler", self)
+        check_fields(self)
         same_field(self.forward, self.backward)
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
@@ -93,8 +93,6 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
         InputError: if there is no client, they do not share the base DAG, or one has a zero of
             `p_B` on a complete trajectory.
     """
-    if not len(clients):
-        raise InputError("check_clients: no client given, so there is nothing to combine")
     _same_base(clients)
     field, base = clients[0].forward.field, clients[0].lifted.base
     for tau in base.trajectories():
@@ -121,9 +119,7 @@ def aggregated_residuals(
     Raises:
         InputError: if there is no client, or the samplers do not share the base DAG.
     """
-    _same_base([combined, *clients])
-    if not len(clients):
-        raise InputError("aggregated_residuals: no client given, so there is nothing to combine")
+    _same_base(clients, combined)
     field = combined.forward.field
     sides = []
     for tau in combined.lifted.base.trajectories():
@@ -159,7 +155,7 @@ def streaming_residuals(
     Raises:
         InputError: if the samplers do not share the base DAG, or the rewards do not fit.
     """
-    _same_base([current, previous])
+    _same_base([previous], current)
     base = current.lifted.base
     # A lift has the terminals of its base, in the same order.
     reward = dict(
@@ -177,7 +173,10 @@ def _product(field: Field[T], values: Iterable[T]) -> T:
     return reduce(mul, values, field.one)
 
 
-def _same_base(samplers: Sequence[Sampler[T]]) -> None:
+def _same_base(clients: Sequence[Sampler[T]], *combined: Sampler[T]) -> None:
+    if not len(clients):
+        raise InputError("no client given, so there is nothing to combine")
+    samplers = [*combined, *clients]
     same_field(*(sampler.forward for sampler in samplers))
     for number, sampler in enumerate(samplers):
         if sampler.lifted.base is not samplers[0].lifted.base:

@@ -80,19 +80,27 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
         raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}{meant}")
 
 
-def check_list(owner: str, name: str, value: object) -> list[Any]:
+def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> list[Any]:
     """The entries of an argument that must be a finite sequence.
 
+    Args:
+        owner: the function or class, in messages.
+        name: the name of the argument.
+        value: its value, which may be a set or a generator.
+        kinds: the accepted types; strings are never accepted.
+
     Raises:
-        InputError: if it cannot be iterated over, or is a string.
+        InputError: if it is of another type.
     """
     try:
-        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        if isinstance(value, str | bytes | bytearray) or not isinstance(value, kinds):
             raise TypeError
-        return list(value)
+        entries: Any = value
+        return list(entries)
     except TypeError:  # such as from an array without axes
         raise InputError(
-            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence"
+            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence, "
+            "such as a list or a tuple"
         ) from None
 
 
@@ -102,14 +110,7 @@ def check_sequence(owner: str, name: str, value: object) -> list[Any]:
     Raises:
         InputError: if it is no sequence or row of an array: a string, a set, a generator.
     """
-    fits = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
-    if not fits and not (isinstance(value, np.ndarray) and value.ndim):
-        raise InputError(
-            f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a sequence, "
-            "such as a list or a tuple"
-        )
-    entries: Any = value
-    return list(entries)
+    return check_list(owner, name, value, Sequence | np.ndarray)
 
 
 def check_takes(what: str, function: object, count: int) -> None:

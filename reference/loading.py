@@ -65,45 +65,31 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     return loaded
 
 
-def load_problem(spec: str) -> Any:
-    """The problem that `module:Name` names; a class or function is called without arguments.
-
-    Raises:
-        InputError: if there is no such module or name, it cannot be called without arguments, or
-            the result lacks a member of `Problem` or has one too many.
-    """
-    problem = load_object(
-        spec, "problem", "reference.problems:Grid.minimal, or my_module:MyProblem"
-    )
-    if isinstance(problem, type) or (callable(problem) and not hasattr(problem, "children")):
-        problem = call_without_arguments(spec, problem)
-    try:
-        check_members(problem)
-    except InputError as error:
-        raise InputError(f"{spec!r}: {error}") from None
-    return problem
-
-
 def as_problem(problem: Any) -> Any:
     """A problem given as an object, as its class, or by name.
 
-    Raises:
-        InputError: as `load_problem` does.
-    """
-    if isinstance(problem, str):
-        return load_problem(problem)
-    if isinstance(problem, type):
-        problem = call_without_arguments(problem.__name__, problem)
-    check_members(problem)
-    return problem
-
-
-def call_without_arguments(spec: str, factory: Any) -> Any:
-    """The result of calling a class or function without arguments.
+    A class is called without arguments, and so is a function that `module:Name` names.
 
     Raises:
-        InputError: if it needs arguments, or raises.
+        InputError: if there is no such module or name, it cannot be called without arguments or
+            raises, or the result lacks a member of `Problem` or has one too many.
     """
+    made, is_named = problem, isinstance(problem, str)
+    if is_named:
+        example = "reference.problems:Grid.minimal, or my_module:MyProblem"
+        made = load_object(problem, "problem", example)
+    makes = is_named and callable(made) and not hasattr(made, "children")
+    if makes or isinstance(made, type):
+        made = _called(problem if is_named else problem.__name__, made)
+    try:
+        check_members(made)
+    except InputError as error:
+        raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None
+    return made
+
+
+def _called(spec: str, factory: Any) -> Any:
+    """The result of calling a class or function without arguments."""
     try:
         inspect.signature(factory).bind()
     except (TypeError, ValueError) as error:

@@ -28,7 +28,7 @@ class EdgeWeights(Generic[T]):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        check_fields(name, self)
+        check_fields(self)
         if len(self.values) != len(self.dag.edges):
             raise InputError(
                 f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; give "

@@ -126,7 +126,7 @@ def test_sums_along_paths_and_their_error(steps: int, width: int) -> None:
         rows = soft_rows(rng.normal(size=(3, width)) * 4 / width, np.ones((3, width), bool))
         chosen = rng.integers(width, size=3) if step else rows.argmax(1)
         active = np.array([True, True, step < 50])
-        sums.forward(rows, chosen, active)
+        sums.add_step(sums.log_p_f, rows, chosen, active)
         for i in np.flatnonzero(active):
             exact[i] *= exact_row(rows[i].tolist())[chosen[i]]
     true = np.array([log_float(p) for p in exact])

@@ -12,7 +12,7 @@ import pytest
 from pdai.cli import main
 from reference import History, InputError, TooLargeError, enumerate_dag, lift
 from reference.inspection import inspect_problem
-from reference.loading import load_problem
+from reference.loading import as_problem
 from reference.networks import from_networkx, to_networkx
 from reference.problems import Grid, Lines
 from reference.show import draw
@@ -136,7 +136,7 @@ def test_a_picture_without_a_format_is_refused_before_anything_is_read(
 
 
 def test_problems_are_loaded_by_dotted_names() -> None:
-    assert load_problem("reference.problems:Lines.sparse") == Lines.sparse()
+    assert as_problem("reference.problems:Lines.sparse") == Lines.sparse()
 
 
 def test_a_users_problem_may_import_its_neighbours_late_and_fail_by_itself(
@@ -160,13 +160,13 @@ def test_a_users_problem_may_import_its_neighbours_late_and_fail_by_itself(
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert inspect_problem(load_problem("shop:Shop")).rewards == (3,)
+    assert inspect_problem(as_problem("shop:Shop")).rewards == (3,)
     with pytest.raises(
         InputError, match=r"shop:Broken\(\) raises TypeError, .*has no len.*line 10"
     ):
-        load_problem("shop:Broken")
+        as_problem("shop:Broken")
     with pytest.raises(InputError, match=r"without arguments .missing a required argument: 'size'"):
-        load_problem("shop:Greedy")
+        as_problem("shop:Greedy")
 
 
 @pytest.mark.parametrize(
@@ -187,13 +187,13 @@ def test_a_module_that_cannot_be_imported_is_one_error(
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "bad", raising=False)
     with pytest.raises(InputError, match=rf"the module 'bad' cannot be imported \({words}"):
-        load_problem("bad:It")
+        as_problem("bad:It")
 
 
 @pytest.mark.parametrize("spec", ["reference.problems:Problem", "builtins:print", "typing:Any"])
 def test_what_is_no_problem_is_refused(spec: str) -> None:
     with pytest.raises(InputError, match=spec):
-        load_problem(spec)
+        as_problem(spec)
 
 
 def test_graphs_go_to_networkx_and_come_back() -> None:

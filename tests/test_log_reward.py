@@ -25,7 +25,7 @@ from reference import (
 from reference.balance import log_float
 from reference.fields.balls import enclose, precision
 from reference.inspection import inspect_problem
-from reference.loading import load_problem
+from reference.loading import as_problem
 from reference.problems.base import MAX_LOG_REWARD, exponential
 
 
@@ -129,11 +129,11 @@ def test_a_problem_has_one_of_reward_and_log_reward(
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert inspect_problem(load_problem("mine:Log")).z == exponential(Fraction(-3, 2))
+    assert inspect_problem(as_problem("mine:Log")).z == exponential(Fraction(-3, 2))
     with pytest.raises(
         InputError, match=r"a Neither without the member 'reward': .* or log_reward"
     ):
-        load_problem("mine:Neither")
+        as_problem("mine:Neither")
 
 
 TYPED = """

@@ -20,7 +20,7 @@ from pdai.certifying.runs import exact_draws
 from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.errors import InputError
-from reference.loading import load_problem
+from reference.loading import as_problem
 from tests.command_lines import answer
 
 PROJECT = {
@@ -275,4 +275,4 @@ def test_an_object_of_another_processs_script_is_named_and_not_called_changed(
     (tmp_path / "meta.json").write_text(json.dumps({"own": own}))
     assert changed_parts(tmp_path) == []
     with pytest.raises(InputError, match="'__main__:Beads' was defined in a script, which another"):
-        load_problem("__main__:Beads")
+        as_problem("__main__:Beads")

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.balance.loss import RatioLoss, TrajectoryLoss, log_path_ratio, log_ratio
 from fast.balance.steps import Steps
-from reference.arguments import check_options, require
+from reference.arguments import check_fields, require
 
 Penalty = Callable[[Float[Array, "*any"]], Float[Array, "*any"]]
 PenaltyName = Literal["square", "huber", "log-cosh"]
@@ -148,7 +148,7 @@ class Penalised:
     """The function of a residual that is averaged."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
 
     @property
     def unit(self) -> str:

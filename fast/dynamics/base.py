@@ -8,7 +8,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from reference.arguments import check_options, require
+from reference.arguments import check_fields, require
 
 Latent = TypeVar("Latent")
 Built = TypeVar("Built")
@@ -103,7 +103,7 @@ class DynamicsOptions(ABC, Generic[Built]):
     """Hidden layers of the head; 0 for three, and for one where it reads a latent alone."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         require(self, "parameters", self.parameters >= 0, "be at least 0")
         layers = self.hidden_layers
         require(self, "hidden_layers", 0 <= layers <= MAX_LAYERS, f"lie from 0 to {MAX_LAYERS}")

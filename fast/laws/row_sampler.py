@@ -112,7 +112,7 @@ class RowSampler:
             with jax.enable_x64(True):
                 seen = jnp.asarray(np.asarray(at.seen, np.float64))
             if step:
-                sums.backward(*self._way_back(seen, at), active[:count])
+                sums.add_step(sums.log_p_b, *self._way_back(seen, at), active[:count])
             active = active & ~np.asarray(at.ended)
             if not active.any():
                 break
@@ -120,7 +120,7 @@ class RowSampler:
                 latent, _, log_p = policy_step(self.policy, latent, seen, at.mask)
             rows = closed_rows(np.asarray(log_p), np.asarray(at.mask))
             action = choose_all(rows, self.rng) if forced is None else forced[step]
-            sums.forward(rows, action, active[:count])
+            sums.add_step(sums.log_p_f, rows, action, active[:count])
             with self._own():
                 at = _step(environment, at.state, jnp.asarray(action, jnp.int32))
         final = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], at.state)

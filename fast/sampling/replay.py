@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fast.environments import AbstractEnvironment
-from reference.arguments import check_options, require, require_counts
+from reference.arguments import check_fields, require, require_counts
 
 
 class Buffer(NamedTuple):
@@ -89,7 +89,7 @@ class UniformReplay(NoReplay):
     """The number of terminal states that are remembered."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         require_counts(self, "replay_capacity")
         require(self, "replay_share", 0 < self.replay_share < 1, "lie strictly between 0 and 1")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fast.tasks.task import Task
 from reference.errors import InputError
-from reference.loading import load_problem
+from reference.loading import as_problem
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
@@ -47,7 +47,7 @@ class CustomTask(Task):
                 "custom has no problem: name yours, as --problem my_module:MyProblem, or "
                 "--environment my_module:MyEnvironment"
             )
-        return load_problem(self.problem) if self.problem else None
+        return as_problem(self.problem) if self.problem else None
 
     def states(self) -> int:
         """0: unknown before the enumeration."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fast.encoding import Encoding
-from reference.arguments import check_options
+from reference.arguments import check_fields
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
@@ -38,7 +38,7 @@ class Task(ABC):
     generated: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         self.check()
 
     @abstractmethod

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reference.arguments import check_options, require, require_counts
+from reference.arguments import check_fields, require, require_counts
 from reference.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class SamplingOptions:
     """Actions are drawn from softmax(log p_F / temperature) while training."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         require_counts(self, "batch")
         require(self, "epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         require(self, "epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
@@ -47,7 +47,7 @@ class OptimiserOptions:
     """Learning rate over the steps: down to zero along a cosine, or constant."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         require_counts(self, "steps")
         rate = self.learning_rate
         require(self, "learning_rate", 0 < rate < float("inf"), "be positive and finite")
@@ -105,7 +105,7 @@ class RunOptions:
     runs/TASK-COMMAND-SEED."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         counts = ("seeds", "devices", "evaluations", "law_samples", "checkpoint_every")
         require_counts(self, *counts, "max_states")
         check_seeds(self.seed, self.seeds)
@@ -128,7 +128,7 @@ class Factors:
     shape."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         require_counts(self, "parts")
         inside = set(self.factors) <= set(range(self.parts))
         require(

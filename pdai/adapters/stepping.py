@@ -112,10 +112,10 @@ class SteppedSampler:
         for _ in range(LONGEST):
             rows = self._forward(states).rows(active)
             action = choose_all(rows, self.rng)
-            sums.forward(rows, action, active)
+            sums.add_step(sums.log_p_f, rows, action, active)
             states, ended, back = self.steps.move(states, action, active)
             counted = active & np.asarray(back.counts)
-            sums.backward(back.logits.rows(counted), back.taken, counted)
+            sums.add_step(sums.log_p_b, back.logits.rows(counted), back.taken, counted)
             active = active & ~np.asarray(ended)
             if not active.any():
                 break

@@ -94,7 +94,7 @@ class CertifyOptions:
             name: number_or_infinite(getattr(self, name), name)
             for name in ("width", "seconds", "level")
         }
-        check_fields("certify", options := replace(self, **loaded))
+        check_fields(options := replace(self, **loaded), "certify")
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)

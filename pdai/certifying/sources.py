@@ -10,7 +10,7 @@ import numpy as np
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.proof_files import write_proof
 from pdai.certifying.target import Target
-from reference.certificates.exact import ExactLaw, ExactSampler, exact_law, exact_sampler
+from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
 from reference.certificates.importance import Walks
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
@@ -18,6 +18,7 @@ from reference.certificates.reversal import reversed_walker
 from reference.certificates.walks import LogRewards, Sampler, Walker, no_parents, parents_of
 from reference.errors import InputError, TooLargeError, check_type, plain, shown
 from reference.loading import name_of
+from reference.marginals import marginal
 from reference.sources import digest_of
 from reference.user_code import called
 
@@ -72,7 +73,8 @@ class SamplerSource:
         dag, rewards, said = made.lifted.base, self.target.rewards, list[str]()
         if file is not None:
             said = write_proof(file, made, rewards, self.target.problem, problem_name)
-        law = exact_law(made.forward, [dag.labels[x] for x in dag.terminals], rewards)
+        labels = [dag.labels[x] for x in dag.terminals]
+        law = law_beside_target(marginal(made.forward), labels, rewards)
         return law._replace(notes=[*law.notes, *said])
 
 

@@ -200,13 +200,13 @@ class Inspect:
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
         from reference.inspection import inspect_problem
-        from reference.loading import load_problem
+        from reference.loading import as_problem
         from reference.show import check_picture, draw
 
         if self.draw is not None:
             check_picture(self.draw)
         with slow(f"enumerating {self.problem}"):
-            inspection = inspect_problem(load_problem(self.problem), self.max_nodes)
+            inspection = inspect_problem(as_problem(self.problem), self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)
         if self.draw is not None:
             draw(inspection, self.draw, self.colour)

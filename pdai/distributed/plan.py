@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fast.training.compose import TrainConfig, from_json, to_json
-from reference.arguments import build, check_options
+from reference.arguments import build, check_fields
 from reference.errors import InputError, check_integer
 
 FORMAT = 1
@@ -34,7 +34,7 @@ class Plan(ABC):
     """Options of every run; --out is the folder of them all."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         for field in dataclasses.fields(self.config.factors):
             name, value = field.name, getattr(self.config.factors, field.name)
             if value != field.default:

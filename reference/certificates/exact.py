@@ -12,7 +12,6 @@ from reference.certificates.statement import Line, small
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
-from reference.marginals import marginal
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
 
@@ -85,23 +84,16 @@ def _history(
     return (dag.labels[0], *lifted.dag.labels[node][1])
 
 
-def exact_law(
-    forward: ForwardPolicy[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
+def law_beside_target(
+    p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
     """The exact distribution of a sampler, with its target.
 
     Args:
-        forward: the exact rows, on the graph or its lift.
+        p_t: `p_T(x)`, one per terminal state.
         labels: the labels of the terminal states.
         rewards: `R(x)`, one per terminal state.
     """
-    return law_beside_target(marginal(forward), labels, rewards)
-
-
-def law_beside_target(
-    p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
-) -> ExactLaw:
-    """The result of `exact_law`, from `p_T(x)` of each terminal state."""
     target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [

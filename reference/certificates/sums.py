@@ -22,15 +22,8 @@ class PathSums:
         self.log_p_f, self.log_p_b, self.size = np.zeros((3, count))
         self.widest = 0
 
-    def forward(self, rows: Floats, chosen: Ints, active: Any) -> None:
-        """Adds a step of the active trajectories: the chosen entries of their rows of `p_F`."""
-        self._add_rows(self.log_p_f, rows, chosen, active)
-
-    def backward(self, rows: Floats, chosen: Ints, active: Any) -> None:
-        """Adds a backward step: the chosen entries of rows of `p_B`."""
-        self._add_rows(self.log_p_b, rows, chosen, active)
-
-    def _add_rows(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
+    def add_step(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
+        """Adds the chosen entries of the active rows to `log_p_f` or `log_p_b`, as `add` does."""
         at = np.flatnonzero(active)
         with np.errstate(divide="ignore"):
             self.add(sums, at, np.log(rows[at, chosen[at]]), rows.shape[1])

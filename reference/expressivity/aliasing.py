@@ -29,7 +29,7 @@ class TiedPolicies:
     classes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_fields("TiedPolicies", self)
+        check_fields(self)
         if len(self.classes) != len(self.dag.edges):
             raise InputError(
                 f"TiedPolicies: {len(self.classes)} classes for a DAG of {len(self.dag.edges)} "

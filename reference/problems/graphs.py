@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from reference.arguments import check_options
+from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
 from reference.problems.base import positive_reward
 from reference.problems.closed_form import FiniteLaw, Listed
@@ -68,7 +68,7 @@ class EdgeAddition(Listed[Graph]):
     rewards: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         if not self.inner or not self.terminals:
             raise InputError("EdgeAddition needs at least one inner and one terminal state")
         states = (*self.inner, *self.terminals)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from reference.arguments import check_options
+from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_seed
 from reference.problems.base import Order, dyadic
 from reference.problems.closed_form import Enclosure, check_count
@@ -55,7 +55,7 @@ class Ising:
     order: Order = "any"
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         if len(self.fields) != len(self.direction) or not self.fields:
             raise InputError(
                 f"Ising: there are {len(self.fields)} fields and {len(self.direction)} directions: "

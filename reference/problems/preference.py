@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import check_options
+from reference.arguments import check_fields
 from reference.errors import (
     InputError,
     TooLargeError,
@@ -65,7 +65,7 @@ class Preference:
     order: Order = "fixed"
 
     def __post_init__(self) -> None:
-        check_options(self)
+        check_fields(self, stored=True)
         check_integer("Preference", "bound", self.bound, 1)
         if not self.differences:
             raise InputError("Preference: there is no comparison: give at least one difference")
