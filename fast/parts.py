@@ -1,18 +1,25 @@
 """The parts of a run that are chosen by name: dynamics, loss, backward policy and replay.
 
-A part is one file with its options and the code that they build. These tables name all of them. A
-module is imported when its part is chosen, so listing the names takes no JAX.
+A part is one file with its options and the code that they build. It is known by the `name` that the
+class of its options declares. The files are read as text for these names, and a module is imported
+when its part is chosen, so listing the names takes no JAX.
 """
 
 import dataclasses
 import importlib
+import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from types import MappingProxyType
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from reference.errors import InputError, nearest
 from reference.loading import load_object, name_of
+
+FAST = Path(__file__).parent
+NAME = re.compile(r'^    name: ClassVar\[str\] = "([\w-]+)"$', re.MULTILINE)
+# A docstring up to its first colon, semicolon or line break.
+SUMMARY = re.compile(r'"""(.+?)(?:[:;] |\.?"""|\.?$)', re.MULTILINE)
 
 
 class Entry(NamedTuple):
@@ -21,12 +28,10 @@ class Entry(NamedTuple):
     Attributes:
         target: `module:Class` of its options, below `fast`.
         summary: the beginning of the docstring of that class, for the help.
-        defaults: options of a run, by name, whose defaults differ with this part.
     """
 
     target: str
     summary: str
-    defaults: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(Mapping[str, type[Any]]):
@@ -37,11 +42,23 @@ class Kind(Mapping[str, type[Any]]):
         own: `module:Class` of the options around a user's class or function; "" if a user's options
             must derive from the base.
         usual: the name that is chosen by default.
-        entries: the parts.
+        folders: the folders below `fast` whose files have the parts.
     """
 
-    def __init__(self, base: str, own: str, usual: str, entries: Mapping[str, Entry]):
-        self.base, self.own, self.usual, self.entries = base, own, usual, entries
+    def __init__(self, base: str, own: str, usual: str, *folders: str):
+        self.base, self.own, self.usual, self.folders = base, own, usual, folders
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """The parts, in the order of their names."""
+        entries = {}
+        for file in (file for folder in self.folders for file in (FAST / folder).glob("*.py")):
+            classes = re.split(r"^class (\w+)", file.read_text("utf-8"), flags=re.MULTILINE)
+            for owner, body in zip(classes[1::2], classes[2::2], strict=True):
+                if name := NAME.search(body):
+                    target = f"{file.parent.name}.{file.stem}:{owner}"
+                    entries[name[1]] = Entry(target, SUMMARY.findall(body)[0])
+        return dict(sorted(entries.items()))
 
     def __getitem__(self, name: str) -> type[Any]:
         return _imported(self.entries[name].target)
@@ -70,81 +87,17 @@ def _imported(target: str) -> type[Any]:
     return imported
 
 
-GAUSSIAN = MappingProxyType({"loss": "tb", "learning_rate": 2e-3})
 DYNAMICS = Kind(
-    "dynamics.base:DynamicsOptions",
-    "dynamics.own:OwnDynamics",
-    "markov",
-    {
-        "gru": Entry("dynamics.gru:GRUOptions", "A gated recurrent unit"),
-        "lstm": Entry("dynamics.lstm:LSTMOptions", "A long short-term memory"),
-        "rnn": Entry("dynamics.rnn:RNNOptions", "The plain recurrence"),
-        "srwm": Entry("dynamics.srwm:SRWMOptions", "The paper's fast-weight matrix (eq:ASRWM)"),
-        "self-referential": Entry(
-            "dynamics.self_reference:SelfReferentialOptions", "The matrix of Irie et al. (2022)"
-        ),
-        "mingru": Entry("dynamics.min_gru:MinGRUOptions", "A GRU whose gates read the state alone"),
-        "linear": Entry("dynamics.linear:LinearOptions", "The linear recurrence (eq:linear_rec)"),
-        "markov": Entry("dynamics.markov:MarkovOptions", "No latent"),
-        "linear-markov": Entry(
-            "dynamics.linear:LinearMarkovOptions", "The linear policy without its memory"
-        ),
-        "temporal-gcn": Entry(
-            "dynamics.graph_networks:TemporalGCNOptions",
-            "The path-dependent network on graphs (eq:pdgraphss)",
-        ),
-        "gcn": Entry(
-            "dynamics.graph_networks:GCNOptions", "The Markovian network on graphs (eq:graphss)"
-        ),
-        "gaussian": Entry(
-            "stochastic.options:GaussianOptions", "A latent drawn anew on every step", GAUSSIAN
-        ),
-        "gaussian-mean": Entry(
-            "stochastic.options:MeanOptions", "The mean of a Gaussian latent", GAUSSIAN
-        ),
-    },
+    "dynamics.base:DynamicsOptions", "dynamics.own:OwnDynamics", "markov", "dynamics", "stochastic"
 )
-LOSSES = Kind(
-    "balance.loss:Loss",
-    "",
-    "tb",
-    {
-        "tb": Entry("balance.losses:TrajectoryBalance", "Trajectory balance (col:tb)"),
-        "log_variance": Entry("balance.losses:LogVariance", "Contrastive balance (col:cb)"),
-        "db": Entry("balance.losses:DetailedBalance", "Detailed balance (eq:conditionsa)"),
-        "subtb": Entry("balance.losses:SubtrajectoryBalance", "Subtrajectory balance"),
-        "fm": Entry("balance.flow_matching:FlowMatching", "Flow matching, for Markovian dynamics"),
-    },
-)
+LOSSES = Kind("balance.loss:Loss", "", "tb", "balance")
 BACKWARD = Kind(
-    "policies.backward:BackwardOptions",
-    "policies.backward:OwnBackward",
-    "uniform",
-    {
-        "uniform": Entry("policies.backward:UniformOptions", "Uniform over the parents"),
-        "learned": Entry("policies.backward:LearnedOptions", "Learned from the state"),
-        "lifted": Entry(
-            "policies.backward:LiftedOptions",
-            "Learned from state and latent, with a mass that differs from 1",
-        ),
-    },
+    "policies.backward:BackwardOptions", "policies.backward:OwnBackward", "uniform", "policies"
 )
-REPLAYS = Kind(
-    "sampling.replay:NoReplay",
-    "",
-    "none",
-    {
-        "none": Entry("sampling.replay:NoReplay", "No replay"),
-        "uniform": Entry(
-            "sampling.replay:UniformReplay",
-            "Part of each batch is drawn backwards from remembered states, chosen uniformly",
-        ),
-        "reward": Entry(
-            "sampling.replay:RewardReplay",
-            "Part of each batch is drawn backwards from remembered states, in proportion to R",
-        ),
-    },
-)
+REPLAYS = Kind("sampling.replay:NoReplay", "", "none", "sampling")
+# Options of a run whose defaults differ with some dynamics; here, as --help shows them without JAX.
+GAUSSIAN = {"loss": "tb", "learning_rate": 2e-3}
+DEFAULTS: dict[str, dict[str, Any]] = {"gaussian": GAUSSIAN, "gaussian-mean": GAUSSIAN}
 CHOICES = {"dynamics": DYNAMICS, "loss": LOSSES, "p_b": BACKWARD, "replay": REPLAYS}
 
 

@@ -48,6 +48,7 @@ def fm_residuals(
 class FlowMatching(Penalised, PolicyLoss):
     """Flow matching, for Markovian dynamics (eq:conditionsa): inflow equals outflow."""
 
+    name: ClassVar[str] = "fm"
     needs_flow: ClassVar[bool] = True
     needs_markovian: ClassVar[bool] = True
     reads_backward: ClassVar[bool] = False

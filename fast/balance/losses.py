@@ -160,6 +160,7 @@ class Penalised:
 class TrajectoryBalance(Penalised, TrajectoryLoss):
     """Trajectory balance (col:tb): one residual per trajectory, and log Z as a parameter."""
 
+    name: ClassVar[str] = "tb"
     learns_log_z: ClassVar[bool] = True
     source: ClassVar[str] = "Malkin et al., Trajectory balance, 2022"
 
@@ -180,6 +181,7 @@ class TrajectoryBalance(Penalised, TrajectoryLoss):
 class LogVariance(RatioLoss):
     """Contrastive balance (col:cb), all pairs of a batch: twice the variance of the log ratio."""
 
+    name: ClassVar[str] = "log_variance"
     source: ClassVar[str] = "Richter et al., VarGrad, 2020; Zhang et al., 2023"
 
     @property
@@ -196,6 +198,7 @@ class LogVariance(RatioLoss):
 class DetailedBalance(Penalised, TrajectoryLoss):
     """Detailed balance (eq:conditionsa): one residual per step, between flows of states."""
 
+    name: ClassVar[str] = "db"
     needs_flow: ClassVar[bool] = True
     source: ClassVar[str] = "Bengio et al., GFlowNet foundations, 2023"
 
@@ -208,6 +211,7 @@ class DetailedBalance(Penalised, TrajectoryLoss):
 class SubtrajectoryBalance(Penalised, TrajectoryLoss):
     """Subtrajectory balance (prop:lifted_balance): all pairs of states along a trajectory."""
 
+    name: ClassVar[str] = "subtb"
     needs_flow: ClassVar[bool] = True
     source: ClassVar[str] = "Madan et al., Learning GFlowNets from partial episodes, 2023"
 

@@ -295,6 +295,7 @@ def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
 class GCNOptions(DynamicsOptions[Network]):
     """The Markovian network on graphs (eq:graphss); on DAGs with directions, and a stop."""
 
+    name: ClassVar[str] = "gcn"
     reads_graphs: ClassVar[bool] = True
 
     @property
@@ -313,6 +314,7 @@ class GCNOptions(DynamicsOptions[Network]):
 class TemporalGCNOptions(DynamicsOptions[Network]):
     """The path-dependent network on graphs (eq:pdgraphss); likewise on DAGs."""
 
+    name: ClassVar[str] = "temporal-gcn"
     reads_graphs: ClassVar[bool] = True
 
     gate: Gate = "inverse-size"

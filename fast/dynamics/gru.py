@@ -1,7 +1,7 @@
 """The gated recurrent unit as latent dynamics (fig:gatedsa)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -77,6 +77,8 @@ class GRU(VectorRecurrence):
 @dataclass(frozen=True)
 class GRUOptions(CellOptions):
     """A gated recurrent unit."""
+
+    name: ClassVar[str] = "gru"
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> GRU:
         """The unit."""

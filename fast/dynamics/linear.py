@@ -150,6 +150,7 @@ class LinearMarkov(AbstractMarkovian):
 class LinearOptions(DynamicsOptions[Network]):
     """The linear recurrence (eq:linear_rec) of prop:lines, whose read-outs are the logits."""
 
+    name: ClassVar[str] = "linear"
     network: ClassVar[type[Linear | LinearMarkov]] = Linear
 
     @property
@@ -169,6 +170,7 @@ class LinearOptions(DynamicsOptions[Network]):
 class LinearMarkovOptions(LinearOptions):
     """The linear policy without its memory (prop:lines)."""
 
+    name: ClassVar[str] = "linear-markov"
     network: ClassVar[type[Linear | LinearMarkov]] = LinearMarkov
 
     @property

@@ -1,7 +1,7 @@
 """The long short-term memory as latent dynamics (fig:gatedsa)."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -89,6 +89,8 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
 @dataclass(frozen=True)
 class LSTMOptions(CellOptions):
     """A long short-term memory."""
+
+    name: ClassVar[str] = "lstm"
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> LSTM:
         """The memory."""

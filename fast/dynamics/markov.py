@@ -57,6 +57,8 @@ class Uniform(AbstractMarkovian):
 class MarkovOptions(HeadOptions):
     """No latent: the head sees the features of the state."""
 
+    name: ClassVar[str] = "markov"
+
     @property
     def is_markovian(self) -> bool:
         """Always true."""

@@ -67,6 +67,8 @@ class MinGRU(VectorRecurrence):
 class MinGRUOptions(CellOptions):
     """A GRU whose gates read the state alone."""
 
+    name: ClassVar[str] = "mingru"
+
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
         """The unit."""
         return MinGRU(feature_count(environment), self.latent_size, key=key)

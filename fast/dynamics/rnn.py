@@ -1,7 +1,7 @@
 """The single-layer recurrent network of the paper's recurrent policy networks."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -78,6 +78,8 @@ class RNN(VectorRecurrence):
 @dataclass(frozen=True)
 class RNNOptions(CellOptions):
     """The plain recurrence."""
+
+    name: ClassVar[str] = "rnn"
 
     activation: Activation = "identity"
     """The paper's, which is linear, or Elman's."""

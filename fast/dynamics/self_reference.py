@@ -1,7 +1,7 @@
 """The self-referential weight matrix of Irie et al., which makes its own gates."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -137,6 +137,8 @@ def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"])
 @dataclass(frozen=True)
 class SelfReferentialOptions(MatrixOptions):
     """The matrix of Irie et al. (2022), which makes its own gates."""
+
+    name: ClassVar[str] = "self-referential"
 
     link: SimplexLink = "elu"
     """zeta: the normalised ELU, or the soft-max."""

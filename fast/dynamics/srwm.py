@@ -1,7 +1,7 @@
 """The self-referential weight matrix with a rotation (eq:ASRWM), without d x d products."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -247,6 +247,8 @@ def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
 @dataclass(frozen=True)
 class SRWMOptions(MatrixOptions):
     """The paper's fast-weight matrix (eq:ASRWM): gates from slow weights, and a rotation."""
+
+    name: ClassVar[str] = "srwm"
 
     rotation: Rotation = "planes"
     """R: incommensurable rotations of d/2 planes, the same in a random basis, or the identity."""

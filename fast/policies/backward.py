@@ -173,6 +173,8 @@ class BackwardOptions:
 class UniformOptions(BackwardOptions):
     """Uniform over the parents."""
 
+    name: ClassVar[str] = "uniform"
+
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
     ) -> UniformBackward:
@@ -184,6 +186,7 @@ class UniformOptions(BackwardOptions):
 class LearnedOptions(BackwardOptions):
     """Learned from the state, by a network with the hidden layers of the head."""
 
+    name: ClassVar[str] = "learned"
     has_parameters: ClassVar[bool] = True
 
     def build(
@@ -197,6 +200,7 @@ class LearnedOptions(BackwardOptions):
 class LiftedOptions(BackwardOptions):
     """Learned from state and latent, with a mass that differs from 1: the target is bent."""
 
+    name: ClassVar[str] = "lifted"
     reads_latent: ClassVar[bool] = True
 
     def outputs(self, parents: int) -> int:

@@ -67,6 +67,7 @@ def choose(buffer: Buffer, draws: Float[Array, " batch"], *, by_reward: bool) ->
 class NoReplay:
     """No replay: every trajectory is drawn forwards."""
 
+    name: ClassVar[str] = "none"
     by_reward: ClassVar[bool] = False
 
     @property
@@ -82,6 +83,8 @@ class NoReplay:
 @dataclass(frozen=True)
 class UniformReplay(NoReplay):
     """Part of each batch is drawn backwards from remembered states, chosen uniformly."""
+
+    name: ClassVar[str] = "uniform"
 
     replay_share: float = 0.5
     """The share of the batch."""
@@ -107,4 +110,5 @@ class UniformReplay(NoReplay):
 class RewardReplay(UniformReplay):
     """Part of each batch is drawn backwards from remembered states, in proportion to R."""
 
+    name: ClassVar[str] = "reward"
     by_reward: ClassVar[bool] = True

@@ -25,6 +25,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
         is_stochastic: true if the latent is random.
     """
 
+    name: ClassVar[str] = "gaussian-mean"
     is_summable: ClassVar[bool] = False
     method: ClassVar[Literal["networks", "latents"]] = "latents"
     is_stochastic: ClassVar[bool] = False
@@ -120,6 +121,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
 class GaussianOptions(MeanOptions):
     """A latent drawn anew on every step from a normal law, at first from a mixture of them."""
 
+    name: ClassVar[str] = "gaussian"
     is_stochastic: ClassVar[bool] = True
 
     gradient: GradientKind = "fixed"

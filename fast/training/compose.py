@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fast.parts import CHOICES, DYNAMICS, Chosen, choose, name_of_part, option_names, own_part
+from fast.parts import (
+    CHOICES,
+    DEFAULTS,
+    DYNAMICS,
+    Chosen,
+    choose,
+    name_of_part,
+    option_names,
+    own_part,
+)
 from fast.tasks import TASKS, Task
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.arguments import build, require
@@ -318,8 +327,7 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
     """The defaults of a task, overridden by the defaults of the chosen dynamics."""
     chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
-    name = DYNAMICS.name_of(chosen)
-    return {**owner.defaults, **(DYNAMICS.entries[name].defaults if name else {})}
+    return {**owner.defaults, **DEFAULTS.get(DYNAMICS.name_of(chosen) or "", {})}
 
 
 def choices(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
