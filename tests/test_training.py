@@ -246,7 +246,7 @@ def test_no_option_is_of_two_parts() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dynamics": "Markov"}, "dynamics is 'Markov', but must be one of, .*'srwm'"),
+        ({"dynamics": "Markov"}, "dynamics is 'Markov', but must be one of .*'srwm'"),
         ({"peaks": (3, 5)}, r"peaks is \(3, 5\) with target laplaces, .* use the other target"),
         ({"target": "sparse", "length": 20, "target_seed": 4}, "target_seed is 4 with target spar"),
         ({"loss": "trajectory_balance"}, "loss is 'trajectory_balance', but must be one of 'db'"),
