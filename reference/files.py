@@ -5,6 +5,7 @@ refused.
 """
 
 import errno
+import hashlib
 import io
 import json
 import os
@@ -250,6 +251,11 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sha256(content: bytes) -> str:
+    """The SHA-256 digest of a content, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def parsed_json(text: bytes | str) -> Any:

@@ -188,7 +188,12 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
         title += f"\nstates are not named, as there are more than {MAX_NAMED}"
     names = [clipped(label) for label in dag.labels] if named else []
     if isinstance(drawable, Inspection):
-        return _of_problem(drawable, title, names, colour)
+        of_reward = colour == "reward"
+        # The flow of a terminal state is its reward.
+        flow = zip(drawable.flow(), dag.children, strict=True)
+        values = [None if row and of_reward else value for value, row in flow]
+        legend = "reward R(x)" if of_reward else "flow F(s), uniform backward policy"
+        return Picture(title, dag, names, values=values, legend=legend)
     if isinstance(drawable, EdgeWeights):
         return _of_policy(drawable, title, names)
     if isinstance(drawable, LiftedDAG) and named:
@@ -198,18 +203,6 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
 
 def _dag_of(drawable: Drawable) -> PointedDAG[Any]:
     return drawable if isinstance(drawable, PointedDAG) else drawable.dag
-
-
-def _of_problem(
-    inspection: Inspection[Any], title: str, names: Sequence[str], colour: Colouring
-) -> Picture:
-    values: list[float | None] = [*inspection.flow()]
-    legend = "flow F(s), uniform backward policy"
-    if colour == "reward":
-        terminals = {*inspection.dag.terminals}
-        values = [value if v in terminals else None for v, value in enumerate(values)]
-        legend = "reward R(x)"
-    return Picture(title, inspection.dag, names, values=values, legend=legend)
 
 
 def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Picture:

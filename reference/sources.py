@@ -1,7 +1,6 @@
 """The source files of a user's module, and their digests."""
 
 import ast
-import hashlib
 import inspect
 import json
 import os
@@ -13,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from reference.files import read_file
+from reference.files import read_file, sha256
 from reference.loading import OBJECT, find_modules_here, load_object
 
 # Our own packages, whose versions are recorded separately.
@@ -46,13 +45,13 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     made = load_object(part, "object", "my_module:Mine") if isinstance(part, str) else part
     files = _files(str(getattr(made, "__module__", "")), imported)
     text = source_text(made)
-    return files if files or not text else {"": _digest(text.encode())}
+    return files if files or not text else {"": sha256(text.encode())}
 
 
 def digest_of(part: Any) -> str:
     """One digest of a function's or an object's name and of the files that `sources_of` names."""
     name = getattr(part, "__qualname__", type(part).__qualname__)
-    return _digest(json.dumps([name, sources_of(part)], sort_keys=True).encode())
+    return sha256(json.dumps([name, sources_of(part)], sort_keys=True).encode())
 
 
 def source_text(part: Any) -> str:
@@ -83,14 +82,15 @@ def _files(module: str, imported: bool) -> dict[str, str]:
             folder, path = place[0], _path_in(*place)
         if path is not None:
             content = read_file(path, follow=True)
-            digest = _digest(content)
+            digest = sha256(content)
             files[path.relative_to(folder).as_posix()] = (
                 _when_imported(name, digest) if imported else digest
             )
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
             # Importing a module also runs its packages.
             used = [name, *_imports(content, package)]
-            names += [part for whole in used for part in _prefixes(whole)]
+            for whole in used:
+                names += accumulate(whole.split("."), "{}.{}".format)
     return files
 
 
@@ -108,14 +108,6 @@ def _when_imported(name: str, digest: str) -> str:
     if name not in _IMPORTED or _IMPORTED[name][0] is not spec:
         _IMPORTED[name] = (spec, digest)
     return _IMPORTED[name][1]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _prefixes(name: str) -> list[str]:
-    return list(accumulate(name.split("."), "{}.{}".format))
 
 
 def _place_of(module: str) -> tuple[Path, str] | None:

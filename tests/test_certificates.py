@@ -251,6 +251,7 @@ def test_what_cannot_be_written_is_one_error(path: Path) -> None:
         ({"states": ["a"]}, "1 states"),
         ({"scale": 0}, "scale"),
         ({"digits": -1}, "digits"),
+        ({"relation": "=="}, "relation is '==', but must be one of"),
         ({"problem": "é"}, "printable"),
         ({"states": ["x" * 10_000] * 6}, "printable"),
         ({"rewards": [Fraction(1, 10**4_100)] * 3}, "digits"),

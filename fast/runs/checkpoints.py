@@ -18,12 +18,11 @@ from fast.runs.records import (
     parsed_records,
     read_json,
     read_metrics,
-    sha256,
 )
 from fast.training.compose import FORMAT
 from fast.training.state import TrainState
 from reference.errors import InputError, shown
-from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file
+from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file, sha256
 
 # The files that identify a run, apart from its progress.
 TIED = ("config.json", "meta.json")

@@ -35,13 +35,13 @@ from fast.runs.identity import (
     inputs_of,
     own_sources,
 )
-from fast.runs.records import check_finished, check_seal, read_json, sha256, write_json
+from fast.runs.records import check_finished, check_seal, read_json, write_json
 from fast.tasks import Task
 from fast.training.compose import TrainConfig, from_json, to_json
 from fast.training.options import RunOptions
 from reference.arguments import build
 from reference.errors import InputError
-from reference.files import read_file, replace_file
+from reference.files import read_file, replace_file, sha256
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 

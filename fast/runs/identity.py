@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fast.runs.records import read_json, sha256
+from fast.runs.records import read_json
 from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig, to_flat
 from reference.errors import InputError
-from reference.files import read_file
+from reference.files import read_file, sha256
 from reference.loading import load_object
 from reference.sources import source_text, sources_of
 

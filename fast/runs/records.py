@@ -1,6 +1,5 @@
 """Records of a run folder: JSON objects, metrics by step, and laws; sealed at its end."""
 
-import hashlib
 import io
 import json
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from reference.files import (
     parsed_json,
     read_file,
     replace_file,
+    sha256,
 )
 
 BRING_BACK = "bring back what it was, or train again"
@@ -70,11 +70,6 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Writes a JSON object, all or nothing."""
     replace_file(path, (json.dumps(data, indent=2) + "\n").encode())
-
-
-def sha256(content: bytes) -> str:
-    """The SHA-256 digest of a content, in hexadecimal digits."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def seal_run(folder: Path) -> None:

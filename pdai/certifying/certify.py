@@ -1,6 +1,5 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
-import hashlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
@@ -35,6 +34,7 @@ from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
+from reference.files import sha256
 from reference.loading import as_problem, load_object
 from reference.problems.closed_form import ClosedForm
 
@@ -333,7 +333,7 @@ def _walker(
             f"{options.seconds:g} s allow; the bounds use fresh trajectories"
         )
     if options.keep is not None:
-        target = hashlib.sha256(repr(options.target).encode()).hexdigest()
+        target = sha256(repr(options.target).encode())
         drawn_from = {**source.fingerprint(), "tighten": options.tighten, "target": target}
         sampler = KeptDraws(sampler, Path(options.keep), options.seed, features, drawn_from)
     return sampler, notes

@@ -11,7 +11,7 @@ from fast.runs.folder import load_config, row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts, own_sources
 from fast.runs.job import load_run, unfinished
-from fast.runs.records import read_metrics, sha256
+from fast.runs.records import read_metrics
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
@@ -20,7 +20,7 @@ from reference.certificates.exact import ExactLaw, ExactSampler
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
-from reference.files import read_file
+from reference.files import read_file, sha256
 from reference.policies import BackwardPolicy
 
 NETWORK = (

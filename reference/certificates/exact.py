@@ -1,7 +1,7 @@
 """Regime E: a sampler in exact rationals on the enumerated graph."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -66,7 +66,10 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
     values = [Fraction(0)] * len(lifted.dag.edges)
     for start in range(0, len(inner), BATCH):
         nodes = inner[start : start + BATCH]
-        histories = [_history(lifted, dag, node, rows.is_markovian) for node in nodes]
+        if rows.is_markovian:
+            histories = [(dag.labels[lifted.projection[node]],) for node in nodes]
+        else:
+            histories = [(dag.labels[0], *lifted.dag.labels[node][1]) for node in nodes]
         for node, row in zip(nodes, rows.rows(histories), strict=True):
             exact = exact_row(row.values)
             place = {child: number for number, child in enumerate(row.others)}
@@ -74,14 +77,6 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
                 values[edge] = exact[place[child]]
     return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
-
-
-def _history(
-    lifted: LiftedDAG[Any], dag: PointedDAG[Any], node: int, is_markovian: bool
-) -> tuple[Hashable, ...]:
-    if is_markovian:
-        return (dag.labels[lifted.projection[node]],)
-    return (dag.labels[0], *lifted.dag.labels[node][1])
 
 
 def law_beside_target(

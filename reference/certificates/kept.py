@@ -1,6 +1,5 @@
 """Draws that are kept in a folder, so that an interrupted certificate can be resumed."""
 
-import hashlib
 import io
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,7 +14,14 @@ from reference.certificates.features import Features, table
 from reference.certificates.importance import Walks
 from reference.certificates.walks import Sampler
 from reference.errors import InputError
-from reference.files import kind_of, load_arrays, parsed_json, read_file, replace_file
+from reference.files import (
+    kind_of,
+    load_arrays,
+    parsed_json,
+    read_file,
+    replace_file,
+    sha256,
+)
 from reference.sources import digest_of
 
 SEAL = "seal.json"
@@ -134,7 +140,7 @@ class KeptDraws:
         if kept is None:
             content = _packed(drawn)
             replace_file(path, content)
-            self._blocks[path.name] = hashlib.sha256(content).hexdigest()
+            self._blocks[path.name] = sha256(content)
             self._seal(self._of, self._blocks)
         elif kept.terminals != drawn.terminals or not all(map(np.array_equal, kept[1:], drawn[1:])):
             raise InputError(
@@ -159,7 +165,7 @@ def _packed(walks: Walks) -> bytes:
 
 
 def _read(path: Path, digest: str, has_features: bool) -> Walks:
-    if not kind_of(path) or hashlib.sha256(read_file(path)).hexdigest() != digest:
+    if not kind_of(path) or sha256(read_file(path)) != digest:
         raise InputError(
             f"{str(path)!r} is not what was drawn here: bring it back, or begin anew in another "
             "folder"

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from reference.arguments import checked
 from reference.certificates.check import Walk
 from reference.certificates.format import (
     Claim,
@@ -18,7 +19,7 @@ from reference.certificates.format import (
 )
 from reference.certificates.problem import state_label
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_integer, check_list, check_type
+from reference.errors import InputError, check_choice, check_integer, check_list
 from reference.fields.field import RATIONAL
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
@@ -65,6 +66,7 @@ def write_certificate(
         InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
             or a number is too long for exact arithmetic or for the file.
     """
+    check_choice("write_certificate", "relation", relation, Relation)
     check_integer("write_certificate", "digits", digits, 0, most=1_000)
     if scale is not None:
         check_integer("write_certificate", "scale", scale, 1, most=10**1_000)
@@ -138,9 +140,9 @@ class _Table:
             yield Inner(self.labels[node], common, tuple(steps))
 
 
+@checked
 def lifted_states(lifted: LiftedDAG[Any]) -> list[Any]:
     """The state below each node of a lift, by which `write_certificate` labels it."""
-    check_type("lifted_states", "lifted", lifted, LiftedDAG)
     return [lifted.base.labels[node] for node in lifted.projection]
 
 

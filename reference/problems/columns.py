@@ -1,7 +1,6 @@
 """Tables of data: CSV files, and checked matrices of numbers or categories."""
 
 import csv
-import hashlib
 import io
 import math
 import re
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, check_integer, check_list, shown
-from reference.files import read_file
+from reference.files import read_file, sha256
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -140,7 +139,7 @@ def read_table(path: Path) -> Table:
                 f"{name}, line {number}: it has {len(row)} values for {len(names)} columns"
             )
         _check_present(f"{name}, line {number}", names, row)
-    return Table(name, names, rows, hashlib.sha256(content).hexdigest())
+    return Table(name, names, rows, sha256(content))
 
 
 def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None:
