@@ -20,7 +20,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.trajectories import uniforms
-from fast.training.build import build_policy
+from fast.training.build import make_policy
 from fast.training.compose import configure
 
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -96,7 +96,7 @@ def untrained(task: str, options: dict[str, Any], unscaled: bool = False) -> Unt
 
     @jit
     def look(key: Any, seen: Any, masks: Any) -> tuple[Any, Any]:
-        policy = build_policy(config, environment, 32, key=key)
+        policy = make_policy(config, environment, 32, key=key)
         if unscaled:
             policy = eqx.tree_at(
                 lambda p: p.network.dynamics.embedding,

@@ -56,7 +56,8 @@ def fit_projection(
         return evaluate(markovian, environment, drawn).log_p_f.sum(-1)
 
     rule = optimiser.for_network()
-    return _fit(markovian, rule, log_likelihood, policy, environment, batch, optimiser.steps, seed)
+    draw = _drawing(policy, environment, batch)
+    return _fit(markovian, rule, log_likelihood, draw, optimiser.steps, seed)
 
 
 def tightened(
@@ -88,9 +89,8 @@ def tightened(
 
     backward = LearnedBackward(Perceptron(sizes, key=first))
     rule = optax.adam(optax.cosine_decay_schedule(RATE, steps))
-    backward = _fit(
-        backward, rule, likelihood, policy, environment, TRAJECTORIES, steps, seed, seconds
-    )
+    draw = _drawing(policy, environment, TRAJECTORIES)
+    backward = _fit(backward, rule, likelihood, draw, steps, seed, seconds)
     replaced: Policy = eqx.tree_at(lambda sampler: sampler.backward, policy, backward)
     return replaced
 
@@ -112,23 +112,30 @@ def log_likelihood(
     return jnp.sum(jnp.where(drawn.active, taken, 0.0), -1)
 
 
+def _drawing(
+    policy: Policy, environment: AbstractEnvironment[Any], batch: int
+) -> Callable[[jax.Array], Trajectories]:
+    def draw(key: jax.Array) -> Trajectories:
+        return sample_trajectories(policy, environment, uniforms(key, environment, batch))[0]
+
+    return draw
+
+
 def _fit(
     fitted: Fitted,
     rule: optax.GradientTransformation,
     log_likelihood: Callable[[Any, Trajectories], jax.Array],
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    batch: int,
+    draw: Callable[[jax.Array], Trajectories],
     steps: int,
     seed: int,
     seconds: float = math.inf,
 ) -> Fitted:
-    """Ascends the mean log likelihood of trajectories of a policy, drawn anew at each step."""
+    """Ascends the mean log likelihood of trajectories, drawn anew at each step from its key."""
     state = rule.init(eqx.filter(fitted, eqx.is_array))
 
     @eqx.filter_jit
     def move(fitted: Any, state: Any, key: jax.Array) -> tuple[Any, Any]:
-        drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, batch))
+        drawn = draw(key)
 
         def loss(fitted: Any) -> jax.Array:
             return -jnp.mean(log_likelihood(fitted, drawn))

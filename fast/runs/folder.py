@@ -28,13 +28,7 @@ import jax
 from fast.parts import DYNAMICS, option_names
 from fast.policies.policy import AnyPolicy, count_parameters
 from fast.runs.files import new_folder
-from fast.runs.identity import (
-    SAMPLER,
-    check_imported,
-    check_own_parts,
-    inputs_of,
-    own_sources,
-)
+from fast.runs.identity import SAMPLER, check_own_parts, imported_sources, inputs_of
 from fast.runs.records import check_finished, check_seal, read_json, write_json
 from fast.tasks import Task
 from fast.training.compose import TrainConfig, from_json, to_json
@@ -66,7 +60,7 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         check_finished(path)
         check_own_parts(path, accept_changed=False)
         contents |= {copy / name: read_file(path / name) for name in SAMPLER}
-    check_imported(config)
+    own_files = imported_sources(config.own_parts(), task)
     inputs = inputs_of(task)
     own = {option: Path(task.inputs[option]) for option in inputs}
     contents |= {own[option]: read_file(path) for option, path in inputs.items()}
@@ -80,10 +74,10 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         "copies": {path.as_posix(): sha256(content) for path, content in contents.items()},
         "is_markovian": bool(policy.is_markovian),
         "tables": tables,
-        "own": own_sources(config),
+        "own": own_files,
         "inputs": {option: str(path) for option, path in inputs.items()},
     }
-    stored = _with_frozen(replace(config, task=replace(task, **own)), copies)
+    stored = replace(config, task=replace(task, **own)).with_factors(frozen=copies)
     with new_folder(config.folder(), "train") as partial:
         for path, content in contents.items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +121,7 @@ def stored_config(folder: Path) -> TrainConfig:
             f"{folder / 'config.json'} asks samplers in {[str(path) for path in frozen]}, but "
             "those that a run asks are in its own folder, frozen/0 and so on: train again"
         )
-    return _with_frozen(placed, tuple(folder / path for path in frozen))
+    return placed.with_factors(frozen=tuple(folder / path for path in frozen))
 
 
 def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
@@ -182,10 +176,6 @@ def _with_copies(folder: Path, task: Task) -> Task:
     copies = read_json(folder / "meta.json").get("copies", {}) if inputs else {}
     own = {option: task.inputs[option] for option in inputs if task.inputs[option] in copies}
     return replace(task, **{option: folder / name for option, name in own.items()})
-
-
-def _with_frozen(config: TrainConfig, folders: tuple[Path, ...]) -> TrainConfig:
-    return replace(config, factors=replace(config.factors, frozen=folders))
 
 
 def _versions() -> dict[str, str]:

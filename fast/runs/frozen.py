@@ -1,8 +1,7 @@
 """Samplers of finished runs, loaded alone or in place of factors of another run's reward."""
 
 import contextlib
-import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from fast.runs.records import read_json
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
-from fast.training.trainer import make_trainer
+from fast.training.trainer import Trainer, make_trainer
 from reference.errors import InputError
 
 
@@ -55,18 +54,6 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
         )
 
 
-def environment_of(
-    config: TrainConfig, factors: Collection[int] | None = None
-) -> AbstractEnvironment[Any]:
-    """The problem of a configuration as array code, with the reward of some of its factors.
-
-    Args:
-        config: the configuration.
-        factors: the factors; by default those of its target.
-    """
-    return config.task.make_environment(config.restricted(factors), config.run.max_states)
-
-
 def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem of a run and its last saved state, without enumerating anything.
 
@@ -75,10 +62,9 @@ def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainSt
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
-    environment = environment_of(config)
+    environment = config.make_environment()
     check_tables(config.folder(), environment)
-    template = make_trainer(_alone(config), environment).shapes()
-    return environment, load_checkpoint(config.folder(), template)[0]
+    return environment, load_checkpoint(config.folder(), _shapes(config, environment))[0]
 
 
 def load_policy(config: TrainConfig) -> Policy:
@@ -97,20 +83,25 @@ def load_policy(config: TrainConfig) -> Policy:
     return policy
 
 
-def load_frozen(config: TrainConfig) -> tuple[FrozenSamplers, tuple[int, ...]]:
-    """The frozen samplers of a run, in its own precision, and the factors that they leave over.
+def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
+    """The trainer of a run, with its frozen samplers in its own precision.
 
     Raises:
-        InputError: if they do not sample factors of the run's problem, each at most once; if they
-            leave factors over and are more than one; or if one is damaged or not finite.
+        InputError: if the frozen runs do not sample factors of the run's problem, each at most
+            once; if they leave factors over and are more than one; or if one is damaged, not finite
+            or, for a warm start, of another shape.
     """
-    configs = [stored_config(path) for path in config.factors.frozen]
+    folders = config.factors.frozen
+    if not folders:
+        return make_trainer(config, environment)
+    configs = [stored_config(path) for path in folders]
     rest = factors_left(config, configs)
     policies = tuple(map(load_policy, configs))
     if config.factors.warm:
-        _check_shape(config, policies[0])
-    environments = tuple(environment_of(other) for other in configs)
-    return FrozenSamplers(policies, environments, bool(rest)), rest
+        _check_shape(folders[0], _shapes(config, environment).sampler.policy, policies[0])
+    environments = tuple(other.make_environment() for other in configs)
+    seen = config.make_environment(rest) if rest else environment
+    return make_trainer(config, seen, FrozenSamplers(policies, environments, bool(rest)))
 
 
 def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
@@ -150,10 +141,9 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     return rest
 
 
-def _alone(config: TrainConfig) -> TrainConfig:
-    """The configuration without its frozen samplers."""
-    factors = dataclasses.replace(config.factors, frozen=(), warm=False)
-    return dataclasses.replace(config, factors=factors)
+def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> TrainState:
+    """The shapes of the first state of a run, which its frozen samplers do not change."""
+    return make_trainer(config.with_factors(frozen=(), warm=False), environment).shapes()
 
 
 def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> None:
@@ -180,13 +170,13 @@ def _check_same_problem(config: TrainConfig, name: str, other: TrainConfig) -> N
             )
 
 
-def _check_shape(config: TrainConfig, policy: Policy) -> None:
-    expected = make_trainer(_alone(config), environment_of(config)).shapes().sampler.policy
-    shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(tree)] for tree in (expected, policy)]
-    structures = [jax.tree.structure(tree) for tree in (expected, policy)]
-    if structures[0] != structures[1] or shapes[0] != shapes[1]:  # type: ignore[operator]
+def _check_shape(folder: Path, *policies: Policy) -> None:
+    described = [
+        (jax.tree.structure(policy), [(x.shape, x.dtype) for x in jax.tree.leaves(policy)])
+        for policy in policies
+    ]
+    if described[0] != described[1]:
         raise InputError(
-            f"warm, but the network of the frozen run {str(config.factors.frozen[0])!r} has "
-            "another shape or other options than this run's: use --no-warm, or the same "
-            "--dynamics and sizes"
+            f"warm, but the network of the frozen run {str(folder)!r} has another shape or other "
+            "options than this run's: use --no-warm, or the same --dynamics and sizes"
         )

@@ -1,6 +1,7 @@
 """The identity of a run: its options, data, frozen samplers and the user's parts."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -62,27 +63,30 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
         )
 
 
-def own_sources(config: TrainConfig, *, imported: bool = False) -> dict[str, dict[str, Any]]:
+def own_sources(
+    parts: Mapping[str, str], task: Task, *, imported: bool = False
+) -> dict[str, dict[str, Any]]:
     """Name and source files of the user's parts, problem and environment.
 
     Args:
-        config: the configuration with these parts.
+        parts: the names of the user's parts.
+        task: the task.
         imported: see `sources_of`.
     """
-    names = {part: config.name_of(part) for part in config.own_parts()}
-    if isinstance(config.task, CustomTask):
-        names |= {"problem": config.task.problem, "environment": config.task.environment}
+    names = dict(parts)
+    if isinstance(task, CustomTask):
+        names |= {"problem": task.problem, "environment": task.environment}
     files = {part: sources_of(name, imported=imported) for part, name in names.items() if name}
     return {part: {"name": names[part], "files": its} for part, its in files.items() if its}
 
 
-def check_imported(config: TrainConfig) -> None:
-    """Checks that the user's parts in memory agree with their files, which are recorded.
+def imported_sources(parts: Mapping[str, str], task: Task) -> dict[str, dict[str, Any]]:
+    """The result of `own_sources`, checked to be what this process imported.
 
     Raises:
         InputError: if a file was edited since it was imported.
     """
-    now, loaded = own_sources(config), own_sources(config, imported=True)
+    now, loaded = own_sources(parts, task), own_sources(parts, task, imported=True)
     for part, entry in now.items():
         for path, digest in entry["files"].items():
             if loaded[part]["files"][path] != digest:
@@ -90,6 +94,7 @@ def check_imported(config: TrainConfig) -> None:
                     f"{path}, of the {part} {entry['name']}, was edited since this process "
                     "imported it: restart Python, or call importlib.reload on its module"
                 )
+    return now
 
 
 def changed_parts(folder: Path) -> list[str]:

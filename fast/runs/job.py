@@ -1,8 +1,6 @@
 """The main job: train, measure, checkpoint, report; and resume."""
 
 import contextlib
-import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,17 +14,12 @@ from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display
 from fast.runs.files import alone_in
 from fast.runs.folder import create_run, load_config
-from fast.runs.frozen import (
-    arithmetic,
-    check_tables,
-    environment_of,
-    tables_digest,
-)
+from fast.runs.frozen import arithmetic, check_tables, tables_digest, trainer_of
 from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe
 from fast.runs.records import is_finished, read_report, save_law, seal_run, write_json
-from fast.runs.setup import Setup, set_up, trainer_of
+from fast.runs.setup import Setup, set_up
 from fast.training.compose import TrainConfig, to_json
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
@@ -142,9 +135,9 @@ def follow(config: TrainConfig) -> None:
     """
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
-        trainer = trainer_of(config, environment_of(config))
+        trainer = trainer_of(config, config.make_environment())
         initial = trainer.init()
-        check_same(_digest(config))
+        check_same(to_json(config))
         state = broadcast_from_first(initial)
         for step in range(int(state.step[0]), config.optimiser.steps, CHUNK):
             state, info = trainer.advance(state, min(CHUNK, config.optimiser.steps - step))
@@ -205,7 +198,7 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
 
     state, seconds = last_state(folder, setup.initial)
     # Others that share the training begin where this process does.
-    check_same(_digest(config))
+    check_same(to_json(config))
     state = broadcast_from_first(state)
     loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure)
     state, seconds = loop.run(display)
@@ -217,8 +210,3 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     # After the seal: it reads a finished run, and can be drawn again at any time.
     display.plot([folder], folder / "plot.png")
     return report
-
-
-def _digest(config: TrainConfig) -> bytes:
-    """A checksum of the options of a run without its folder."""
-    return hashlib.sha256(json.dumps(to_json(config), sort_keys=True).encode()).digest()

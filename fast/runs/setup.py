@@ -3,14 +3,17 @@
 import contextlib
 from typing import Any, NamedTuple
 
+from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, enumerate_environment
+from fast.parts import name_of_part
+from fast.policies.backward import BackwardOptions
 from fast.runs.display import slow
-from fast.runs.frozen import environment_of, load_frozen
+from fast.runs.frozen import trainer_of
 from fast.runs.sizes import check_sizes, check_states
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
-from fast.training.trainer import Trainer, make_trainer
+from fast.training.trainer import Trainer
 from reference.errors import InputError, TooLargeError
 from reference.problems import ClosedForm, closed_form
 
@@ -57,7 +60,7 @@ def set_up(config: TrainConfig) -> Setup:
         with slow(f"enumerating {config.task.short_name}"), unknown:
             enumeration = enumerate_environment(problem, environment, most)
     if enumeration is None:
-        _check_unenumerated(config, states)
+        _check_unenumerated(config.dynamics, config.p_b, states)
         with contextlib.suppress(InputError):
             form = closed_form(problem)
     trainer = trainer_of(config, environment)
@@ -66,28 +69,17 @@ def set_up(config: TrainConfig) -> Setup:
     return Setup(config, environment, enumeration, form, trainer, initial)
 
 
-def _check_unenumerated(config: TrainConfig, states: int) -> None:
-    if config.p_b.reads_latent:
+def _check_unenumerated(dynamics: DynamicsOptions[Any], p_b: BackwardOptions, states: int) -> None:
+    if p_b.reads_latent:
         raise InputError(
             f"p_b lifted on {states:,} states: its mass bends the target, and can be "
             "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
             "--max-states"
         )
-    if not config.dynamics.is_summable:
+    if not dynamics.is_summable:
+        name = name_of_part("dynamics", dynamics)
         raise InputError(
-            f"dynamics {config.name_of('dynamics')} on {states:,} states: its law is measured by "
+            f"dynamics {name} on {states:,} states: its law is measured by "
             "counting where trajectories end, on an enumerated problem; use a smaller instance, or "
             "raise --max-states"
         )
-
-
-def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
-    """The trainer of a run, with its frozen samplers.
-
-    Raises:
-        InputError: if the frozen runs are not on factors of this problem.
-    """
-    if not config.factors.frozen:
-        return make_trainer(config, environment)
-    frozen, rest = load_frozen(config)
-    return make_trainer(config, environment_of(config, rest) if rest else environment, frozen)

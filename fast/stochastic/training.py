@@ -91,7 +91,7 @@ class Latents(Method):
         def build(width: int) -> StochasticPolicy:
             return dynamics.build(environment, environment.actions, width, key=key)
 
-        policy = fitted(self.config, build)
+        policy = fitted(dynamics, self.config.p_b, build)
         size = len(policy.target.mean)
         noise = draw_noise(self.key(seed, "log_z"), environment, FIRST_BATCH, size)
         drawn = sample_latent_trajectories(policy, environment, noise)
@@ -105,7 +105,7 @@ class Latents(Method):
         config, policy = self.config, state.sampler.policy
         assert isinstance(config.dynamics, MeanOptions)
         noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)
-        exploring = exploration(config, state.step)
+        exploring = exploration(config.sampling, config.optimiser.steps, state.step)
         drawn = sample_latent_trajectories(policy, environment, noise, exploring)
         (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
             state.sampler, environment, policy.target, drawn, config.dynamics.gradient

@@ -8,9 +8,12 @@ import equinox as eqx
 import jax
 from jaxtyping import PRNGKeyArray
 
+from fast.dynamics.base import DynamicsOptions
 from fast.dynamics.own import OwnDynamics, check_network
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
+from fast.parts import name_of_part
+from fast.policies.backward import BackwardOptions
 from fast.policies.policy import AnyPolicy, Policy, count_parameters
 from fast.training.compose import TrainConfig
 from reference.errors import InputError
@@ -25,9 +28,13 @@ MOST_WIDTH = 2**20
 
 
 def make_policy(
-    config: TrainConfig, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray
+    config: TrainConfig,
+    environment: AbstractEnvironment[Any],
+    width: int | None = None,
+    *,
+    key: PRNGKeyArray,
 ) -> Policy:
-    """The policy of a configuration, as wide as its parameter budget allows.
+    """The policy of a configuration, with hidden layers as wide as its parameter budget allows.
 
     The Markovian head has three hidden layers on the features of the state, the path-dependent
     one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
@@ -35,72 +42,64 @@ def make_policy(
     so that the number of parameters comes nearest to the budget. A network without hidden layers
     has no width: the budget is then that of a learned backward policy, or is not read without one.
 
+    Args:
+        config: the dynamics with their budget, the backward policy, and the loss.
+        environment: the state graph.
+        width: a width to use instead.
+        key: the random key of the parameters.
+
     Raises:
-        InputError: if no width comes within 5 % of the budget.
+        InputError: if no width comes within 5 % of the budget, or the backward policy reads a
+            latent that the network does not have.
     """
+    dynamics, p_b, has_flow = config.dynamics, config.p_b, config.loss.needs_flow
+    parents, features = environment.parents, feature_count(environment)
+    network_key, backward_key = jax.random.split(key)
 
     def build(width: int) -> Policy:
-        return build_policy(config, environment, width, key=key)
+        outputs = environment.actions + p_b.outputs(parents) + has_flow
+        hidden = [width] * dynamics.layers
+        network = dynamics.build(environment, outputs, width, key=network_key)
+        if p_b.reads_latent and network.is_markovian:
+            # Only an instance of a user's class may show this.
+            raise InputError(
+                f"p_b {config.name_of('p_b')} with dynamics {config.name_of('dynamics')}: there is "
+                "no latent to read; use --p-b learned"
+            )
+        backward = p_b.build(features, parents, hidden, key=backward_key)
+        return Policy(network, backward, environment.actions, has_flow)
 
-    if isinstance(config.dynamics, OwnDynamics):
+    if width is not None:
+        return build(width)
+    if isinstance(dynamics, OwnDynamics):
         # Built in a separate trace, so that leaked references to its arrays are noticed.
-        network = eqx.filter_eval_shape(lambda: fitted(config, build).network)
+        network = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build).network)
         seen = jax.eval_shape(environment.observe, environment.initial())
         check_network(config.name_of("dynamics"), network, seen, environment.horizon)
-    return fitted(config, build)
+    return fitted(dynamics, p_b, build)
 
 
-def fitted(config: TrainConfig, build: Callable[[int], Built]) -> Built:
+def fitted(
+    dynamics: DynamicsOptions[Any], p_b: BackwardOptions, build: Callable[[int], Built]
+) -> Built:
     """The policy whose hidden layers are as wide as the parameter budget allows.
 
     Args:
-        config: dynamics, backward policy and budget.
+        dynamics: the dynamics, with the budget.
+        p_b: the backward policy.
         build: the policy from the width of its hidden layers.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
     """
-    has_width = config.dynamics.has_width or config.p_b.has_parameters
-    return build(_fit_width(config, build) if has_width else 1)
-
-
-def build_policy(
-    config: TrainConfig, environment: AbstractEnvironment[Any], width: int, *, key: PRNGKeyArray
-) -> Policy:
-    """The policy of a configuration with hidden layers of a given width.
-
-    Raises:
-        InputError: if the backward policy reads a latent that the network does not have.
-    """
-    network_key, backward_key = jax.random.split(key)
-    dynamics, p_b, parents = config.dynamics, config.p_b, environment.parents
-    has_flow = config.loss.needs_flow
-    outputs = environment.actions + p_b.outputs(parents) + has_flow
-    hidden = [width] * dynamics.layers
-    network = dynamics.build(environment, outputs, width, key=network_key)
-    if p_b.reads_latent and network.is_markovian:
-        # Only an instance of a user's class may show this.
-        raise InputError(
-            f"p_b {config.name_of('p_b')} with dynamics {config.name_of('dynamics')}: there is no "
-            "latent to read; use --p-b learned"
-        )
-    return Policy(
-        network,
-        p_b.build(feature_count(environment), parents, hidden, key=backward_key),
-        environment.actions,
-        has_flow,
-    )
-
-
-def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
-    """The width whose parameter count is nearest to the budget."""
-    asked = config.dynamics.parameters
+    if not (dynamics.has_width or p_b.has_parameters):
+        return build(1)
 
     @cache
     def count(width: int) -> int:
         return count_parameters(eqx.filter_eval_shape(build, width))
 
-    budget = asked or max(USUAL, count(LEAST_WIDTH))
+    budget = dynamics.parameters or max(USUAL, count(LEAST_WIDTH))
     # Counting is slow. Two layers of one width share width^2 weights, so the count of nearly every
     # network is a quadratic in the width, which bounds the search.
     one, two, three = count(1), count(2), count(3)
@@ -115,11 +114,11 @@ def _fit_width(config: TrainConfig, build: Callable[[int], AnyPolicy]) -> int:
     nearest = count(width)
     if abs(nearest - budget) > 0.05 * budget:
         raise InputError(
-            f"parameters is {budget:,}, but the {config.name_of('dynamics')} policy nearest to it "
-            f"has {nearest:,}: ask for a number within 5 % of that, or more, or for a smaller "
-            "--latent-size"
+            f"parameters is {budget:,}, but the {name_of_part('dynamics', dynamics)} policy "
+            f"nearest to it has {nearest:,}: ask for a number within 5 % of that, or more, or for "
+            "a smaller --latent-size"
         )
-    return width
+    return build(width)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

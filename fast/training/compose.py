@@ -31,6 +31,7 @@ from reference.problems import restrict
 if TYPE_CHECKING:
     from fast.balance.loss import Loss
     from fast.dynamics.base import DynamicsOptions
+    from fast.environments import AbstractEnvironment
     from fast.policies.backward import BackwardOptions
     from fast.sampling.replay import NoReplay
 
@@ -171,9 +172,10 @@ class TrainConfig:
         """The name of a part that is chosen by name: dynamics, loss, p_b or replay."""
         return name_of_part(part, getattr(self, part))
 
-    def own_parts(self) -> list[str]:
+    def own_parts(self) -> dict[str, str]:
         """The names of the parts that are the user's own."""
-        return [part for part in CHOICES if own_part(part, getattr(self, part))]
+        own = (part for part in CHOICES if own_part(part, getattr(self, part)))
+        return {part: self.name_of(part) for part in own}
 
     def changed(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options; a replaced part loses its options."""
@@ -204,6 +206,16 @@ class TrainConfig:
             return problem
         covered = self.factors.covered if factors is None else factors
         return restrict(problem, self.factors.parts, covered)
+
+    def make_environment(
+        self, factors: Collection[int] | None = None
+    ) -> "AbstractEnvironment[Any]":
+        """The problem as array code, with the reward of the same factors as `restricted`."""
+        return self.task.make_environment(self.restricted(factors), self.run.max_states)
+
+    def with_factors(self, **changes: Any) -> "TrainConfig":
+        """The configuration with other options of `factors`."""
+        return dataclasses.replace(self, factors=dataclasses.replace(self.factors, **changes))
 
     def folder(self) -> Path:
         """The run folder."""

@@ -13,6 +13,7 @@ from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
+from fast.training.options import SamplingOptions
 from fast.training.state import TrainState
 
 # The number of trajectories for the first estimate of `log Z`.
@@ -37,10 +38,9 @@ class Gradient(NamedTuple):
     starting_log_z: Float[Array, ""]
 
 
-def exploration(config: TrainConfig, step: Int[Array, ""]) -> Exploration:
-    """The exploration of a step: the share of random actions falls linearly, to 0."""
-    sampling = config.sampling
-    decay = jnp.clip(1 - step / (sampling.epsilon_until * config.optimiser.steps), 0, 1)
+def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> Exploration:
+    """The exploration in one of the steps: the share of random actions falls linearly, to 0."""
+    decay = jnp.clip(1 - step / (sampling.epsilon_until * steps), 0, 1)
     return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)
 
 

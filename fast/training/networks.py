@@ -1,23 +1,25 @@
 """Training of policies with a deterministic latent: every loss, and replay."""
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.balance.loss import Loss, RatioLoss, log_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler, uniform_policy
+from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
-from fast.sampling.replay import Buffer, empty_buffer
+from fast.sampling.replay import Buffer, add, choose, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
-from fast.training.method import FIRST_BATCH, Gradient, Method
+from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
 from fast.training.state import TrainState
-from fast.training.step import draw_batch, loss_and_gradient, loss_and_gradient_on_devices
+from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 
 
 class Networks(Method):
@@ -49,15 +51,62 @@ class Networks(Method):
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of the loss on a batch, on one device or several."""
-        config, loss = self.config, self._loss()
+        config = self.config
         draws = jax.random.uniform(key, (environment.horizon + 1, config.sampling.batch))
         key = jax.random.fold_in(key, 1)
-        if config.run.devices > 1:
-            gradient = loss_and_gradient_on_devices(config, loss, environment, state, draws, key)
-            return gradient, None
-        batch, buffer = draw_batch(config, environment, state, draws)
+        if config.run.devices == 1:
+            return self.of_draws(environment, state, draws, key=key)
+        shared = on_devices(partial(self.of_draws, key=key, axis=AXIS), config.run.devices)
+        return shared(environment, state, draws)
+
+    def draw_batch(
+        self,
+        environment: AbstractEnvironment[Any],
+        state: TrainState,
+        draws: Float[Array, "rows batch"],
+    ) -> tuple[Batch, Buffer | None]:
+        """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
+
+        Args:
+            environment: the state graph.
+            state: the state of training.
+            draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
+
+        Returns:
+            the batch, and the buffer with the new ends of the forward trajectories.
+        """
+        config, policy = self.config, state.sampler.policy
+        replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
+        forward, cached = sample_trajectories(
+            policy,
+            environment,
+            draws[1:, replayed:],
+            exploration(config.sampling, config.optimiser.steps, state.step),
+            skip_ended=config.run.seeds == 1,
+            cache=state.buffer is None and config.loss.reads_cache,
+        )
+        if state.buffer is None:
+            return Batch(forward, cached), None
+        buffer = add(state.buffer, forward.final, forward.log_reward)
+        ends = choose(buffer, draws[0, :replayed], by_reward=config.replay.by_reward)
+        backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
+        both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
+        return Batch(both, None), buffer
+
+    def of_draws(
+        self,
+        environment: AbstractEnvironment[Any],
+        state: TrainState,
+        draws: Float[Array, "rows batch"],
+        *,
+        key: PRNGKeyArray,
+        axis: str | None = None,
+    ) -> tuple[Gradient, Buffer | None]:
+        """The gradient on the batch of `draw_batch`; `key` and `axis` as in `loss_and_gradient`."""
+        batch, buffer = self.draw_batch(environment, state, draws)
+        loss, alone = self._loss(), self.config.run.seeds == 1
         gradient = loss_and_gradient(
-            loss, environment, state.sampler, batch, key, skip_ended=config.run.seeds == 1
+            loss, environment, state.sampler, batch, key, axis=axis, skip_ended=alone
         )
         return gradient, buffer
 

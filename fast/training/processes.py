@@ -5,7 +5,9 @@ step are equal in all processes. So a training over several processes has the nu
 in one process with the same number of devices.
 """
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -77,17 +79,18 @@ def broadcast_from_first(tree: Any) -> Any:
     return jax.tree.map(jax.numpy.asarray, multihost_utils.broadcast_one_to_all(tree))
 
 
-def check_same(digest: bytes) -> None:
+def check_same(options: Mapping[str, Any]) -> None:
     """Checks that all processes have the same options.
 
     Args:
-        digest: a checksum of the options of this process.
+        options: the options of this process, as plain data.
 
     Raises:
         InputError: if the options differ; raised in all processes.
     """
     if jax.process_count() == 1:
         return
+    digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).digest()
     every = np.asarray(multihost_utils.process_allgather(np.frombuffer(digest, np.uint8)))
     others = np.flatnonzero((every != every[0]).any(1)).tolist()
     if others:

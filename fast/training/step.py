@@ -1,5 +1,6 @@
 """One step's batch, its loss and the gradient: on one device, or shared by several."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,13 +15,18 @@ from fast.balance.own import context_of, penalties_of, value_of
 from fast.balance.rows import evaluate_with_pullback
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
-from fast.sampling.backward import sample_backward
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.replay import Buffer, add, choose
+from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Cached, Trajectories
-from fast.training.compose import TrainConfig
-from fast.training.method import Gradient, exploration
+from fast.training.method import Gradient
 from fast.training.state import TrainState
+
+# A gradient, and the buffer after it, from an environment, a state of training and draws.
+OfDraws = Callable[
+    [AbstractEnvironment[Any], TrainState, Float[Array, "rows batch"]],
+    tuple[Gradient, Buffer | None],
+]
+# The name of the axis of devices.
+AXIS = "batch"
 
 
 class Batch(NamedTuple):
@@ -33,42 +39,6 @@ class Batch(NamedTuple):
 
     trajectories: Trajectories
     cached: Cached | None
-
-
-def draw_batch(
-    config: TrainConfig,
-    environment: AbstractEnvironment[Any],
-    state: TrainState,
-    draws: Float[Array, "rows batch"],
-) -> tuple[Batch, Buffer | None]:
-    """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
-
-    Args:
-        config: the options of batches.
-        environment: the state graph.
-        state: the state of training.
-        draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
-
-    Returns:
-        the batch, and the buffer with the new ends of the forward trajectories.
-    """
-    policy = state.sampler.policy
-    replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
-    forward, cached = sample_trajectories(
-        policy,
-        environment,
-        draws[1:, replayed:],
-        exploration(config, state.step),
-        skip_ended=config.run.seeds == 1,
-        cache=state.buffer is None and config.loss.reads_cache,
-    )
-    if state.buffer is None:
-        return Batch(forward, cached), None
-    buffer = add(state.buffer, forward.final, forward.log_reward)
-    ends = choose(buffer, draws[0, :replayed], by_reward=config.replay.by_reward)
-    backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
-    both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
-    return Batch(both, None), buffer
 
 
 def loss_and_gradient(
@@ -145,40 +115,21 @@ def _total(x: Any, axis: str | None) -> Any:
     return x if axis is None else lax.psum(x, axis)  # type: ignore[no-untyped-call]
 
 
-def loss_and_gradient_on_devices(
-    config: TrainConfig,
-    loss: Loss,
-    environment: AbstractEnvironment[Any],
-    state: TrainState,
-    draws: Float[Array, "rows batch"],
-    key: PRNGKeyArray,
-) -> Gradient:
-    """As `loss_and_gradient`, on one batch that several devices share; equal up to rounding.
+def on_devices(function: OfDraws, devices: int) -> OfDraws:
+    """A function of the draws of a batch whose columns are shared by devices, along `AXIS`.
 
     Args:
-        config: the options of batches, and the number of devices.
-        loss: the loss.
-        environment: the state graph.
-        state: the state of training.
-        draws: as in `draw_batch`.
-        key: a random key, for losses that draw random numbers.
+        function: a function of an environment, a state of training and draws, whose result is equal
+            on all devices.
+        devices: the number of devices.
     """
-    mesh = jax.make_mesh((config.run.devices,), ("batch",), axis_types=(AxisType.Auto,))
-    alone = config.run.seeds == 1
-
-    def share(environment: Any, state: TrainState, draws: Any) -> Any:
-        batch, _ = draw_batch(config, environment, state, draws)
-        return loss_and_gradient(
-            loss, environment, state.sampler, batch, key, axis="batch", skip_ended=alone
-        )
-
+    mesh = jax.make_mesh((devices,), (AXIS,), axis_types=(AxisType.Auto,))
     every = PartitionSpec()  # type: ignore[no-untyped-call]
-    split = jax.shard_map(
-        share,
+    split: OfDraws = jax.shard_map(
+        function,
         mesh=mesh,
-        in_specs=(every, every, PartitionSpec(None, "batch")),  # type: ignore[no-untyped-call]
+        in_specs=(every, every, PartitionSpec(None, AXIS)),  # type: ignore[no-untyped-call]
         out_specs=every,
         check_vma=False,
     )
-    result: Gradient = split(environment, state, draws)
-    return result
+    return split

@@ -79,7 +79,8 @@ class RunSource(SamplerSource):
         return self.row_sampler(learned)
 
     def fingerprint(self) -> dict[str, str | int | None]:
-        parts = repr([own_sources(self.config), changed_parts(self.folder)])
+        own = own_sources(self.config.own_parts(), self.config.task)
+        parts = repr([own, changed_parts(self.folder)])
         run = sha256(read_file(self.folder / "checkpoint.eqx"))
         return {"run": run, "of": self.row, "parts": sha256(parts.encode())}
 

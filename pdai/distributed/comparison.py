@@ -9,7 +9,7 @@ import jax
 
 from fast.laws.enumeration import enumerate_environment
 from fast.measure.report import Report
-from fast.runs.frozen import environment_of, load_policy
+from fast.runs.frozen import load_policy
 from fast.training.compose import TrainConfig
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from pdai.distributed.plan import DIRECT, Plan
@@ -92,7 +92,7 @@ def _oscillations(
     names = {run.folder(): name for name, run in runs.items()}
     frozen = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
     policies = {name: load_policy(run) for name, run in runs.items()}
-    environments = {name: environment_of(run) for name, run in runs.items()}
+    environments = {name: run.make_environment() for name, run in runs.items()}
     spreads: dict[str, list[float]] = {name: [] for name in runs}
     for seed in range(next(iter(runs.values())).run.seeds):
         ratios = {

@@ -671,7 +671,7 @@ FAULTS = (
     Fault(
         "replay-before-the-batch-is-added",
         "Ends are chosen from the buffer before the new ones are in it.",
-        "fast/training/step.py",
+        "fast/training/networks.py",
         "ends = choose(buffer,",
         "ends = choose(state.buffer,",
         f"{GRADIENTS}::test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices",
@@ -679,7 +679,7 @@ FAULTS = (
     Fault(
         "replay-draws-used-twice",
         "Trajectories are drawn backwards with the numbers that drew the others forwards.",
-        "fast/training/step.py",
+        "fast/training/networks.py",
         "draws[1:, :replayed])",
         "draws[1:, -replayed:])",
         f"{GRADIENTS}::test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices",

@@ -101,7 +101,7 @@ EQUIVALENT = (
     Equivalent("fast/sampling/actions.py", "draw * p.sum(-1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/training/build.py",
-        "if has_width else 1)",
+        "return build(1)",
         "1",
         "(2)",
         "what has no width does not read it",
@@ -153,14 +153,14 @@ EQUIVALENT = (
     Equivalent("fast/laws/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/training/networks.py",
-        "skip_ended=config.run.seeds == 1",
+        "config.run.seeds == 1",
         "1",
         "(2)",
         EITHER_WAY,
     ),
     Equivalent(
-        "fast/training/step.py",
-        "skip_ended=config.run.seeds == 1",
+        "fast/training/networks.py",
+        "config.run.seeds == 1",
         "config.run.seeds == 1",
         "(config.run.seeds != 1)",
         EITHER_WAY,

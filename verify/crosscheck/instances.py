@@ -20,7 +20,7 @@ from fast.environments import (
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
-from fast.training.build import build_policy
+from fast.training.build import make_policy
 from fast.training.compose import configure
 from reference.problems import (
     BitSequences,
@@ -176,7 +176,7 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     if issubclass(DYNAMICS[options["dynamics"]], CellOptions):
         options = {"latent_size": 8, **options}
     config = configure("six6", **options)
-    shapes = eqx.filter_eval_shape(build_policy, config, environment, 32, key=jax.random.key(0))
+    shapes = eqx.filter_eval_shape(make_policy, config, environment, 32, key=jax.random.key(0))
     rng = np.random.default_rng(seed)
     policy: Policy = filled(shapes, lambda shape: rng.normal(size=shape) * (2 / shape[0]) ** 0.5)
     return policy

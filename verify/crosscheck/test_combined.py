@@ -22,8 +22,9 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.combined import FrozenSamplers, combined_loss, combined_ratio
 from fast.training.compose import configure
+from fast.training.networks import Networks
 from fast.training.state import TrainState
-from fast.training.step import Batch, loss_and_gradient, loss_and_gradient_on_devices
+from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
 from reference import (
     RATIONAL,
@@ -235,13 +236,12 @@ def test_the_loss_of_frozen_samplers_is_the_one_written_by_hand(
         alone = Compiled(loss_and_gradient)(combined, environment, sampler, batch, key)
         slope, (terms, said) = eqx.filter_jit(eqx.filter_grad(direct, has_aux=True))(own, drawn)
         evaluated = eqx.filter_jit(combined.context)(environment, drawn)
-        shared = eqx.filter_jit(loss_and_gradient_on_devices)(
-            config.changed(epsilon=0.0, loss=loss),
-            combined,
+        method = Networks(config.changed(epsilon=0.0, loss=loss), frozen)
+        of_draws = functools.partial(method.of_draws, key=key, axis=AXIS)
+        shared, _ = eqx.filter_jit(on_devices(of_draws, 1))(
             environment,
             TrainState(sampler, None, None, jnp.int32(0)),
             jnp.concatenate([draws[:1], draws]),
-            key,
         )
         steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *said))
         ratios = (

@@ -19,8 +19,8 @@ from fast.sampling.actions import (
 )
 from fast.training.compose import configure
 from fast.training.method import exploration
+from fast.training.networks import Networks
 from fast.training.state import TrainState
-from fast.training.step import draw_batch
 from verify.crosscheck.instances import make_instance, random_policy
 
 # Draws in the middle of as many equal parts of the unit interval: frequencies then differ from
@@ -109,13 +109,13 @@ def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> N
     @jax.jit
     def first_actions(step: Any) -> Any:
         state = TrainState(Sampler(policy, jnp.zeros(())), None, None, step)
-        batch, _ = draw_batch(config, environment, state, jnp.asarray(draws))
+        batch, _ = Networks(config).draw_batch(environment, state, jnp.asarray(draws))
         return batch.trajectories.actions[:, 0]
 
     seen = {}
     for step in (0, 25, 50, 99):
         epsilon = max(0.8 * (1 - step / 50), 0.0)
-        assert exploration(config, jnp.int32(step)).epsilon == np.float32(epsilon)
+        assert exploration(config.sampling, 100, jnp.int32(step)).epsilon == np.float32(epsilon)
         seen[step] = frequencies(first_actions(jnp.int32(step)), environment.actions)
         expected = (1 - epsilon) * p + epsilon / environment.actions
         assert np.abs(seen[step] - expected).max() <= TOLERANCE

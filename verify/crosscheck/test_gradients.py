@@ -1,6 +1,7 @@
 """Gradients of sampled losses against the gradients of the exact expected losses."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -30,13 +31,9 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import add, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
+from fast.training.networks import Networks
 from fast.training.state import TrainState
-from fast.training.step import (
-    Batch,
-    draw_batch,
-    loss_and_gradient,
-    loss_and_gradient_on_devices,
-)
+from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 from reference import (
     FLOAT64,
     BackwardPolicy,
@@ -479,9 +476,7 @@ terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck(
-    "fast.training.step.draw_batch", "fast.training.step.loss_and_gradient_on_devices"
-)
+@pytest.mark.crosscheck("fast.training.step.on_devices")
 def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(small: Small) -> None:
     environment = small.environment
     policy = random_policy(environment, dynamics="markov")
@@ -496,8 +491,8 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
         "lines", dynamics="markov", epsilon=1.0, steps=10, replay="uniform", batch=12
     )
     buffer = eqx.filter_jit(add)(empty_buffer(environment, 16), final, log_reward)
-    drawing = Compiled(draw_batch)
-    batch, later = drawing(config, environment, state(0, buffer), draws)
+    drawing = Compiled(Networks(config).draw_batch)
+    batch, later = drawing(environment, state(0, buffer), draws)
     ends = np.asarray(batch.trajectories.final.node)
     # Half of each: six ends that were new to the buffer, then six that were in it already.
     assert int(later.added) == BATCH + 6
@@ -505,11 +500,11 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert set(ends[6:]) <= set(np.asarray(final.node)) | set(ends[:6])
     assert batch.cached is None
     # Before the buffer has anything, the ends that are replayed are those just drawn.
-    newly, _ = drawing(config, environment, state(0, empty_buffer(environment, 16)), draws)
+    newly, _ = drawing(environment, state(0, empty_buffer(environment, 16)), draws)
     first = np.asarray(newly.trajectories.final.node)
     assert set(first[6:]) <= set(first[:6])
     # What is drawn backwards has numbers of its own: with others, the same ends by other ways.
-    others, _ = drawing(config, environment, state(0, buffer), draws.at[1:, :6].multiply(0.1))
+    others, _ = drawing(environment, state(0, buffer), draws.at[1:, :6].multiply(0.1))
     (actions, ends), (other_actions, other_ends) = (
         (drawn.trajectories.actions, drawn.trajectories.final.node) for drawn in (batch, others)
     )
@@ -518,17 +513,18 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert not np.array_equal(actions[6:], other_actions[6:])
     # From half of the steps on there is no exploration: forwards it is p_F itself.
     for step, is_on_policy in ((0, False), (5, True), (9, True)):
-        explored, _ = drawing(config, environment, state(step, buffer), draws)
+        explored, _ = drawing(environment, state(step, buffer), draws)
         plain, _ = eqx.filter_jit(sample_trajectories)(policy, environment, draws[1:, 6:])
         same = np.array_equal(explored.trajectories.actions[:6], plain.actions)
         assert same == is_on_policy
     assert drawing.traces == 1
     # A mesh of one device is the machine itself.
-    alone = configure("lines", dynamics="markov", batch=12)
-    sharing = Compiled(loss_and_gradient_on_devices)
-    shared = sharing(alone, alone.loss, environment, state(0), draws, KEY)
-    sharing(alone, alone.loss, environment, state(1), draws, KEY)
+    alone = Networks(configure("lines", dynamics="markov", batch=12))
+    sharing = Compiled(on_devices(partial(alone.of_draws, key=KEY, axis=AXIS), 1))
+    shared, _ = sharing(environment, state(0), draws)
+    sharing(environment, state(1), draws)
     assert sharing.traces == 1
-    batch, _ = eqx.filter_jit(draw_batch)(alone, environment, state(0), draws)
-    expected = eqx.filter_jit(loss_and_gradient)(alone.loss, environment, sampler, batch, KEY)
+    batch, _ = eqx.filter_jit(alone.draw_batch)(environment, state(0), draws)
+    loss = alone.config.loss
+    expected = eqx.filter_jit(loss_and_gradient)(loss, environment, sampler, batch, KEY)
     assert tree_distance(shared, expected) <= TOLERANCE["float32"]
