@@ -15,30 +15,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fast.laws.samples import Law as Law
+    from fast.laws.samples import Samples as Samples
     from pdai.certifying.certify import certify as certify
     from pdai.checks import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
-    from pdai.front import load as load
     from pdai.front import train as train
-    from pdai.run import Law as Law
+    from pdai.loading import load as load
     from pdai.run import Run as Run
-    from pdai.run import Samples as Samples
     from pdai.show.page.page import report as report
+    from pdai.solving.solve import solve as solve
+    from pdai.solving.solved import Solved as Solved
     from reference.certificates.statement import Certificate as Certificate
 
 # The module of each public name.
 _FROM = {
     "Certificate": "reference.certificates.statement",
-    "Law": "pdai.run",
+    "Law": "fast.laws.samples",
     "Run": "pdai.run",
-    "Samples": "pdai.run",
+    "Samples": "fast.laws.samples",
+    "Solved": "pdai.solving.solved",
     "certify": "pdai.certifying.certify",
     "check": "pdai.checks",
     "draw": "pdai.front",
     "inspect": "pdai.front",
-    "load": "pdai.front",
+    "load": "pdai.loading",
     "report": "pdai.show.page.page",
+    "solve": "pdai.solving.solve",
     "train": "pdai.front",
 }
 __all__ = list(_FROM)

@@ -153,13 +153,16 @@ def _common(task: str) -> type[Any]:
     return common
 
 
-def tasks_union(
-    chosen: Scanned, kind: type[Any], shown: Sequence[str] = tuple(TASKS)
-) -> tuple[Any, Any]:
+def task_options(task: str, how: type[Any]) -> type[Any]:
+    """The class of the options of a problem, and of those of a command, as `task` and `how`."""
+    return _made(TASKS[task], {"task": TASKS[task], "how": how}, {})
+
+
+def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> tuple[Any, Any]:
     """The tasks as subcommands: the chosen one with its options, the others by name.
 
     Args:
-        chosen: the task.
+        task: the name of the chosen one.
         kind: its options.
         shown: the names of all tasks.
 
@@ -171,7 +174,7 @@ def tasks_union(
     union: list[Any] = []
     for name in shown:
         about = getdoc(TASKS[name]) or ""
-        if name == chosen.task:
+        if name == task:
             shape = tyro.conf.subcommand(name, default=default, description=about)
             union.append(Annotated[kind, shape])
         else:

@@ -4,12 +4,13 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from fast.runs.display import Display
+from fast.runs.display import Display, announce
+from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
 from fast.tasks import TASKS, Task
 from fast.training.compose import TrainConfig, configure
-from pdai.run import Run, free_folder
-from pdai.show.progress import DISPLAY, QUIET, announce
+from pdai.run import Run
+from pdai.show.progress import DISPLAY, QUIET
 from reference.arguments import checked
 from reference.dag import PointedDAG
 from reference.errors import InputError, no_such
@@ -63,21 +64,6 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
 
 def _named(part: Any) -> str:
     return part if isinstance(part, str) else name_of(part)
-
-
-@checked
-def load(folder: str | Path, *, accept_changed: bool = False) -> Run:
-    """The run in a folder.
-
-    Args:
-        folder: the run folder.
-        accept_changed: whether parts of your own may have changed since; stderr and certificates
-            say so then.
-
-    Raises:
-        InputError: if the folder is not a run, or a file of it or a part of your own was changed.
-    """
-    return Run(Path(folder), accept_changed=accept_changed)
 
 
 def inspect(problem: Any) -> Inspection[Any]:

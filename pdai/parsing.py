@@ -24,6 +24,7 @@ ALL = "--help-all"
 # or a function that makes the class from the arguments.
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train_command"),
+    "solve": ("solve", "solve_command"),
     "distribute": ("combine", "distribute_command"),
     "stream": ("combine", "stream_command"),
     "reproduce": ("reproduce", "Reproduce"),
@@ -51,7 +52,7 @@ def problems(command: str) -> Sequence[str]:
         from pdai.commands.combine import USUAL
 
         return tuple(USUAL)
-    return tuple(TASKS) if command == "train" else ()
+    return tuple(TASKS) if command in ("train", "solve") else ()
 
 
 def commands(arguments: Sequence[str]) -> Any:
@@ -101,6 +102,14 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
             raise InputError(no_such(f"choice of {flag}", value, allowed))
 
 
+def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
+    """`solve module:Name` as `solve custom --problem module:Name`; other arguments as they are."""
+    for place, word in enumerate(arguments[1:], 1):
+        if arguments[0] == "solve" and ":" in word and arguments[place - 1] != "--problem":
+            return [*arguments[:place], "custom", "--problem", word, *arguments[place + 1 :]]
+    return arguments
+
+
 def parse(arguments: Sequence[str]) -> Any:
     """The command that arguments give, ready to run.
 
@@ -108,6 +117,7 @@ def parse(arguments: Sequence[str]) -> Any:
         InputError: if an option belongs to no chosen part, or breaks a rule.
         SystemExit: if they cannot be parsed, or help is requested.
     """
+    arguments = _with_own_problem(arguments)
     refuse_unknown_names(arguments)
     every = commands(arguments)
     if ALL in arguments or not HELP.isdisjoint(arguments):

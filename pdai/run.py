@@ -4,21 +4,22 @@ import sys
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration
-from fast.laws.paths import Samples as Samples
 from fast.laws.paths import drawn_terminals, log_probabilities
+from fast.laws.samples import Law as Law
+from fast.laws.samples import Samples as Samples
 from fast.measure.report import Report
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
+from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
@@ -41,20 +42,6 @@ MAX_SAMPLES = 10_000_000
 
 # The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")
-
-
-class Law(NamedTuple):
-    """A learned distribution over terminal states, with its target.
-
-    Attributes:
-        labels: the labels of the terminal states.
-        learned: `p_T(x)`, one row per seed.
-        target: `R(x) / Z`.
-    """
-
-    labels: tuple[Any, ...]
-    learned: Floats
-    target: Floats
 
 
 class Run:
@@ -257,9 +244,3 @@ class Run:
 
     def _row(self, seed: int | None) -> int:
         return row_of_seed(self.folder, self.config.run, seed, "of")
-
-
-def free_folder(folder: Path) -> Path:
-    """The folder itself or, if it exists, the first free name with a number."""
-    names = chain([folder.name], (f"{folder.name}-{number}" for number in count(2)))
-    return next(path for path in map(folder.with_name, names) if not path.exists())

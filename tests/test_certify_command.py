@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fast.laws.paths import Samples
+from fast.laws.samples import Samples
 from pdai.cli import main
 from pdai.parsing import parse
 from pdai.show.sample_tables import sample_table

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import pdai
+from fast.runs.display import announce
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
 from fast.runs.records import read_json, seal_run, write_json
@@ -24,7 +25,7 @@ from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
 from pdai.cli import main
 from pdai.show.plotting import figure_of
-from pdai.show.progress import QUIET, announce
+from pdai.show.progress import QUIET
 from pdai.show.tables import expectations_table
 from reference.errors import InputError
 from reference.problems import HyperGPrior, VariableSelection

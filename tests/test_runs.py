@@ -21,7 +21,7 @@ import pytest
 
 import fast.runs.job
 import fast.runs.loop
-from fast.laws.paths import Samples
+from fast.laws.samples import Samples
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in

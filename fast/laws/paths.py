@@ -13,6 +13,7 @@ from fast.balance.steps import Steps, evaluate
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
 from fast.laws.enumeration import Enumeration, Floats, decode_all
+from fast.laws.samples import Samples
 from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
@@ -44,22 +45,6 @@ class Paths(NamedTuple):
     log_p_f: Floats
     log_p_b: Floats
     log_ratio: Floats
-
-
-class Samples(NamedTuple):
-    """Sampled terminal states by their labels; in nats.
-
-    Attributes:
-        states: their labels.
-        log_reward: `log R(x)`.
-        log_p_f: `log p_F` of the trajectories that led there.
-        log_p_b: `log p_B` of these trajectories given their ends.
-    """
-
-    states: list[Any]
-    log_reward: Floats
-    log_p_f: Floats
-    log_p_b: Floats
 
 
 def rollout(

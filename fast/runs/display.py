@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TextIO
 
+from fast.tasks import Task
+
 # Seconds after which `slow` speaks.
 LONG = 10.0
 
@@ -92,6 +94,13 @@ def slow(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def announce(task: Task) -> None:
+    """Prints to stderr the facts of a user's files, and warnings about likely mistakes."""
+    lines = [f"{name}: {text}" for name, text in task.facts().items()]
+    for line in [*lines, *(f"warning: {remark}" for remark in task.remarks())]:
+        print(line, file=sys.stderr, flush=True)
 
 
 def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> str:

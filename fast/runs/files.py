@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 
 from reference.errors import InputError
@@ -20,13 +21,19 @@ except ImportError:
 PATIENCE = 2.0
 
 
+def free_folder(folder: Path) -> Path:
+    """The folder itself or, if it exists, the first free name with a number."""
+    names = chain([folder.name], (f"{folder.name}-{number}" for number in count(2)))
+    return next(path for path in map(folder.with_name, names) if not path.exists())
+
+
 @contextmanager
-def new_folder(folder: Path, command: str) -> Iterator[Path]:
+def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
     """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
 
     Args:
         folder: its path.
-        command: the command of `pdai` that continues such a folder with `--resume`.
+        command: the command of `pdai` that continues such a folder with `--resume`, if any.
 
     Yields:
         the path that the body writes to.
@@ -35,9 +42,10 @@ def new_folder(folder: Path, command: str) -> Iterator[Path]:
         InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
     """
     if kind_of(folder):
+        go_on = f"continue it with `pdai {command} --resume {folder}`, or " if command else ""
         raise InputError(
-            f"the folder {str(folder)!r} exists, and nothing is overwritten: continue it with "
-            f"`pdai {command} --resume {folder}`, or choose another with --out"
+            f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
+            "with --out"
         )
     partial = partial_of(folder)
     try:

@@ -32,6 +32,8 @@ SEAL = "seal.json"
 SEALED = (
     "config.json", "meta.json", "metrics.jsonl", "checkpoint.eqx", "law.npz", "report.json"
 )  # fmt: skip
+# Those of a solved run.
+SOLVED = ("config.json", "meta.json", "policy.npz", "law.npz", "report.json")
 
 Array = np.ndarray[Any, Any]
 
@@ -74,8 +76,13 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 def seal_run(folder: Path) -> None:
     """Writes the digests of all files of a run, which marks it as finished."""
-    names = (*SEALED, *read_json(folder / "meta.json").get("copies", {}))
+    names = (*_sealed(folder), *read_json(folder / "meta.json").get("copies", {}))
     write_json(folder / SEAL, {name: sha256(read_file(folder / name)) for name in names})
+
+
+def _sealed(folder: Path) -> tuple[str, ...]:
+    """The files that every finished run of its kind has."""
+    return SOLVED if kind_of(folder / "policy.npz") else SEALED
 
 
 def check_seal(folder: Path) -> None:
@@ -89,7 +96,7 @@ def check_seal(folder: Path) -> None:
     if not kind_of(folder / SEAL):
         return
     digests = read_json(folder / SEAL)
-    for name in dict.fromkeys((*SEALED, *digests)):
+    for name in dict.fromkeys((*_sealed(folder), *digests)):
         path = folder / name
         if not kind_of(path):
             raise InputError(f"{path} is missing, which {SEAL} names: {BRING_BACK}")

@@ -312,6 +312,11 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
             f"{source} is of `pdai stochastic`, which is `pdai train --dynamics gaussian` now: "
             "train again, or use the version that wrote it"
         )
+    if "solved_format" in values:
+        raise InputError(
+            f"{source} is of `pdai solve`, whose sampler is exact and was not trained: use sample, "
+            "certify, plot or report, or train in another folder"
+        )
     version, task = values.pop("format", None), values.pop("task", None)
     if version != FORMAT:
         raise InputError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdai.certifying.options import CertifyOptions
+from pdai.certifying.solved import SolvedSource
 from pdai.certifying.sources import (
     FILES,
     DrawingSource,
@@ -17,6 +18,7 @@ from pdai.certifying.sources import (
     SamplerSource,
 )
 from pdai.certifying.target import Target, log_z_interval
+from pdai.solving.solved import Solved, is_solved
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (
@@ -141,9 +143,6 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     """
     folder = getattr(what, "folder", what)
     if isinstance(folder, str | Path) and Path(folder).is_dir():
-        # Imported here, as it loads JAX, which other samplers do not need.
-        from pdai.certifying.runs import RunSource
-
         if problem is not None:
             raise InputError(
                 f"the run {str(folder)!r} has a problem of its own: leave --problem out"
@@ -151,6 +150,12 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         if options.p_b is not None:
             raise InputError("p_b is for functions, and a run has its own: leave it out")
         accepts = getattr(what, "accept_changed", False)
+        if is_solved(Path(folder)):
+            run = what if isinstance(what, Solved) else Solved(Path(folder), accept_changed=accepts)
+            return SolvedSource(run, options)
+        # Imported here, as it loads JAX, which other samplers do not need.
+        from pdai.certifying.runs import RunSource
+
         return RunSource(Path(folder), options, accept_changed=accepts)
     if (of := options.of) is not None:
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")

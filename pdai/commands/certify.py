@@ -44,7 +44,7 @@ class Certify(CertifyOptions, Accepting):
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
         from pdai.certifying.certify import certificate_of
-        from pdai.front import load
+        from pdai.loading import load
         from pdai.show.sample_tables import csv_table
 
         for path in (self.table, self.out):

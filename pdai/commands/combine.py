@@ -121,7 +121,7 @@ def _command(
     parts = [("plan", of_plan, of_plan()), *((f.name, f.type, f.default) for f in fields(of_runs))]
     options = make_dataclass("PlanOptions", parts, frozen=True)
     options.__doc__ = of_runs.__doc__
-    default, tasks = tasks_union(chosen, options, tuple(USUAL))
+    default, tasks = tasks_union(chosen.task, options, tuple(USUAL))
 
     @dataclass(frozen=True)
     class Command(Experiment):

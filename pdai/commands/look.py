@@ -11,6 +11,7 @@ import tyro
 from fast.runs.display import slow
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show, show_rows
+from pdai.solving.solved import Solved, is_solved
 from reference.errors import InputError, printable
 
 
@@ -69,7 +70,7 @@ class SampleRun(Accepting):
         self._check()
         if self.certificate is not None:
             self._draw_from_certificate(self.certificate)
-        elif self.run_folder is not None and self.exact:
+        elif self.run_folder is not None and self.exact and not is_solved(self.run_folder):
             self._draw_exactly(self.run_folder)
         elif self.run_folder is not None:
             self._draw(self.run_folder)
@@ -95,15 +96,16 @@ class SampleRun(Accepting):
             raise InputError("parquet is no text for a terminal: name a file with --out")
 
     def _draw(self, folder: Path) -> None:
-        from pdai.run import Run
+        from pdai.loading import load
         from pdai.show.sample_tables import sample_table
         from reference.files import check_output, replace_file
 
         if self.out is not None:
             check_output(self.out)
-        run = Run(folder, accept_changed=self.accept_changed)
+        run = load(folder, accept_changed=self.accept_changed)
         drawn = run.sample(self.count, seed=self.seed)
-        drawn = drawn._replace(states=run.config.task.texts(drawn.states))
+        task = run.recipe.task if isinstance(run, Solved) else run.config.task
+        drawn = drawn._replace(states=task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)
         elif self.out is not None:

@@ -40,7 +40,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
     """
     chosen = scan(arguments, USUAL)
     options: Any = options_class(chosen, {})
-    default, tasks = tasks_union(chosen, options)
+    default, tasks = tasks_union(chosen.task, options)
 
     @dataclass(frozen=True)
     class Train(Where, Accepting):
@@ -99,9 +99,10 @@ def _train(
     config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
 ) -> "tuple[Path, Report] | None":
     """Starts or resumes a training; None in a process other than the first."""
+    from fast.runs.display import announce
     from fast.runs.job import follow, resume, train
     from pdai.run import Run
-    from pdai.show.progress import DISPLAY, announce
+    from pdai.show.progress import DISPLAY
 
     run, more = None, 0
     if folder is not None and (steps or process):

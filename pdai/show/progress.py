@@ -9,7 +9,6 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
-from fast.tasks import Task
 from pdai.show.plotting import plot_or_say
 from reference.errors import printable
 
@@ -48,13 +47,6 @@ class Bar(Progress):
     def say(self, message: str) -> None:
         """Prints a line above the bar."""
         self._bar.console.out(printable(message), highlight=False)
-
-
-def announce(task: Task) -> None:
-    """Prints to stderr the facts of a user's files, and warnings about likely mistakes."""
-    lines = [f"{name}: {text}" for name, text in task.facts().items()]
-    for line in [*lines, *(f"warning: {remark}" for remark in task.remarks())]:
-        print(line, file=sys.stderr, flush=True)
 
 
 def progress(title: str, steps: int) -> Progress:

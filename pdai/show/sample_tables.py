@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from reference.errors import InputError
 
 if TYPE_CHECKING:
-    from fast.laws.paths import Samples
+    from fast.laws.samples import Samples
 
 TableFormat = Literal["csv", "json", "parquet"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.laws.exact_policy import exact_policy
-from fast.laws.paths import Samples
+from fast.laws.samples import Samples
 from fast.measure.report import Report
 from fast.parts import option_names
 from fast.runs.checkpoints import run_records

@@ -1,0 +1,38 @@
+"""Samples and laws of terminal states, as users see them. Imports no JAX."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """Sampled terminal states by their labels; in nats.
+
+    Attributes:
+        states: their labels.
+        log_reward: `log R(x)`.
+        log_p_f: `log p_F` of the trajectories that led there.
+        log_p_b: `log p_B` of these trajectories given their ends.
+    """
+
+    states: list[Any]
+    log_reward: Floats
+    log_p_f: Floats
+    log_p_b: Floats
+
+
+class Law(NamedTuple):
+    """A learned distribution over terminal states, with its target.
+
+    Attributes:
+        labels: the labels of the terminal states.
+        learned: `p_T(x)`, one row per seed.
+        target: `R(x) / Z`.
+    """
+
+    labels: tuple[Any, ...]
+    learned: Floats
+    target: Floats

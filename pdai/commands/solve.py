@@ -1,0 +1,83 @@
+"""`pdai solve`."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fast.runs.display import announce
+from fast.tasks import TASKS
+from pdai.arguments import task_options, tasks_union
+from pdai.commands.tables import say, show_rows
+from pdai.solving.solve import Choice, solve
+from reference.exact_flows import Backward
+from reference.problems.base import MAX_NODES
+
+USUAL = "six6"
+
+
+@dataclass(frozen=True)
+class How:
+    """The way to solve, and the place of the answer."""
+
+    p_b: Backward = "uniform"
+    """The backward policy: uniform, or of most entropy, by which all trajectories to a terminal
+    state are equally probable."""
+    way: Choice = "auto"
+    """Listed or closed-form, to refuse the other way."""
+    max_states: int = MAX_NODES
+    """List at most this many states."""
+    out: Path | None = None
+    """The run folder, which must not exist yet."""
+
+
+def solve_command(arguments: Sequence[str]) -> type[Any]:
+    """The command `pdai solve`, with the options of the problem that its arguments name.
+
+    Args:
+        arguments: the arguments after `solve`.
+    """
+    task = next((word for word in arguments if word in TASKS), USUAL)
+    options: Any = task_options(task, How)
+    default, tasks = tasks_union(task, options)
+
+    @dataclass(frozen=True)
+    class Solve:
+        """Make the exact sampler of a problem by dynamic programming, without training.
+
+        Where all states can be listed, flows come by one backward pass; where not, samples come
+        from the closed form of the problem, if it has one. The folder is sampled, certified,
+        plotted and reported like that of a training. No JAX.
+
+        Try:
+            pdai solve six6
+            pdai solve grid --side 16 --p-b entropy
+            pdai solve my_module:MyProblem
+        """
+
+        problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
+        """The problem, or MODULE:NAME of your own; `pdai solve PROBLEM --help` lists its
+        options."""
+
+        def run(self) -> None:
+            """Solves, and prints a table to stdout."""
+            start, given = time.monotonic(), self.problem
+            task, how = given.task, given.how  # type: ignore[attr-defined]
+            announce(task)
+            run = solve(task, p_b=how.p_b, way=how.way, out=how.out, max_states=how.max_states)
+            rows = {"way": f"{run.recipe.way}: {run.recipe.why}"}
+            if run.recipe.way == "listed":
+                graph = run.flows.graph
+                rows |= {
+                    "states": f"{len(graph.counts):,}",
+                    "terminal states": f"{len(graph.terminals):,}",
+                    "backward policy": how.p_b,
+                    "TV to the target": f"at most {run.tv_bound:.2g} (proved)",
+                }
+            rows["log Z, nats"] = f"{run.log_z.value:.12g}, within {run.log_z.error:.1g}"
+            rows["seconds"] = f"{time.monotonic() - start:.2f}"
+            show_rows(f"exact sampler of {task.short_name}", rows)
+            say(f"run folder: {run.folder}")
+
+    return Solve

@@ -1,0 +1,1 @@
+"""Exact samplers: by dynamic programming, or by a problem's closed form. Imports no JAX."""

@@ -1,0 +1,317 @@
+"""`pdai.solve`: the exact sampler of a problem, in a new run folder."""
+
+import io
+import platform
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.runs.display import slow
+from fast.runs.files import free_folder, new_folder
+from fast.runs.identity import inputs_of
+from fast.runs.records import save_law, seal_run, sha256, write_json
+from fast.tasks import TASKS, CustomTask, Task
+from pdai.solving.solved import Recipe, Solved
+from reference.arguments import build, checked
+from reference.balance import log_float
+from reference.dag import PointedDAG
+from reference.errors import InputError, TooLargeError, check_integer, no_such
+from reference.exact_flows import Backward, ExactFlows, GraphArrays
+from reference.files import memory_of_machine, read_file, replace_file
+from reference.loading import name_of
+from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
+from reference.problems.closed_form import ClosedForm, Enclosure
+from reference.sources import sources_of
+
+Floats = npt.NDArray[np.float64]
+Choice = Literal["auto", "listed", "closed-form"]
+
+# Bytes of a state with its label, its children and their numbers, in Python and in arrays.
+BYTES_PER_STATE = 1_500
+# Draws of a closed form whose probabilities are stored, and of a law for its best states.
+DRAWN, BEST = 4_096, 20
+# Labels of more terminal states are not stored.
+MOST_LABELS = 200_000
+
+
+class Answer(NamedTuple):
+    """An exact sampler before it is stored.
+
+    Attributes:
+        recipe: its problem, and the way.
+        log_z: `log Z`, in nats.
+        tv_bound: a proved bound of TV.
+        arrays: the further content of policy.npz.
+        learned: `p_T(x)` of the terminal states, or of those drawn.
+        target: `R(x) / Z` of the same states.
+        log_rewards: their `log R(x)`, in nats.
+        labels: their texts, where these are stored.
+        uniform: their probabilities under the policy that chooses uniformly, where these are known.
+        terminals: the number of terminal states, where it is known.
+    """
+
+    recipe: Recipe
+    log_z: Enclosure
+    tv_bound: float
+    arrays: dict[str, Any]
+    learned: Floats
+    target: Floats
+    log_rewards: Floats
+    labels: Sequence[str]
+    uniform: Floats | None
+    terminals: int | None
+
+
+@checked
+def solve(
+    problem: Any = None,
+    *,
+    p_b: Backward = "uniform",
+    way: Choice = "auto",
+    out: Path | None = None,
+    max_states: int = MAX_NODES,
+    **options: Any,
+) -> Solved:
+    """The exact sampler of a problem, in a new run folder; nothing is trained, and no JAX imported.
+
+    Where the states can be listed, flows come by one backward pass; where not, samples come from
+    the closed form of the problem, if it has one.
+
+    Args:
+        problem: the name of a task, such as "six6"; a task; or a problem of your own, an object or
+            class, or `module:Name`.
+        p_b: the backward policy: uniform, or of most entropy, by which all trajectories to a
+            terminal state are equally probable.
+        way: listed or closed-form to refuse the other way.
+        out: the run folder; by default runs/PROBLEM-solved, with a number if that exists.
+        max_states: the largest number of states to list.
+        options: the options of the task, by name.
+
+    Raises:
+        TooLargeError: if there are too many states, and there is no closed form.
+        InputError: if the problem breaks a rule, the folder exists, or an option is unknown.
+    """
+    check_integer("solve", "max_states", max_states, 1, most=10**12)
+    task = _task_of(problem, options)
+    folder = out or free_folder(default_folder(task))
+    return write_solved(_answer(task, p_b, way, max_states), folder)
+
+
+def default_folder(task: Task) -> Path:
+    """The usual run folder."""
+    return Path("runs") / f"{task.short_name}-solved"
+
+
+def _task_of(problem: Any, options: dict[str, Any]) -> Task:
+    if isinstance(problem, Task):
+        return replace(problem, **options)
+    if isinstance(problem, str) and problem in TASKS:
+        kind = TASKS[problem]
+    elif isinstance(problem, str) and ":" not in problem:
+        raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
+    else:
+        kind = CustomTask
+        if problem is not None:
+            name = problem if isinstance(problem, str) else name_of(problem)
+            options = {"problem": name, **options}
+    known = [part.name for part in fields(kind)]
+    for name in options:
+        if name not in known:
+            raise InputError(no_such(f"option of {kind.name}", name, known))
+    return build(kind, options, "")
+
+
+def _answer(task: Task, p_b: Backward, way: Choice, max_states: int) -> Answer:
+    """The sampler by the first way that is possible and allowed."""
+    problem = task.make_problem()
+    if problem is None:
+        raise InputError("an environment alone cannot be solved: name its --problem")
+    too_large = "a closed form is asked for"
+    if way != "closed-form":
+        try:
+            dag, rewards = _listed(task, problem, max_states)
+        except TooLargeError as error:
+            if way == "listed" or not isinstance(problem, ClosedForm):
+                raise _no_way(task, str(error)) from None
+            too_large = str(error)
+        else:
+            return _by_flows(task, p_b, dag, rewards)
+    if not isinstance(problem, ClosedForm):
+        raise InputError(f"{task.short_name} has no closed form: leave --way out")
+    try:
+        return _by_closed_form(task, problem, p_b, too_large)
+    except TooLargeError as error:
+        raise _no_way(task, f"{too_large}; its closed form: {error}") from None
+
+
+def _no_way(task: Task, why: str) -> TooLargeError:
+    own = "" if not isinstance(task, CustomTask) else f" --problem {task.problem}"
+    return TooLargeError(f"{why}; to approximate it: `pdai train {task.name}{own}`")
+
+
+def _listed(
+    task: Task, problem: Any, max_states: int
+) -> tuple[PointedDAG[Any], tuple[Fraction, ...]]:
+    """All states with rewards.
+
+    Raises:
+        TooLargeError: if there are too many; where the task bounds their number, at once.
+    """
+    states = task.states()
+    if states > max_states:
+        raise TooLargeError(
+            f"{task.short_name} has up to {states:,} states, and {max_states:,} are listed at most "
+            "(--max-states)"
+        )
+    if states * BYTES_PER_STATE > memory_of_machine() // 2:
+        raise TooLargeError(
+            f"{task.short_name} has up to {states:,} states, which take "
+            f"{states * BYTES_PER_STATE // 2**30} GiB, more than half of this machine's memory"
+        )
+    with slow(f"enumerating {task.short_name}"):
+        dag = enumerate_dag(problem, max_states)
+        return dag, enumerate_rewards(problem, dag)
+
+
+def _by_flows(
+    task: Task, p_b: Backward, dag: PointedDAG[Any], rewards: Sequence[Fraction]
+) -> Answer:
+    graph = GraphArrays.of(dag)
+    flows = ExactFlows.of(graph, rewards, p_b)
+    ends, log_rewards = graph.terminals, np.array([log_float(reward) for reward in rewards])
+    target = np.exp(log_rewards - flows.log_z.value)
+    stored = len(ends) <= MOST_LABELS
+    small = np.int32 if len(graph.children) < 2**31 else np.int64
+    return Answer(
+        recipe=Recipe(task, p_b, "listed", f"all {len(dag.labels):,} states can be listed"),
+        log_z=flows.log_z,
+        tv_bound=flows.tv_bound,
+        arrays={
+            "offsets": graph.offsets,
+            "children": graph.children.astype(small),
+            "rows": flows.rows,
+            "log_rewards": log_rewards,
+        },
+        learned=graph.law(flows.rows)[ends],
+        target=target,
+        log_rewards=log_rewards,
+        labels=[str(dag.labels[x]) for x in dag.terminals] if stored else (),
+        uniform=graph.law(1 / np.repeat(graph.counts, graph.counts))[ends],
+        terminals=len(ends),
+    )
+
+
+def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_large: str) -> Answer:
+    log_z = problem.log_z()
+    states = dict.fromkeys(problem.sample(DRAWN, 0))
+    logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]
+    probabilities = np.exp(logs - log_z.value)
+    why = f"{too_large}; {type(problem).__name__} draws exact samples without listing states"
+    return Answer(
+        recipe=Recipe(task, p_b, "closed-form", why),
+        log_z=log_z,
+        tv_bound=0.0,
+        arrays={},
+        learned=probabilities,
+        target=probabilities,
+        log_rewards=logs,
+        labels=[str(x) for x in states],
+        uniform=None,
+        terminals=None,
+    )
+
+
+def write_solved(answer: Answer, folder: Path) -> Solved:
+    """Writes an exact sampler into a new run folder.
+
+    Raises:
+        InputError: if the folder exists, or the user's module was edited since it was imported.
+    """
+    task = answer.recipe.task
+    inputs = inputs_of(task)
+    copies = {task.inputs[option]: read_file(path) for option, path in inputs.items()}
+    meta = {
+        "versions": {"python": platform.python_version(), "pdai": version("pdai")},
+        "device": platform.machine(),
+        "parameters": 0,
+        "seeds": [0],
+        "is_markovian": True,
+        "own": _own_sources(task),
+        "inputs": {option: str(path) for option, path in inputs.items()},
+        "copies": {name: sha256(content) for name, content in copies.items()},
+    }
+    buffer, arrays = io.BytesIO(), answer.arrays
+    np.savez(buffer, log_z=np.array(answer.log_z), tv_bound=np.array(answer.tv_bound), **arrays)
+    with new_folder(folder) as partial:
+        for name, content in copies.items():
+            replace_file(partial / name, content)
+        write_json(partial / "config.json", answer.recipe.to_json())
+        write_json(partial / "meta.json", meta)
+        write_json(partial / "report.json", _report(answer))
+        replace_file(partial / "policy.npz", buffer.getvalue())
+        save_law(partial, answer.learned[None], answer.target, answer.labels)
+        seal_run(partial)
+    return Solved(folder)
+
+
+def _own_sources(task: Task) -> dict[str, Any]:
+    """Name and source files of the user's problem.
+
+    Raises:
+        InputError: if a file was edited since it was imported.
+    """
+    if not isinstance(task, CustomTask):
+        return {}
+    files, loaded = sources_of(task.problem), sources_of(task.problem, imported=True)
+    for path, digest in files.items():
+        if loaded[path] != digest:
+            raise InputError(
+                f"{path}, of the problem {task.problem}, was edited since this process imported "
+                "it: restart Python, or call importlib.reload on its module"
+            )
+    return {"problem": {"name": task.problem, "files": files}} if files else {}
+
+
+def _report(answer: Answer) -> dict[str, Any]:
+    """The figures of `fast.measure.report.Report`, as plain data."""
+    best = float(np.sort(answer.log_rewards)[-BEST:].mean())
+    target = answer.target
+
+    def figures(law: Floats | None) -> dict[str, Any]:
+        known: dict[str, Any] = {"tv": None, "kl": None}
+        if law is not None:
+            some = target > 0
+            with np.errstate(divide="ignore"):
+                terms = target[some] * np.log(target[some] / law[some])
+            known["kl"] = max(float(terms.sum()), 0.0)
+            known["tv"] = _certain(float(abs(law - target).sum() / 2))
+        rest = {"fcs": None, "best": best, "top_found": None, "weights": None}
+        return {**known, "log_z": _certain(answer.log_z.value), **rest}
+
+    listed = answer.recipe.way == "listed"
+    return {
+        "learned": [figures(answer.learned)],
+        "uniform": figures(answer.uniform),
+        "exact": figures(target),
+        "method": "dynamic programming over all states" if listed else "the problem's closed form",
+        "tv_kind": "exact",
+        "log_z": answer.log_z.value,
+        "log_z_is_learned": False,
+        "drawn": 0,
+        "terminals": answer.terminals,
+        "top_count": None,
+        "notes": [f"TV at most {answer.tv_bound:.2g}, proved", answer.recipe.why],
+        "fcs_states": "uniform",
+        "expectations": [],
+        "kinds": {},
+    }
+
+
+def _certain(value: float) -> dict[str, float]:
+    return {"mean": value, "standard_error": 0.0}

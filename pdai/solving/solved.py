@@ -1,0 +1,242 @@
+"""A solved run: an exact sampler in its folder, which is read like that of a training."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.laws.samples import Law, Samples
+from fast.runs.display import slow
+from fast.runs.identity import check_own_parts
+from fast.runs.records import BRING_BACK, check_finished, read_json
+from fast.tasks import TASKS, Task
+from reference.arguments import build, checked
+from reference.balance import log_float
+from reference.dag import PointedDAG
+from reference.errors import InputError, check_integer, check_seed, shown
+from reference.exact_flows import Backward, ExactFlows, GraphArrays
+from reference.files import load_arrays
+from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
+from reference.problems.closed_form import Enclosure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+Way = Literal["listed", "closed-form"]
+
+# The version of the layout, and the largest number of samples in memory.
+FORMAT = 1
+MAX_SAMPLES = 10_000_000
+# Rewards are compared with those of the problem as it is now, in nats per nat.
+SAME_REWARD = 1e-12
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The content of a solved run's config.json.
+
+    Attributes:
+        task: the problem.
+        p_b: the backward policy.
+        way: the way in which the sampler is exact.
+        why: the reason for the way, in words.
+    """
+
+    task: Task
+    p_b: Backward
+    way: Way
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, with the options of the task by name."""
+        options = {part.name: getattr(self.task, part.name) for part in fields(self.task)}
+        texts = {name: str(x) if isinstance(x, Path) else x for name, x in options.items()}
+        own = {"p_b": self.p_b, "solved": self.way, "why": self.why}
+        return {"solved_format": FORMAT, "task": self.task.name, **texts, **own}
+
+    @classmethod
+    def read(cls, folder: Path) -> "Recipe":
+        """The recipe in a folder, with its copies of the user's files.
+
+        Raises:
+            InputError: if it is of another version, or an option breaks a rule.
+        """
+        path = folder / "config.json"
+        data = read_json(path)
+        if data.pop("solved_format", None) != FORMAT or data.get("task") not in TASKS:
+            raise InputError(
+                f"{path} is of another version of `pdai solve` than this one: solve again"
+            )
+        kind = TASKS[data.pop("task")]
+        own = [data.pop(name) for name in ("p_b", "solved", "why")]
+        copies = read_json(folder / "meta.json")["copies"]
+        data |= {option: folder / copy for option, copy in kind.inputs.items() if copy in copies}
+        return cls(build(kind, data, str(path)), *own)
+
+
+def is_solved(folder: Path) -> bool:
+    """True if a folder holds a solved run; False for all others, whatever they are."""
+    return (folder / "policy.npz").is_file() and (folder / "config.json").is_file()
+
+
+class Solved:
+    """An exact sampler in its folder.
+
+    Args:
+        folder: the run folder.
+        accept_changed: whether the user's problem may have changed since it was solved.
+
+    Raises:
+        InputError: if a file of it, or the problem, was changed.
+    """
+
+    def __init__(self, folder: Path, *, accept_changed: bool = False):
+        self.folder, self.accept_changed = folder, accept_changed
+        check_finished(folder)
+        check_own_parts(folder, accept_changed)
+        self.recipe = Recipe.read(folder)
+
+    def __repr__(self) -> str:
+        low = f"log Z = {self.log_z.value:.6g}, TV at most {self.tv_bound:.2g}"
+        return f"Solved({str(self.folder)!r}, {self.recipe.way}, {low})"
+
+    @cached_property
+    def problem(self) -> Any:
+        """The problem."""
+        return self.recipe.task.make_problem()
+
+    @cached_property
+    def dag(self) -> PointedDAG[Any]:
+        """The enumerated graph of the problem, which the stored rows belong to.
+
+        Raises:
+            InputError: if the problem lists other states now, or was never listed.
+        """
+        with slow(f"enumerating {self.recipe.task.short_name}"):
+            dag = enumerate_dag(self.problem, len(self.flows.graph.counts))
+        made, stored = GraphArrays.of(dag), self.flows.graph
+        if not (
+            np.array_equal(made.offsets, stored.offsets)
+            and np.array_equal(made.children, stored.children)
+        ):
+            raise self._other("states")
+        return dag
+
+    @cached_property
+    def flows(self) -> ExactFlows:
+        """The exact sampler.
+
+        Raises:
+            InputError: if the problem was not listed.
+        """
+        if self.recipe.way != "listed":
+            raise InputError(
+                f"{str(self.folder)!r} draws from a closed form, without a graph: solve a smaller "
+                "instance with --way listed"
+            )
+        offsets, children, rows = self._arrays("offsets", "children", "rows")
+        graph = GraphArrays(offsets.astype(np.int64), children.astype(np.int64))
+        return ExactFlows(graph, rows, self.recipe.p_b, self.log_z, self.tv_bound)
+
+    @cached_property
+    def log_z(self) -> Enclosure:
+        """`log Z`, in nats, with a proved error."""
+        return Enclosure(*self._arrays("log_z")[0].tolist())
+
+    @cached_property
+    def tv_bound(self) -> float:
+        """A proved bound of TV between terminal states; 0 of a closed form."""
+        return float(self._arrays("tv_bound")[0])
+
+    @checked
+    def sample(self, count: int, *, seed: int = 0) -> Samples:
+        """Independent terminal states.
+
+        Args:
+            count: the number of samples.
+            seed: the seed of the draw.
+
+        Raises:
+            InputError: if a number is out of range, or the problem lists other states now.
+        """
+        check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
+        check_seed("sample", seed)
+        if self.recipe.way == "closed-form":
+            states = list(self.problem.sample(count, seed))
+            logs = self._log_rewards(states)
+            return Samples(states, logs, logs - self.log_z.value, np.zeros(count))
+        drawn = self.flows.draw(count, seed)
+        stored = np.zeros(len(self.flows.graph.counts))
+        (stored[self.flows.graph.terminals],) = self._arrays("log_rewards")
+        ends, first, inverse = np.unique(drawn.ends, return_index=True, return_inverse=True)
+        children = AskedProblem[Hashable](self.problem).children
+        found: list[Any] = []
+        for steps in drawn.steps[first].tolist():
+            state = self.problem.initial
+            for step in steps:
+                if step >= 0:
+                    row = children(state)
+                    if step >= len(row):
+                        raise self._other("states")
+                    state = row[step]
+            found.append(state)
+        logs = self._log_rewards(found)
+        if (abs(logs - stored[ends]) > SAME_REWARD * (1 + abs(logs))).any():
+            raise self._other("states or rewards")
+        states = [found[place] for place in inverse.tolist()]
+        return Samples(states, logs[inverse], drawn.log_p_f, drawn.log_p_b)
+
+    @checked
+    def log_prob(self, terminals: Sequence[Hashable]) -> Floats:
+        """`log p_T(x)` of terminal states, in nats, up to the rounding that `tv_bound` is of.
+
+        Raises:
+            InputError: if one is no terminal state of the problem.
+        """
+        listed = None if self.recipe.way == "closed-form" else self.dag
+        children = AskedProblem[Hashable](self.problem).children
+        for label in terminals:
+            is_state = listed is None or label in listed.index
+            if not is_state or children(label):
+                raise InputError(
+                    f"{shown(label)} is no terminal state of {self.recipe.task.short_name}"
+                )
+        return self._log_rewards(terminals) - self.log_z.value
+
+    def law(self) -> Law:
+        """The law of the sampler and the target, by label.
+
+        Raises:
+            InputError: if the problem was not listed.
+        """
+        labels = tuple(self.dag.labels[x] for x in self.dag.terminals)
+        learned, target = load_arrays(self.folder / "law.npz", "learned", "target")
+        return Law(labels, learned, target)
+
+    def plot(self) -> "Figure":
+        """The law against the target, as a Matplotlib figure."""
+        from pdai.show.plotting import figure_of
+
+        return figure_of([self.folder])
+
+    def _log_rewards(self, states: Sequence[Hashable]) -> Floats:
+        return np.array([log_float(exact_reward(self.problem, x)) for x in states])
+
+    def _arrays(self, *names: str) -> list[Any]:
+        path = self.folder / "policy.npz"
+        try:
+            return load_arrays(path, *names)
+        except ValueError as error:
+            raise InputError(f"{path} cannot be read ({error}): {BRING_BACK}") from None
+
+    def _other(self, what: str) -> InputError:
+        return InputError(
+            f"the problem of {str(self.folder)!r} has other {what} than when it was solved: "
+            "children(state) must list the same states in the same order in every process; "
+            "solve again"
+        )
