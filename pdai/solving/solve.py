@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fast.runs.display import slow
 from fast.runs.files import free_folder, new_folder
 from fast.runs.identity import inputs_of
-from fast.runs.records import save_law, seal_run, sha256, write_json
+from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import TASKS, CustomTask, Task
 from pdai.solving.solved import Recipe, Solved
 from reference.arguments import build, checked
@@ -23,7 +23,7 @@ from reference.balance import log_float
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
-from reference.files import memory_of_machine, read_file, replace_file
+from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.loading import name_of
 from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
 from reference.problems.closed_form import ClosedForm, Enclosure
