@@ -161,7 +161,7 @@ def test_a_problem_without_a_closed_form_says_so(name: str) -> None:
 
 
 def test_closed_forms_work_at_full_size() -> None:
-    for name in ("sets-32", "synthetic-32", "six6", "grid-sparse", "random-walk", "ising-64"):
+    for name in ("sets-32", "sequences-32", "six6", "grid-sparse", "random-walk", "ising-64"):
         problem = PAPER[name]()
         assert math.isfinite(problem.log_z().value)
         assert len(problem.sample(10, seed=0)) == 10

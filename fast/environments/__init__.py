@@ -1,6 +1,8 @@
-"""The problems of `reference.problems` as array code; each module registers its own problem."""
+"""The problems of `reference.problems` as array code; each file here registers its own."""
 
 from dataclasses import fields
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from fast.encoding import Encoding as Encoding
@@ -21,6 +23,9 @@ from fast.environments.tabular import TabularEnvironment as TabularEnvironment
 from fast.environments.variables import SelectionEnvironment as SelectionEnvironment
 from reference.errors import InputError, check_choice
 from reference.problems import Problem
+
+for module in iter_modules(__path__):
+    import_module(f"{__name__}.{module.name}")
 
 
 def make_environment(

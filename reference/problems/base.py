@@ -2,11 +2,12 @@
 
 import inspect
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from reference.arguments import checked
 from reference.dag import PointedDAG, numbered_dag
@@ -27,6 +28,8 @@ S = TypeVar("S", bound=Hashable)
 RewardForm = Literal["product", "sum"]
 # The order in which places are filled: any, or from first to last.
 Order = Literal["any", "fixed"]
+
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
@@ -106,6 +109,46 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         )
     for member in ("children", *rules):
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
+
+
+class Setup(NamedTuple):
+    """A problem as a task, whose options are the parameters of a function that makes the problem.
+
+    It is known to the command line by standing in a module of this folder.
+
+    Attributes:
+        name: the name of the task.
+        about: its description.
+        make: the function or class, with a docstring that describes its parameters.
+        states: an upper bound on the number of states, from the options.
+        seen: further options of how networks see states, in the environment.
+        renamed: the names of options by parameter, if they differ; "" for no option.
+        usual: defaults of options, if they differ from the defaults of the parameters.
+        defaults: options of a training, by name, that differ from those of other tasks.
+        has_graphs: whether graph networks read its states.
+        reads_file: whether the problem is a file of the user's, read only when it is needed.
+    """
+
+    name: str
+    about: str
+    make: Callable[..., Any]
+    states: Callable[[Any], int]
+    seen: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = NONE
+    usual: Mapping[str, Any] = NONE
+    defaults: Mapping[str, Any] = NONE
+    has_graphs: bool = False
+    reads_file: bool = False
+
+
+def count_words(letters: int, length: int) -> int:
+    """The number of strings of at most `length` letters."""
+    return sum(letters**n for n in range(length + 1))
+
+
+def count_assignments(values: int, places: int, order: Order) -> int:
+    """The number of assignments of values to some of the places."""
+    return count_words(values, places) if order == "fixed" else (values + 1) ** places
 
 
 class AskedProblem(Generic[S]):

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Self
 
 from reference.errors import InputError, check_choice, check_integer, check_sequence, shown
-from reference.problems.base import dyadic
+from reference.problems.base import Setup, count_words, dyadic
 from reference.problems.bit_distances import distance_counts
 from reference.problems.closed_form import Summed, seeded
 from reference.problems.sequences import Build
@@ -149,3 +149,14 @@ class BitSequences(Summed):
 
     def _reward_at(self, distance: int) -> Fraction:
         return dyadic(math.exp(-self.exponent * distance / self.length))
+
+
+SETUP = Setup(
+    "bits",
+    "Bit sequences near hidden modes: log R(x) = -c times the least Hamming distance over n.",
+    BitSequences.random,
+    lambda task: count_words(2**task.word, task.length // task.word),
+    seen=("last",),
+    renamed={"seed": "mode_seed", "draws": ""},
+    defaults={"loss": "log_variance"},
+)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
-from reference.problems.base import positive_reward
+from reference.problems.base import Setup, dyadic, enumerate_dag, positive_reward
 from reference.problems.closed_form import FiniteLaw, Listed
 
 Edge = tuple[int, int]
@@ -200,6 +200,23 @@ class EdgeAddition(Listed[Graph]):
         """The matching: seven states, two histories, and a gain by path dependence."""
         return cls.matching()
 
+    @classmethod
+    def instance(
+        cls,
+        instance: Literal["matching", "paths", "marked", "mirrored", "paper"] = "paper",
+        alpha: float = 0.7,
+    ) -> Self:
+        """An instance of ex. Graphs.
+
+        Args:
+            instance: the instance.
+            alpha: the target probability of the first terminal graph.
+        """
+        if not 0 < alpha < 1:
+            raise InputError(f"alpha is {alpha}, but must lie strictly between 0 and 1")
+        problem: Self = getattr(cls, instance)(dyadic(alpha))
+        return problem
+
     @property
     def initial(self) -> Graph:
         """`s_o`."""
@@ -247,3 +264,13 @@ def _check_graph(state: Graph, nodes: int) -> None:
             f"the edges of [{state}] must be distinct and in increasing order, so that equal "
             "graphs are equal states: build it with reference.problems.graphs.graph"
         )
+
+
+SETUP = Setup(
+    "graphs",
+    "Edge addition to small graphs that no Markovian graph network tells apart.",
+    EdgeAddition.instance,
+    lambda task: len(enumerate_dag(task.make_problem()).labels),
+    has_graphs=True,
+    defaults={"dynamics": "temporal-gcn", "parameters": 2_000, "steps": 2_000},
+)

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.errors import InputError, check_choice, check_integer
+from reference.problems.base import Setup
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
@@ -148,3 +149,13 @@ class Grid(Summed):
                 box = tuple(rng.choice(axis) for _ in range(self.dimension))
             samples.append(Cell(box, stopped=True))
         return samples
+
+
+SETUP = Setup(
+    "grid",
+    "The hypergrid, with modes near the corners.",
+    Grid,
+    lambda task: 2 * task.side**task.dimension,
+    seen=("coarse",),
+    defaults={"parameters": 10_000, "epsilon": 0.5},
+)

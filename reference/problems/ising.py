@@ -9,7 +9,7 @@ import numpy as np
 
 from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_seed
-from reference.problems.base import Order, dyadic
+from reference.problems.base import Order, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
 if TYPE_CHECKING:
@@ -212,3 +212,12 @@ class Ising:
                 term *= 2 * (field + z * direction).cosh()
             terms.append(term)
         return terms
+
+
+SETUP = Setup(
+    "ising",
+    "The Ising model with couplings of rank one, spin by spin.",
+    Ising.random,
+    lambda task: count_assignments(2, task.spins, task.order),
+    renamed={"seed": "model_seed"},
+)

@@ -3,13 +3,15 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
 from reference.errors import InputError, check_integer, check_list, check_seed, check_sequence
-from reference.problems.base import dyadic, positive_reward
+from reference.problems.base import Setup, dyadic, positive_reward
 from reference.problems.closed_form import FiniteLaw, Listed
+
+PEAKS = (2, 20)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Lines(Listed[str]):
         return cls.laplaces(16, 1)
 
     @classmethod
-    def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = (2, 20)) -> Self:
+    def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = PEAKS) -> Self:
         """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere.
 
         Args:
@@ -99,6 +101,38 @@ class Lines(Listed[str]):
         return cls(
             tuple(Fraction(1) if i in peaks else Fraction(1, 1000) for i in range(length + 1)), step
         )
+
+    @classmethod
+    def with_target(
+        cls,
+        length: int = 16,
+        step: int = 2,
+        target: Literal["laplaces", "sparse"] = "laplaces",
+        target_seed: int = 0,
+        peaks: tuple[int, ...] = PEAKS,
+    ) -> Self:
+        """Lines with either target.
+
+        Args:
+            length: N.
+            step: M; with M = 1 the state graph is a tree, and lifting adds nothing.
+            target: a random mixture of four Laplaces, or 1 at the peaks and 1/1000 elsewhere.
+            target_seed: seed of the mixture; read by that target alone.
+            peaks: where the sparse target has reward 1; read by that target alone.
+
+        Raises:
+            InputError: if an option of the other target is set.
+        """
+        values = {"laplaces": ("peaks", peaks, PEAKS), "sparse": ("target_seed", target_seed, 0)}
+        name, value, usual = values[target]
+        if value != usual:
+            raise InputError(
+                f"{name} is {value!r} with target {target}, which does not read it: use the other "
+                f"target, or leave {name} at {usual!r}"
+            )
+        if target == "laplaces":
+            return cls.laplaces(length, step, target_seed)
+        return cls.sparse(length, step, peaks)
 
     @property
     def initial(self) -> str:
@@ -119,3 +153,12 @@ class Lines(Listed[str]):
     def law(self) -> FiniteLaw[str]:
         """The target."""
         return FiniteLaw.of({f"q{i}": Fraction(r) for i, r in enumerate(self.rewards)})
+
+
+SETUP = Setup(
+    "lines",
+    "Lines: walk along p_0 ... p_N in steps of at most M, and stop at q_i.",
+    Lines.with_target,
+    lambda task: 2 * (task.length + 1),
+    defaults={"parameters": 10_000, "steps": 2_000},
+)

@@ -22,7 +22,7 @@ from reference.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import Order, dyadic
+from reference.problems.base import Order, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
@@ -308,3 +308,13 @@ def _check_score(bound: int, dimension: int) -> None:
 def _box(dimension: int, bound: int) -> npt.NDArray[np.int64]:
     """Every point of `{-m, ..., m}^dimension` in lexicographic order, one per row."""
     return np.array(list(product(range(-bound, bound + 1), repeat=dimension)), np.int64)
+
+
+SETUP = Setup(
+    "preference",
+    "Bayesian preference learning: integer weights w given comparisons of pairs.",
+    Preference.random,
+    lambda task: count_assignments(2 * task.bound + 1, task.dimension, task.order),
+    renamed={"seed": "data_seed"},
+    defaults={"loss": "log_variance", "learning_rate": 3e-3},
+)

@@ -20,7 +20,7 @@ from reference.errors import (
     check_type,
     shown,
 )
-from reference.problems.base import RewardForm, dyadic
+from reference.problems.base import RewardForm, Setup, count_words, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 # The largest length: the numbers of states and trajectories have about this many digits.
@@ -235,3 +235,15 @@ class SyntheticSequences(Sequences, Summed):
             word[i] = a
             words.append("".join(word))
         return words
+
+
+SETUP = Setup(
+    "syn",
+    "Synthetic sequences: log R(s) = sum of u(i) v(s_i), with random utilities.",
+    SyntheticSequences.random,
+    lambda task: count_words(task.letters, task.length),
+    seen=("last",),
+    renamed={"seed": "utility_seed"},
+    usual={"length": 6},
+    defaults={"loss": "log_variance"},
+)

@@ -18,7 +18,7 @@ from reference.errors import (
     check_sequence,
     shown,
 )
-from reference.problems.base import RewardForm, dyadic
+from reference.problems.base import RewardForm, Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 
@@ -225,3 +225,13 @@ def elementary_symmetric(
         for k in range(degree, 0, -1):
             sums[k] += value * sums[k - 1]
     return sums
+
+
+SETUP = Setup(
+    "sets",
+    "Sets of K out of S items: log R = sum of utilities.",
+    Sets.random,
+    lambda task: sum(math.comb(task.items, n) for n in range(task.size + 1)),
+    renamed={"seed": "utility_seed"},
+    defaults={"loss": "log_variance"},
+)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from reference.errors import InputError, check_integer, check_type, shown
 from reference.files import load_arrays
+from reference.problems.base import Setup, count_words
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.sequences import Build, Sequences
 
@@ -174,3 +175,25 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
             f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: check "
             "the table"
         )
+
+
+OPTIONS = {"loss": "log_variance", "learning_rate": 3e-3, "skip": True}
+SIX6 = Setup(
+    "six6",
+    "DNA 8-mers that bind the transcription factor SIX6 (65,536 measured sequences).",
+    TableSequences.six6,
+    lambda task: count_words(4, 8),
+    seen=("last",),
+    defaults={**OPTIONS, "steps": 20_000, "epsilon": 0.0},
+)
+PHO4 = Setup(
+    "pho4",
+    "DNA 10-mers that bind PHO4; the table of free energies is yours to bring.",
+    TableSequences.pho4,
+    lambda task: count_words(4, 10),
+    seen=("last",),
+    renamed={"path": "table"},
+    usual={"table": Path("pho4_10mer.npz")},
+    defaults=OPTIONS,
+    reads_file=True,
+)

@@ -147,7 +147,7 @@ def test_states_keep_their_types_in_double_precision(instance: Instance) -> None
     [
         "sets-32",
         "bits-64",
-        "synthetic-32",
+        "sequences-32",
         "six6",
         "preference-150",
         "random-walk-sharp",
