@@ -5,56 +5,39 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from fast.balance.steps import Pullback, Steps, as_steps, cached_terms, evaluate
+from fast.balance.steps import Evaluation, Pullback, Steps, as_steps, cached_terms, evaluate
 from fast.dynamics.base import Activations
-from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.trajectories import Cached, Trajectories, between, repeat
+from fast.sampling.trajectories import Trajectories, between, repeat
 
 # Trajectories per group, so that their activations stay in the processor's cache.
 GROUP = 32
 
 
-def recurrent_groups(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    cached: Cached | None = None,
-    *,
-    skip_ended: bool = True,
-) -> tuple[Steps, Pullback]:
-    """`evaluate`, and its pullback: group by group where sampling cached the terms.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-        skip_ended: whether groups are cut where their trajectories have ended.
-    """
-    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    lifted = policy.backward.reads_latent
-    activations: Activations = ()
-    if cached is not None and cached.activations and not lifted:
+def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback: group by group where sampling cached the terms."""
+    policy, environment, trajectories, _, _ = given
+    arrays, activations = given.arrays, given.activations
+    if policy.backward.reads_latent:
+        activations = ()
+    if activations:
         start = policy.network.initial(), environment.observe(environment.initial())
         first = repeat(policy.network.record(*start)[1], len(trajectories.active))
-        activations = tuple(map(_with_first, first, cached.activations))
-    terms = partial(_terms, static, environment)
-    values = cached_terms(policy, environment, trajectories, cached)
+        activations = tuple(map(_with_first, first, activations))
+    terms = partial(_terms, given)
+    values = cached_terms(given)
     if values is None:
         computed, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
         return as_steps(trajectories, jnp.moveaxis(computed, -1, 0)), (
             lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
         )
-    thins = skip_ended and not environment.is_graded
     share = math.gcd(len(trajectories.active), GROUP)
-    groups = Groups(terms, trajectories, activations, share, thins)
+    groups = Groups(terms, trajectories, activations, share, given.thins)
     return as_steps(trajectories, values), (
         lambda derivative: groups.pullback(arrays, jnp.moveaxis(derivative, 0, -1))
     )
@@ -65,13 +48,9 @@ def _with_first(first: Array, later: Array) -> Array:
 
 
 def _terms(
-    static: Policy,
-    environment: AbstractEnvironment[Any],
-    arrays: Policy,
-    some: Trajectories,
-    activations: Activations,
+    given: Evaluation, arrays: Policy, some: Trajectories, activations: Activations
 ) -> Float[Array, "rows time 3"]:
-    policy: Policy = eqx.combine(arrays, static)
+    policy, environment = given.with_arrays(arrays), given.environment
     return jnp.stack(evaluate(policy, environment, some, activations)[:3], -1)
 
 

@@ -5,6 +5,7 @@ for all other policies, bounds the memory. All reuse the values that sampling ca
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from fast.balance.recurrent_groups import GROUP, Groups, recurrent_groups
 from fast.balance.steps import (
+    Evaluation,
     Pullback,
     Rows,
     Steps,
@@ -26,69 +28,85 @@ from fast.balance.steps import (
 )
 from fast.dynamics.base import AbstractDynamics, Activations
 from fast.dynamics.head import WithHead
-from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
-from fast.sampling.trajectories import Cached, Trajectories, between
+from fast.sampling.trajectories import Trajectories, between
 
 # Rows per block: enough for fast matrix products. Between the two, an eighth of the batch, so that
 # most of the padding is skipped, if there is any.
 SMALLEST, BLOCK = 64, 512
 
 
-def evaluate_with_pullback(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    cached: Cached | None = None,
-    *,
-    skip_ended: bool = True,
-) -> tuple[Steps, Pullback]:
-    """The terms that `fast.balance.steps.evaluate` defines, and their pullback.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-        skip_ended: whether groups are cut where their trajectories have ended. Inside `vmap` that
-            is slower, as all branches are taken there.
-    """
-    evaluation = recurrent_groups
+def evaluate_with_pullback(given: Evaluation) -> tuple[Steps, Pullback]:
+    """The terms that `fast.balance.steps.evaluate` defines, and their pullback."""
+    policy = given.policy
     if policy.is_markovian:
-        evaluation = markovian_rows
-    elif isinstance(policy.network, WithHead) and not policy.backward.reads_latent:
-        evaluation = read_out_rows
-    return evaluation(policy, environment, trajectories, cached, skip_ended=skip_ended)
+        return markovian_rows(given)
+    if isinstance(policy.network, WithHead) and not policy.backward.reads_latent:
+        return read_out_rows(given)
+    return recurrent_groups(given)
 
 
-def markovian_rows(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    cached: Cached | None = None,
-    *,
-    skip_ended: bool = True,
-) -> tuple[Steps, Pullback]:
+def markovian_rows(given: Evaluation) -> tuple[Steps, Pullback]:
     """`evaluate`, and its pullback, of a Markovian policy.
 
     The first step has a row for itself, as all trajectories begin in the same state. The others are
     moved to the front without padding and taken block by block, so that the work is proportional to
     the length of the trajectories, not to the horizon.
+    """
+    return _by_rows(given, given.activations)
+
+
+def read_out_rows(given: Evaluation) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback, of dynamics with a head; not for a lifted `p_B`.
+
+    Given the read-outs `y_t`, the head is a Markovian network: its shared first step is evaluated
+    once and padding is skipped. The gradient by the read-outs goes back through the latent,
+    trajectory by trajectory.
+    """
+    network, trajectories = given.policy.network, given.trajectories
+    assert isinstance(network, WithHead), network
+    arrays, along = _dynamics_of(given.arrays), partial(_read_outs, given)
+    if given.activations:
+        read, *products = given.activations
+    else:
+        read, products = jnp.swapaxes(along(arrays, trajectories)[:, 1:], 0, 1), []
+    # A small latent needs groups only to leave out trajectories that have ended.
+    batch = len(trajectories.active)
+    is_whole = network.has_small_latent and not given.thins
+    share = batch if is_whole else math.gcd(batch, GROUP)
+    groups = Groups(along, trajectories, (), share, given.thins)
+
+    def through_latents(total: Policy, passed: Array) -> Policy:
+        # Before the first step the latent is `W_o`, whose derivative the first row has.
+        passed = jnp.pad(passed.reshape(read.shape), ((1, 0), (0, 0), (0, 0)))
+        by_latent = groups.pullback(arrays, jnp.swapaxes(passed, 0, 1))
+        both = jax.tree.map(jnp.add, _dynamics_of(total), by_latent)
+        gradient: Policy = eqx.tree_at(_dynamics_of, total, both)
+        return gradient
+
+    read_outs = read.reshape(-1, network.dynamics.output)
+    return _by_rows(given, tuple(products), read_outs, through_latents)
+
+
+def _by_rows(
+    given: Evaluation,
+    activations: Activations,
+    read_outs: Float[Array, "rows d"] | None = None,
+    add_passed: Callable[[Policy, Any], Policy] = lambda total, passed: total,
+) -> tuple[Steps, Pullback]:
+    """The evaluation of the first step in one row, and of the later ones block by block.
 
     Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-        skip_ended: has no effect, as padding is skipped in any case.
+        given: the policy and trajectories.
+        activations: the activations that sampling cached after the first step, time first.
+        read_outs: the network's read-outs, unless it is Markovian.
+        add_passed: adds what the gradient by the read-outs passes on to the gradient of the rows.
     """
-    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    first = partial(_first_terms, static, environment, trajectories)
-    activations = cached.activations if cached else ()
-    later = LaterRows(static, environment, trajectories, activations)
-    values = cached_terms(policy, environment, trajectories, cached)
+    arrays, trajectories = given.arrays, given.trajectories
+    first, later = partial(_first_terms, given), LaterRows(given, activations)
+    values = cached_terms(given)
     if values is None:
-        values = later.with_first(first(arrays), arrays)
+        values = later.with_first(first(arrays), arrays, read_outs)
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
@@ -98,70 +116,13 @@ def markovian_rows(
 
         of_later = weights[..., 1:].T.reshape(later.whole, 3)
         total: Policy
-        if later.is_one_block:
+        if read_outs is None and later.is_one_block:
             total = jax.grad(
                 lambda arrays: at_start(arrays) + later.weighted(of_later, later.start, arrays)
             )(arrays)
             return total
         total = jax.grad(at_start)(arrays)
-        return later.add_gradient(of_later, arrays, total)[0]
-
-    return as_steps(trajectories, values), pullback
-
-
-def read_out_rows(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    cached: Cached | None = None,
-    *,
-    skip_ended: bool = True,
-) -> tuple[Steps, Pullback]:
-    """`evaluate`, and its pullback, of dynamics with a head; not for a lifted `p_B`.
-
-    Given the read-outs `y_t`, the head is a Markovian network: its shared first step is evaluated
-    once and padding is skipped. The gradient by the read-outs goes back through the latent,
-    trajectory by trajectory.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-        skip_ended: whether groups are cut where their trajectories have ended.
-    """
-    network = policy.network
-    assert isinstance(network, WithHead), network
-    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-    along = partial(_read_outs, static.network.dynamics, environment)
-    if cached is not None and cached.activations:
-        read, *products = cached.activations
-    else:
-        read = jnp.swapaxes(along(arrays.network.dynamics, trajectories)[:, 1:], 0, 1)
-        products = []
-    first = partial(_first_terms, static, environment, trajectories)
-    later = LaterRows(static, environment, trajectories, tuple(products))
-    read_outs = read.reshape(later.whole, network.dynamics.output)
-    values = cached_terms(policy, environment, trajectories, cached)
-    if values is None:
-        values = later.with_first(first(arrays), arrays, read_outs)
-    thins = skip_ended and not environment.is_graded
-    # A small latent needs groups only to leave out trajectories that have ended.
-    batch = len(trajectories.active)
-    share = batch if network.has_small_latent and not thins else math.gcd(batch, GROUP)
-    groups = Groups(along, trajectories, (), share, thins)
-
-    def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
-        weights = jnp.where(trajectories.active, derivative, 0.0)
-        total = jax.grad(lambda arrays: jnp.sum(first(arrays) * weights[..., 0]))(arrays)
-        of_later = weights[..., 1:].T.reshape(later.whole, 3)
-        total, passed = later.add_gradient(of_later, arrays, total, read_outs)
-        # Before the first step the latent is `W_o`, whose derivative the first row has.
-        passed = jnp.pad(passed.reshape(read.shape), ((1, 0), (0, 0), (0, 0)))
-        by_latent = groups.pullback(arrays.network.dynamics, jnp.swapaxes(passed, 0, 1))
-        both = jax.tree.map(jnp.add, _dynamics_of(total), by_latent)
-        gradient: Policy = eqx.tree_at(_dynamics_of, total, both)
-        return gradient
+        return add_passed(*later.add_gradient(of_later, arrays, total, read_outs))
 
     return as_steps(trajectories, values), pullback
 
@@ -171,39 +132,29 @@ def _dynamics_of(policy: Any) -> Any:
 
 
 def _read_outs(
-    static: AbstractDynamics[Any],
-    environment: AbstractEnvironment[Any],
-    arrays: AbstractDynamics[Any],
-    some: Trajectories,
-    _: Activations = (),
+    given: Evaluation, arrays: AbstractDynamics[Any], some: Trajectories, _: Activations = ()
 ) -> Float[Array, "rows time d"]:
     """`y_0, ..., y_{T-1}`."""
-    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, static)
+    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, _dynamics_of(given.policy))
     states = jax.tree.map(lambda leaf: leaf[:, :-1], some.states)
-    return dynamics.unroll(jax.vmap(jax.vmap(environment.observe))(states))
+    return dynamics.unroll(jax.vmap(jax.vmap(given.environment.observe))(states))
 
 
-def _first_terms(
-    static: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    arrays: Policy,
-) -> Float[Array, "3 batch"]:
+def _first_terms(given: Evaluation, arrays: Policy) -> Float[Array, "3 batch"]:
     """The terms of the first steps: one row is evaluated, whose derivatives are summed first."""
-    full: Policy = eqx.combine(arrays, static)
+    policy, environment = given.with_arrays(arrays), given.environment
     start = environment.observe(environment.initial())
-    outputs = full.network.read(full.network.initial(), start)
-    outputs = jnp.broadcast_to(outputs, (len(trajectories.active), *outputs.shape))
-    return row_terms(full, environment, rows_of(between(trajectories, 0, 1)), outputs)
+    outputs = policy.network.read(policy.network.initial(), start)
+    outputs = jnp.broadcast_to(outputs, (len(given.trajectories.active), *outputs.shape))
+    rows = rows_of(between(given.trajectories, 0, 1))
+    return row_terms(policy, environment, rows, outputs)
 
 
 class LaterRows:
     """The steps of a batch after its first, as rows in the order in which they were sampled.
 
     Args:
-        static: the policy without its arrays.
-        environment: the state graph.
-        trajectories: a batch.
+        given: the policy and the batch.
         activations: the activations that sampling cached after the first step, time first.
 
     Attributes:
@@ -215,16 +166,11 @@ class LaterRows:
         start: the number of the first row, which is moved on block by block.
     """
 
-    def __init__(
-        self,
-        static: Policy,
-        environment: AbstractEnvironment[Any],
-        trajectories: Trajectories,
-        activations: Activations,
-    ):
+    def __init__(self, given: Evaluation, activations: Activations):
+        environment, trajectories = given.environment, given.trajectories
         rest = between(trajectories, 1, trajectories.actions.shape[1])
         batch, time = rest.actions.shape
-        self.static, self.environment, self.shape = static, environment, (time, batch)
+        self.given, self.environment, self.shape = given, environment, (time, batch)
         self.whole = whole = batch * time
         self.size = min(whole, max(SMALLEST, whole // 8))
         if environment.is_graded or self.size > BLOCK:
@@ -277,7 +223,7 @@ class LaterRows:
         read_outs: Float[Array, "block d"] | None = None,
     ) -> Float[Array, "3 block"]:
         """The terms of a block, whose read-outs are given unless the network is Markovian."""
-        full: Policy = eqx.combine(arrays, self.static)
+        full = self.given.with_arrays(arrays)
         block, cached = self.pick((self.rows, self.activations), numbers)
         if read_outs is None:
             seen = jax.vmap(self.environment.observe)(block.before)

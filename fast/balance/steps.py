@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -34,6 +35,47 @@ class Steps(NamedTuple):
     active: Bool[Array, "batch time"]
     log_reward: Float[Array, " batch"]
     context: Any = ()
+
+
+class Evaluation(NamedTuple):
+    """A policy that is evaluated along trajectories, for its terms and their derivatives.
+
+    Attributes:
+        policy: the policy.
+        environment: the state graph.
+        trajectories: a batch.
+        cached: values cached while sampling.
+        skip_ended: whether groups of trajectories are cut where all of them have ended. Inside
+            `vmap` that is slower, as all branches are taken there. Rows of a Markovian policy leave
+            out padding in any case.
+    """
+
+    policy: Policy
+    environment: AbstractEnvironment[Any]
+    trajectories: Trajectories
+    cached: Cached | None = None
+    skip_ended: bool = True
+
+    @property
+    def arrays(self) -> Policy:
+        """The policy's parameters, and None in place of the rest."""
+        arrays: Policy = eqx.filter(self.policy, eqx.is_inexact_array)
+        return arrays
+
+    def with_arrays(self, arrays: Policy) -> Policy:
+        """The policy with other parameters."""
+        policy: Policy = eqx.combine(arrays, self.policy)
+        return policy
+
+    @property
+    def activations(self) -> Activations:
+        """The activations that sampling cached, if any."""
+        return self.cached.activations if self.cached else ()
+
+    @property
+    def thins(self) -> bool:
+        """True if groups are cut where their trajectories have ended."""
+        return self.skip_ended and not self.environment.is_graded
 
 
 class Rows(NamedTuple):
@@ -107,20 +149,9 @@ def evaluate(
     return as_steps(trajectories, terms.reshape(3, batch, time))
 
 
-def cached_terms(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
-    cached: Cached | None,
-) -> Float[Array, "3 batch time"] | None:
-    """The terms if sampling cached them: with a uniform `p_B` and no flow; else None.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-    """
+def cached_terms(given: Evaluation) -> Float[Array, "3 batch time"] | None:
+    """The terms if sampling cached them: with a uniform `p_B` and no flow; else None."""
+    policy, environment, trajectories, cached, _ = given
     if cached is None or not policy.backward.is_uniform or policy.has_flow:
         return None
     log_p_f = cached.log_p_f

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
 from fast.balance.own import context_of, penalties_of, value_of
 from fast.balance.rows import evaluate_with_pullback
+from fast.balance.steps import Evaluation
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.replay import Buffer
@@ -67,7 +68,7 @@ def loss_and_gradient(
     assert isinstance(loss, TrajectoryLoss), loss
     trajectories, cached = batch
     steps, pullback = evaluate_with_pullback(
-        sampler.policy, environment, trajectories, cached, skip_ended=skip_ended
+        Evaluation(sampler.policy, environment, trajectories, cached, skip_ended)
     )
     steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share

@@ -61,10 +61,10 @@ EQUIVALENT = (
         "how many rows a block has",
     ),
     Equivalent(
-        "fast/balance/recurrent_groups.py",
-        "skip_ended and not environment.is_graded",
-        "skip_ended and not environment.is_graded",
-        "(skip_ended or not environment.is_graded)",
+        "fast/balance/steps.py",
+        "self.skip_ended and not self.environment.is_graded",
+        "self.skip_ended and not self.environment.is_graded",
+        "(self.skip_ended or not self.environment.is_graded)",
         EITHER_WAY,
     ),
     Equivalent(

@@ -20,7 +20,7 @@ from fast.balance.rows import (
     markovian_rows,
     read_out_rows,
 )
-from fast.balance.steps import cached_terms, evaluate
+from fast.balance.steps import Evaluation, cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment
 from fast.laws.walk import to_float64
@@ -186,7 +186,7 @@ def test_blocks_of_rows_give_the_gradient_of_the_whole(name: str, loss: Any, p_b
 
     @Compiled
     def in_blocks(cached: Any, *weights: Any) -> Any:
-        steps, pullback = markovian_rows(policy, environment, drawn, cached)
+        steps, pullback = markovian_rows(Evaluation(policy, environment, drawn, cached))
         return steps[:3], [pullback(w) for w in weights]
 
     plain = _flat(jax.jit(jax.grad(weighted))(arrays))
@@ -261,7 +261,7 @@ def test_cached_activations_give_the_gradient_without_evaluating_again(name: str
             policy, environment, draws, Exploration(0.2), cache=True
         )
         changed = cached._replace(activations=tuple(scale * each for each in cached.activations))
-        steps, pullback = evaluate_with_pullback(policy, environment, drawn, changed)
+        steps, pullback = evaluate_with_pullback(Evaluation(policy, environment, drawn, changed))
         arrays, static = eqx.partition(policy, eqx.is_inexact_array)
 
         def weighted(arrays: Policy) -> Any:
@@ -336,9 +336,9 @@ def test_all_evaluations_are_the_specification_and_its_pullback(
         for way in ways:
             for given in (None, cached):
                 for skips in (True, False):
-                    steps, back = way(whole, environment, drawn, given, skip_ended=skips)
+                    steps, back = way(Evaluation(whole, environment, drawn, given, skips))
                     found.append((jnp.stack(steps[:3]), back(weights)))
-        known = cached_terms(whole, environment, drawn, cached)
+        known = cached_terms(Evaluation(whole, environment, drawn, cached))
         if known is not None:
             known = jnp.where(drawn.active, known, 0.0)
         return found, (plain, *pull(weights)), known
