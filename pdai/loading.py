@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdai.solving.solved import Solved, is_solved
+from fast.runs.records import is_solved
+from pdai.solving.solved import Solved
 from reference.errors import check_type
 
 if TYPE_CHECKING:

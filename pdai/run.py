@@ -25,6 +25,7 @@ from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
+from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.state import TrainState
@@ -64,6 +65,16 @@ class Run:
         from pdai.show.tables import html_of, report_table
 
         return html_of(report_table(self.report))
+
+    @property
+    def task(self) -> Task:
+        """The problem with its options."""
+        return self.config.task
+
+    @cached_property
+    def problem(self) -> Any:
+        """The problem, with the factors of its reward that the target has."""
+        return self.config.restricted()
 
     @cached_property
     def report(self) -> Report:

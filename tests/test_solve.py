@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.runs.records import SEAL, seal_run
+from fast.measure.report import Report
+from fast.runs.job import train
+from fast.runs.records import SEAL, read_report, seal_run
 from fast.tasks import TASKS
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
@@ -29,6 +31,7 @@ from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, environment
+from tests.made_up_runs import tiny_run
 
 # Every task that can be listed, at a small size, by the options of the command line.
 SMALL = {
@@ -307,3 +310,33 @@ sys.exit("jax" in sys.modules or "matplotlib" in sys.modules)
 def test_solving_sampling_and_certifying_import_no_jax(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NO_JAX, str(tmp_path / "run")]
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", ["grid --side 4", "structure --nodes 3", "grid --side 2000", "variables --variables 4"]
+)
+def test_a_solved_run_is_plotted_and_reported(words: str, tmp_path: Path) -> None:
+    answer("solve", *words.split(), "--out", "run", cwd=tmp_path)
+    answer("plot", "run", "--out", "run.png", cwd=tmp_path)
+    answer("report", "run", "--out", "run.html", cwd=tmp_path)
+    page = (tmp_path / "run.html").read_text()
+    assert "dynamic programming" in page or "closed form" in page
+    report = Report.from_json(read_report(tmp_path / "run"))
+    assert report.tv_kind == "exact"
+    assert report.learned[0].tv is not None
+    # A sum of float64 differences over the states.
+    assert report.learned[0].tv.mean < 1e-12
+    for one in report.expectations:
+        assert one.target == pytest.approx(one.sampler.mean, abs=1e-12)
+    assert bool(report.expectations) == (words.split()[0] in ("structure", "variables"))
+
+
+@pytest.mark.long
+def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
+    solved("lines", tmp_path / "exact")
+    train(tiny_run(tmp_path / "trained"))
+    answer("plot", "exact", "trained", cwd=tmp_path)
+    answer("report", "exact", "trained", "--stored-only", cwd=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "exact" in page
+    assert "trained" in page

@@ -80,9 +80,14 @@ def seal_run(folder: Path) -> None:
     write_json(folder / SEAL, {name: sha256(read_file(folder / name)) for name in names})
 
 
+def is_solved(folder: Path) -> bool:
+    """True if a folder is of `pdai solve`: it has the rows of a policy, and no network."""
+    return bool(kind_of(folder / "policy.npz"))
+
+
 def _sealed(folder: Path) -> tuple[str, ...]:
     """The files that every finished run of its kind has."""
-    return SOLVED if kind_of(folder / "policy.npz") else SEALED
+    return SOLVED if is_solved(folder) else SEALED
 
 
 def check_seal(folder: Path) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fast.runs.records import is_solved
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.solved import SolvedSource
 from pdai.certifying.sources import (
@@ -18,7 +19,7 @@ from pdai.certifying.sources import (
     SamplerSource,
 )
 from pdai.certifying.target import Target, log_z_interval
-from pdai.solving.solved import Solved, is_solved
+from pdai.solving.solved import Solved
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (

@@ -1,7 +1,5 @@
 """A solved run as a sampler to be certified."""
 
-from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 from fast.runs.identity import changed_parts
@@ -9,12 +7,8 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.solving.solved import Solved
-from reference.certificates.exact import ExactLaw, ExactSampler
-from reference.certificates.rows import exact_row
+from reference.certificates.exact import ExactLaw
 from reference.errors import InputError, TooLargeError
-from reference.fields.field import RATIONAL
-from reference.lifted import LiftedDAG
-from reference.policies import ForwardPolicy
 
 ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` draws exactly"
 
@@ -56,11 +50,4 @@ class SolvedSource(SamplerSource):
             self.notes.append(f"the code has changed since it was solved, and is used: {changed}")
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        dag, rows, offsets = self.run.dag, self.run.flows.rows, self.run.flows.graph.offsets
-        values: list[Fraction] = []
-        for start, end in pairwise(offsets.tolist()):
-            values += exact_row(rows[start:end].tolist()) if end > start else ()
-        # The sampler sees the state, so that its graph is its own lift.
-        lifted = LiftedDAG(dag, dag, tuple(range(len(dag.labels))), tuple(range(len(dag.edges))))
-        made = ExactSampler(lifted, ForwardPolicy(dag, RATIONAL, values))
-        return self._law(made, file, self.run.recipe.task.short_name)
+        return self._law(self.run.exact, file, self.run.task.short_name)

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import tyro
 
 from fast.runs.display import slow
+from fast.runs.records import is_solved
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show, show_rows
-from pdai.solving.solved import Solved, is_solved
 from reference.errors import InputError, printable
 
 
@@ -104,8 +104,7 @@ class SampleRun(Accepting):
             check_output(self.out)
         run = load(folder, accept_changed=self.accept_changed)
         drawn = run.sample(self.count, seed=self.seed)
-        task = run.recipe.task if isinstance(run, Solved) else run.config.task
-        drawn = drawn._replace(states=task.texts(drawn.states))
+        drawn = drawn._replace(states=run.task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)
         elif self.out is not None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -33,11 +33,11 @@ class ReportRuns(Accepting):
 
     def run(self) -> None:
         """Writes the page."""
-        from pdai.run import Run
+        from pdai.loading import load
         from pdai.show.page.page import report
 
-        runs: list[Run | Path] = list(self.run_folders)
+        runs: list[Any] = list(self.run_folders)
         if self.accept_changed and not self.stored_only:
-            runs = [Run(folder, accept_changed=True) for folder in self.run_folders]
+            runs = [load(folder, accept_changed=True) for folder in self.run_folders]
         seconds = None if self.stored_only else self.seconds
         say(f"report: {report(runs, self.out, seconds=seconds)}")

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from matplotlib.ticker import (
 from fast.measure.report import Report
 from fast.runs.checkpoints import run_records
 from fast.runs.folder import is_markovian
-from fast.runs.records import load_law, read_json, read_report
+from fast.runs.records import is_solved, load_law, read_json, read_report
 from fast.training.compose import stored_task
 from pdai.show.loss_units import loss_label
 from pdai.show.posterior_plots import posterior_of
@@ -185,10 +185,11 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     """
     laws = [load_law(folder) for folder in folders]
     runs = [(folder, _family(folder), law) for folder, law in zip(folders, laws, strict=True)]
-    panels = len(runs) + 2
+    trained = [number for number, folder in enumerate(folders) if not is_solved(folder)]
     posterior = posterior_of(folders[0]) if len(runs) == 1 else None
+    panels = len(runs) + (2 if trained or posterior else 0)
     heights = (3.8,) if posterior is None else (3.8, *posterior.heights)
-    figure = ShownFigure(figsize=(4.2 * panels, sum(heights)), layout="constrained")
+    figure = ShownFigure(figsize=(4.2 * max(panels, 2), sum(heights)), layout="constrained")
     grid = figure.subplots(len(heights), panels, squeeze=False, height_ratios=heights)
     axes = grid[0]
     if posterior is not None:
@@ -198,34 +199,45 @@ def figure_of(folders: Sequence[Path]) -> Figure:
         _draw_law(axis, learned, target, family)
         name = _printable(folder) if several else family[0]
         axis.set_title(f"{name}: learned against target", fontsize=10, parse_math=False)
-    ends = []
-    for number, (folder, (name, color), _) in enumerate(runs):
-        style = {
-            "color": color,
-            "linestyle": ("-", "--", ":", "-.")[number % 4] if several else "-",
-        }
-        records = run_records(folder)
-        label = _printable(folder) if several else name
-        ends.append(_final_tv(folder))
-        _draw_curve(axes[-2], records, "tv", {**style, "label": f"{label}: {ends[-1]}"})
-        _draw_curve(axes[-1], records, "loss", {**style, "label": label})
-    end = f": {ends[0]}" if len(runs) == 1 else ""
-    axes[-2].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
-    label = loss_label([read_json(folder / "config.json") for folder in folders])
-    axes[-1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
-    # Otherwise a loss that was recorded once would have an axis around that one step.
-    axes[-1].sharex(axes[-2])
-    _scale_tv(axes[-2])
-    decimal(axes[-1].yaxis)
-    for axis in axes[-2:]:
-        axis.title.set_fontsize(10)
-        axis.grid(alpha=0.3)
-        if len(runs) > 1:
-            for text in axis.legend(frameon=False, fontsize=9).get_texts():
-                text.set_parse_math(False)
+    if not trained:
+        # The features of a solved run have three panels, its law one.
+        for axis in axes[len(runs) :]:
+            axis.remove()
+    else:
+        styles = {}
+        for number in trained:
+            folder, (name, color), _ = runs[number]
+            label = _printable(folder) if several else name
+            line = ("-", "--", ":", "-.")[number % 4] if several else "-"
+            styles[folder] = {"color": color, "linestyle": line, "label": label}
+        _draw_training(axes[-2:], styles)
     if len(runs) == 1:
         figure.supxlabel(_caption(folders[0]), fontsize=9, parse_math=False)
     return figure
+
+
+def _draw_training(axes: Any, styles: Mapping[Path, dict[str, Any]]) -> None:
+    """TV and loss by step, of trained runs with their styles."""
+    ends = []
+    for folder, style in styles.items():
+        records = run_records(folder)
+        ends.append(_final_tv(folder))
+        _draw_curve(axes[0], records, "tv", {**style, "label": f"{style['label']}: {ends[-1]}"})
+        _draw_curve(axes[1], records, "loss", style)
+    end = f": {ends[0]}" if len(ends) == 1 else ""
+    axes[0].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
+    label = loss_label([read_json(folder / "config.json") for folder in styles])
+    axes[1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
+    # Otherwise a loss that was recorded once would have an axis around that one step.
+    axes[1].sharex(axes[0])
+    _scale_tv(axes[0])
+    decimal(axes[1].yaxis)
+    for axis in axes:
+        axis.title.set_fontsize(10)
+        axis.grid(alpha=0.3)
+        if len(ends) > 1:
+            for text in axis.legend(frameon=False, fontsize=9).get_texts():
+                text.set_parse_math(False)
 
 
 def _scale_tv(axis: Any) -> None:
@@ -255,7 +267,8 @@ def _caption(folder: Path) -> str:
     source = read_json(folder / "meta.json").get("inputs", {}).get("data", "")
     facts = {} if task is None else task.facts(str(source))
     lines = [f"{name} {text}" for name, text in facts.items()]
-    lines.append(f"TV {_final_tv(folder)} after {options['steps']:,} steps")
+    by = "solved" if is_solved(folder) else f"after {options['steps']:,} steps"
+    lines.append(f"TV {_final_tv(folder)} {by}")
     return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 
@@ -267,6 +280,8 @@ def _printable(folder: Path) -> str:
 
 def _family(folder: Path) -> tuple[str, str]:
     """Name and colour of a run's kind of network."""
+    if is_solved(folder):
+        return "exact", LOOKS["uniform p_B"].colour
     if is_markovian(folder):
         return "Markovian", KINDS["markov"].colour
     dynamics = str(read_json(folder / "config.json").get("dynamics"))

@@ -20,6 +20,7 @@ from fast.tasks import TASKS, CustomTask, Task
 from pdai.solving.solved import Recipe, Solved
 from reference.arguments import build, checked
 from reference.balance import log_float
+from reference.certificates.features import KnowsMeans
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
@@ -54,6 +55,8 @@ class Answer(NamedTuple):
         labels: their texts, where these are stored.
         uniform: their probabilities under the policy that chooses uniformly, where these are known.
         terminals: the number of terminal states, where it is known.
+        means: of each feature that the problem names, the expectation under the sampler and under
+            the target.
     """
 
     recipe: Recipe
@@ -66,6 +69,7 @@ class Answer(NamedTuple):
     labels: Sequence[str]
     uniform: Floats | None
     terminals: int | None
+    means: dict[str, tuple[float, float]]
 
 
 @checked
@@ -141,7 +145,7 @@ def _answer(task: Task, p_b: Backward, way: Choice, max_states: int) -> Answer:
                 raise _no_way(task, str(error)) from None
             too_large = str(error)
         else:
-            return _by_flows(task, p_b, dag, rewards)
+            return _by_flows(task, problem, p_b, dag, rewards)
     if not isinstance(problem, ClosedForm):
         raise InputError(f"{task.short_name} has no closed form: leave --way out")
     try:
@@ -180,13 +184,15 @@ def _listed(
 
 
 def _by_flows(
-    task: Task, p_b: Backward, dag: PointedDAG[Any], rewards: Sequence[Fraction]
+    task: Task, problem: Any, p_b: Backward, dag: PointedDAG[Any], rewards: Sequence[Fraction]
 ) -> Answer:
     graph = GraphArrays.of(dag)
     flows = ExactFlows.of(graph, rewards, p_b)
     ends, log_rewards = graph.terminals, np.array([log_float(reward) for reward in rewards])
     target = np.exp(log_rewards - flows.log_z.value)
+    labels = [dag.labels[x] for x in dag.terminals]
     stored = len(ends) <= MOST_LABELS
+    learned = graph.law(flows.rows)[ends]
     small = np.int32 if len(graph.children) < 2**31 else np.int64
     return Answer(
         recipe=Recipe(task, p_b, "listed", f"all {len(dag.labels):,} states can be listed"),
@@ -198,12 +204,13 @@ def _by_flows(
             "rows": flows.rows,
             "log_rewards": log_rewards,
         },
-        learned=graph.law(flows.rows)[ends],
+        learned=learned,
         target=target,
         log_rewards=log_rewards,
-        labels=[str(dag.labels[x]) for x in dag.terminals] if stored else (),
+        labels=[*map(str, labels)] if stored else (),
         uniform=graph.law(1 / np.repeat(graph.counts, graph.counts))[ends],
         terminals=len(ends),
+        means=_means(problem, labels, learned) if stored else {},
     )
 
 
@@ -224,7 +231,28 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
         labels=[str(x) for x in states],
         uniform=None,
         terminals=None,
+        means=_means(problem, (), None),
     )
+
+
+def _means(
+    problem: Any, labels: Sequence[Any], learned: Floats | None
+) -> dict[str, tuple[float, float]]:
+    """The expectations of the problem's features under the sampler and the target, if it has some.
+
+    Args:
+        problem: the problem.
+        labels: the terminal states.
+        learned: their probabilities; None for those of the target.
+    """
+    if not isinstance(problem, KnowsMeans):
+        return {}
+    right = {name: float(mean) for name, mean in problem.quantity_means().items()}
+    if learned is None:
+        return {name: (mean, mean) for name, mean in right.items()}
+    every = map(problem.quantities, labels)
+    values = np.array([[given[name] for name in right] for given in every])
+    return {name: (float(m), right[name]) for name, m in zip(right, learned @ values, strict=True)}
 
 
 def write_solved(answer: Answer, folder: Path) -> Solved:
@@ -308,7 +336,10 @@ def _report(answer: Answer) -> dict[str, Any]:
         "top_count": None,
         "notes": [f"TV at most {answer.tv_bound:.2g}, proved", answer.recipe.why],
         "fcs_states": "uniform",
-        "expectations": [],
+        "expectations": [
+            {"name": name, "sampler": _certain(mean), "weighted": None, "target": right}
+            for name, (mean, right) in answer.means.items()
+        ],
         "kinds": {},
     }
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,10 +18,15 @@ from fast.runs.records import BRING_BACK, check_finished, read_json
 from fast.tasks import TASKS, Task
 from reference.arguments import build, checked
 from reference.balance import log_float
+from reference.certificates.exact import ExactSampler
+from reference.certificates.rows import exact_row
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_integer, check_seed, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
+from reference.fields.field import RATIONAL
 from reference.files import load_arrays
+from reference.lifted import LiftedDAG
+from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure
 
@@ -79,11 +86,6 @@ class Recipe:
         return cls(build(kind, data, str(path)), *own)
 
 
-def is_solved(folder: Path) -> bool:
-    """True if a folder holds a solved run; False for all others, whatever they are."""
-    return (folder / "policy.npz").is_file() and (folder / "config.json").is_file()
-
-
 class Solved:
     """An exact sampler in its folder.
 
@@ -105,10 +107,15 @@ class Solved:
         low = f"log Z = {self.log_z.value:.6g}, TV at most {self.tv_bound:.2g}"
         return f"Solved({str(self.folder)!r}, {self.recipe.way}, {low})"
 
+    @property
+    def task(self) -> Task:
+        """The problem with its options."""
+        return self.recipe.task
+
     @cached_property
     def problem(self) -> Any:
         """The problem."""
-        return self.recipe.task.make_problem()
+        return self.task.make_problem()
 
     @cached_property
     def dag(self) -> PointedDAG[Any]:
@@ -117,7 +124,7 @@ class Solved:
         Raises:
             InputError: if the problem lists other states now, or was never listed.
         """
-        with slow(f"enumerating {self.recipe.task.short_name}"):
+        with slow(f"enumerating {self.task.short_name}"):
             dag = enumerate_dag(self.problem, len(self.flows.graph.counts))
         made, stored = GraphArrays.of(dag), self.flows.graph
         if not (
@@ -152,6 +159,16 @@ class Solved:
     def tv_bound(self) -> float:
         """A proved bound of TV between terminal states; 0 of a closed form."""
         return float(self._arrays("tv_bound")[0])
+
+    @cached_property
+    def exact(self) -> ExactSampler:
+        """The rows in exact rationals on the graph, which is its own lift."""
+        dag, rows, offsets = self.dag, self.flows.rows, self.flows.graph.offsets.tolist()
+        values: list[Fraction] = []
+        for start, end in pairwise(offsets):
+            values += exact_row(rows[start:end].tolist()) if end > start else ()
+        lifted = LiftedDAG(dag, dag, tuple(range(len(dag.labels))), tuple(range(len(dag.edges))))
+        return ExactSampler(lifted, ForwardPolicy(dag, RATIONAL, values))
 
     @checked
     def sample(self, count: int, *, seed: int = 0) -> Samples:
@@ -203,9 +220,7 @@ class Solved:
         for label in terminals:
             is_state = listed is None or label in listed.index
             if not is_state or children(label):
-                raise InputError(
-                    f"{shown(label)} is no terminal state of {self.recipe.task.short_name}"
-                )
+                raise InputError(f"{shown(label)} is no terminal state of {self.task.short_name}")
         return self._log_rewards(terminals) - self.log_z.value
 
     def law(self) -> Law:

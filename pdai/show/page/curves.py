@@ -36,6 +36,7 @@ def tv_chart(entries: Sequence[Entry]) -> Chart | None:
 
 def loss_chart(entries: Sequence[Entry]) -> Chart | None:
     """The loss by step; None if none was recorded."""
+    entries = [entry for entry in entries if entry.records]
     series = [_series(entry, "loss", float(np.finfo(float).tiny)) for entry in entries]
     losses = dict.fromkeys(str(entry.options.get("loss")) for entry in entries)
     other = " Losses of different kinds do not compare." if len(losses) > 1 else ""

@@ -15,11 +15,13 @@ from fast.measure.report import Report
 from fast.parts import option_names
 from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
-from fast.runs.records import load_law, read_json, read_report
+from fast.runs.records import is_solved, load_law, read_json, read_report
 from fast.tasks import TASKS
 from fast.training.compose import stored_task, unused
 from fast.training.options import Factors
+from pdai.loading import load
 from pdai.run import Run
+from pdai.solving.solved import Solved
 from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, TooLargeError
@@ -104,7 +106,7 @@ class Entry:
         return tuple((name, str(value)) for name, value in values if value is not None)
 
 
-def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> Entry:
+def entry_of(run: Run | Solved | Path, name: str, number: int, seconds: float | None) -> Entry:
     """The entry of a finished run.
 
     Args:
@@ -120,6 +122,8 @@ def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> 
     folder = run if isinstance(run, Path) else run.folder
     report = Report.from_json(read_report(folder))
     options, meta = read_json(folder / "config.json"), read_json(folder / "meta.json")
+    if is_solved(folder):
+        options |= {"dynamics": "none", "loss": "none", "steps": 0}
     task = stored_task(options, folder)
     if task is not None:
         left = unused(type(task), options)
@@ -137,7 +141,9 @@ def entry_of(run: Run | Path, name: str, number: int, seconds: float | None) -> 
         learned=learned[0],
         target=target,
         labels=labels if task is None else task.texts(labels),
-        computed=None if seconds is None else _computed(_loaded(run), seconds),
+        computed=None
+        if seconds is None
+        else _computed(load(run) if isinstance(run, Path) else run, seconds),
         has_networks=task is not None and task.has_networks,
     )
 
@@ -152,14 +158,10 @@ def _labels(folder: Path, count: int) -> Sequence[str]:
     return [str(label) for label in labels] if fits else ()
 
 
-def _loaded(run: Run | Path) -> Run:
-    return Run(run) if isinstance(run, Path) else run
-
-
-def _computed(run: Run, seconds: float) -> Computed:
+def _computed(run: Run | Solved, seconds: float) -> Computed:
     from pdai.certifying.certify import certify
 
-    problem, task = _or_reason(run.config.restricted), run.config.task
+    problem, task = _or_reason(lambda: run.problem), run.task
     features = problem.quantities if isinstance(problem, KnowsMeans) else None
 
     def samples() -> Samples:
@@ -174,7 +176,9 @@ def _computed(run: Run, seconds: float) -> Computed:
     )
 
 
-def _lift(run: Run) -> Lift:
+def _lift(run: Run | Solved) -> Lift:
+    if isinstance(run, Solved):
+        return _solved_lift(run)
     policy, enumeration = run.policy(), run.enumeration
     if not policy.is_summable or enumeration is None:
         raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
@@ -185,6 +189,15 @@ def _lift(run: Run) -> Lift:
     shares = (float(reward / total) for reward in enumeration.rewards)
     texts = run.config.task.texts(lifted.base.labels)
     return Lift(lifted, forward, dict(zip(states, shares, strict=True)), texts)
+
+
+def _solved_lift(run: Solved) -> Lift:
+    """The graph of a solved run: its sampler sees the state, and needs no lift."""
+    if len(run.flows.graph.counts) > MAX_DRAWN:
+        raise TooLargeError(f"it has more than {MAX_DRAWN} states")
+    law, made = run.law(), run.exact
+    target = dict(zip(law.labels, law.target.tolist(), strict=True))
+    return Lift(made.lifted, made.forward, target, run.task.texts(run.dag.labels))
 
 
 def _or_reason(compute: Callable[[], Result]) -> Result | str:

@@ -14,12 +14,13 @@ from pdai.show.page.elements import short, table, tag, written
 from pdai.show.page.entries import Entry, entry_of
 from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words, run_section, tv_words
+from pdai.solving.solved import Solved
 from reference.errors import InputError, check_list, check_type
 from reference.files import check_output, read_file, replace_file
 
 
 def report(
-    runs: "Run | str | Path | Sequence[Run | str | Path]",
+    runs: "Run | Solved | str | Path | Sequence[Run | Solved | str | Path]",
     output: str | Path = "report.html",
     *,
     seconds: float | None = 10.0,
@@ -37,13 +38,17 @@ def report(
     Raises:
         InputError: if there is no run, one is not finished, or the page cannot be written.
     """
-    chosen = [runs] if isinstance(runs, Run | str | Path) else check_list("report", "runs", runs)
+    chosen = (
+        [runs]
+        if isinstance(runs, Run | Solved | str | Path)
+        else check_list("report", "runs", runs)
+    )
     for run in chosen:
-        check_type("report", "a run", run, (Run, str, Path))
-    samplers = [run if isinstance(run, Run) else Path(run) for run in chosen]
+        check_type("report", "a run", run, (Run, Solved, str, Path))
+    samplers = [run if isinstance(run, Run | Solved) else Path(run) for run in chosen]
     path = Path(output)
     _check(samplers, path, seconds)
-    names = _names([run.folder if isinstance(run, Run) else run for run in samplers])
+    names = _names([run if isinstance(run, Path) else run.folder for run in samplers])
     entries = [
         entry_of(run, name, number, seconds)
         for number, (run, name) in enumerate(zip(samplers, names, strict=True))
@@ -52,7 +57,7 @@ def report(
     return path
 
 
-def _check(runs: Sequence[Run | Path], path: Path, seconds: float | None) -> None:
+def _check(runs: Sequence[Run | Solved | Path], path: Path, seconds: float | None) -> None:
     """Refuses bad arguments before anything is computed."""
     if not runs:
         raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
