@@ -15,6 +15,7 @@ from reference import RATIONAL, BackwardPolicy, ForwardPolicy, InputError, Point
 from reference.bounds import residual_spread
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval, LowerMean, MeanInterval
+from reference.certificates.collisions import collision_bound, lower_probability, split
 from reference.certificates.features import FeatureMeans
 from reference.certificates.importance import log_mean, shortfall
 from reference.certificates.partition import bound_partition
@@ -102,12 +103,20 @@ def test_a_regime_splits_its_level_over_the_means_it_needs(regime: Callable[...,
     assert np.hstack(values).tolist() == pytest.approx(expected, rel=1e-9)
 
 
-def test_an_event_and_the_deviation_of_the_law_have_half_of_the_level_each() -> None:
+def test_events_and_each_bound_from_above_share_the_level() -> None:
+    """At two values the scores choose two events, and two bounds from above are tried."""
     samples = ["a", "a", "a", "b"] * 500
-    share, half = (interval(values * 250, LEVEL / 2) for values in ([0, 0, 0, 1], [0, 1, 0, 1]))
-    noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(2 / LEVEL) / 4_000)
-    found = against_law(samples, TARGET, LEVEL)[0]
-    assert found == pytest.approx((0.5 - share.high, 0.25 + noise), rel=1e-9)
+    half = interval([0, 1, 0, 1] * 250, LEVEL / 2)
+    share = interval([0, 0, 0, 1] * 250, LEVEL / 2)
+    parts = split(np.array([0, 0, 0, 1] * 500), 2)
+    noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(4 / LEVEL) / 4_000)
+    found, lines = against_law(samples, TARGET, LEVEL)
+    least = lower_probability(750, 1_000, math.log(2 * 2 * 2 / LEVEL)) - 0.5
+    by_parts = collision_bound(parts, np.array([0.5, 0.5]), LEVEL / 4)
+    assert found == pytest.approx((least, min(0.25 + noise, by_parts)), rel=1e-9)
+    assert [line.value for line in lines if line.name.startswith("bound by")] == pytest.approx(
+        [by_parts, 0.25 + noise], rel=1e-9
+    )
     low = against_samples(samples, ["a", "b"] * 1_000, LEVEL)[0].low
     assert low == pytest.approx(half.low - share.high, rel=1e-9)
 

@@ -1,22 +1,43 @@
 """Bounds of TV from bare samples: terminal states without probabilities.
 
 An event `A` that does not depend on the samples bounds TV from below: `TV >= |p_T(A) - pi(A)|`.
-Where all terminal states are enumerated, the empirical distribution bounds it from above:
+Events are chosen on one half of the samples and measured on the other. Where all terminal states
+are enumerated, two bounds hold from above. One counts how often samples coincide
+(`collision_bound`). The other is by the empirical distribution:
 `TV(p_T, pi) <= TV(p^, pi) + TV(p^, p_T)`. The expectation of the last term is at most
 `sqrt(|X| - 1) / (2 sqrt(n))`. It changes by at most `1 / n` with a sample, so it exceeds its
 expectation by `sqrt(log(1 / level) / (2 n))` with probability at most `level` (McDiarmid, 1989).
+The number of samples is fixed beforehand.
 """
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from reference.certificates.betting import Interval, MeanInterval
-from reference.certificates.statement import Line
-from reference.errors import InputError
+from reference.certificates.collisions import (
+    Counts,
+    Floats,
+    collision_bound,
+    expected_bound,
+    lower_probability,
+    scores,
+    split,
+    upper_probability,
+)
+from reference.certificates.statement import Line, small
+from reference.errors import InputError, shown
+
+# Events hold the values whose scores are beyond one of these, in standard deviations.
+BEYOND = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)
+# The most values that a report lists, and the level at which one is listed if the sampler is right.
+LISTED, LISTING = 5, 0.1
+# A bound that is expected to be this many times larger than the other gets no share of the level.
+HOPELESS = 2.0
 
 
 def against_law(
@@ -25,7 +46,7 @@ def against_law(
     """Bounds of `TV(p_T, pi)` from samples of `p_T` and the exact target.
 
     Args:
-        samples: independent samples.
+        samples: independent samples, in the order of the draws.
         target: `pi(x)` of every sample; zero where the target excludes it.
         level: the level of the interval, half of it for each side.
 
@@ -33,26 +54,69 @@ def against_law(
         InputError: if there are fewer than two.
     """
     _check_two(samples)
-    half, count = len(samples) // 2, len(samples)
-    first, second = Counter(samples[:half]), samples[half:]
-    events = [{x for x, p in target.items() if Fraction(first[x], half) < p}]
-    if excluded := {x for x in first if not target[x]}:
-        events.append(excluded)
-    low = 0.0
-    for event in events:
-        mass = float(sum((target[x] for x in event), start=Fraction(0)))
-        seen = _frequency(second, event, level / 2 / len(events))
-        low = max(low, _excess(seen, Interval(mass, mass)))
-    empirical = Counter(samples)
-    distance = sum(abs(Fraction(empirical[x], count) - p) for x, p in target.items()) / 2
-    spread = math.sqrt(max(len(target) - 1, 1) / count) / 2
-    deviation = math.sqrt(math.log(2 / level) / (2 * count))
-    high = min(1.0, (float(distance) + spread + deviation) * (1 + 2.0**-40))
-    lines = [
-        Line("TV(empirical law, target)", float(distance), "float64"),
-        Line("allowance for the noise of the samples", spread + deviation, "float64"),
-    ]
-    return Interval(low, high), lines
+    place = {x: i for i, x in enumerate(target)}
+    law = np.array([float(p) for p in target.values()])
+    places = np.array([place[x] for x in samples])
+    halves = np.array_split(places, [len(places) // 2])
+    chosen, measured = (np.bincount(half, minlength=len(law)) for half in halves)
+    low = _events(chosen, measured, law, level / 2)
+    high, lines = _from_above(places, law, level / 2)
+    return Interval(low, high), [*lines, *_farthest(chosen, measured, [*target], law, level)]
+
+
+def _events(chosen: Counts, measured: Counts, law: Floats, level: float) -> float:
+    """The largest lower bound of TV by sets of values that stand out in the first half."""
+    score, count = scores(chosen, law), int(measured.sum())
+    sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
+    events = list({values.tobytes(): values for values in sides if values.any()}.values())
+    # Both ends, as samples in a wrong order have too little where they had too much.
+    log, low = math.log(2 * max(1, len(events)) / level), 0.0
+    for values in events:
+        seen, mass = int(measured[values].sum()), float(law[values].sum())
+        least, most = lower_probability(seen, count, log), upper_probability(seen, count, log)
+        low = max(low, least - mass - 2.0**-40, mass - most - 2.0**-40)
+    return low
+
+
+def _from_above(places: Any, law: Floats, level: float) -> tuple[float, list[Line]]:
+    """The upper bound of TV, with the bound that a perfect sampler would get."""
+    count, values = len(places), len(law)
+    distance = float(abs(np.bincount(places, minlength=values) / count - law).sum()) / 2
+    spread = math.sqrt(max(values - 1, 1) / count) / 2
+
+    def noise(part: float) -> float:
+        return spread + math.sqrt(math.log(1 / part) / (2 * count))
+
+    by_collisions, by_law = expected_bound(count, law, level), spread * 0.8 + noise(level)
+    is_used = by_collisions <= HOPELESS * by_law, by_law <= HOPELESS * by_collisions
+    part = level / sum(is_used)
+    bounds, lines = [1.0], [Line("TV(empirical law, target)", distance, "float64")]
+    if is_used[0]:
+        bounds.append(collision_bound(split(places, values), law, part))
+        lines.append(Line("bound by coincidences of samples", bounds[-1], "bound"))
+    if is_used[1]:
+        bounds.append((distance + noise(part)) * (1 + 2.0**-40))
+        lines.append(Line("bound by the empirical law", bounds[-1], "bound"))
+    floor = min(1.0, by_collisions, by_law)
+    lines.append(Line("bound that a perfect sampler would get, about", floor, "estimate"))
+    return min(bounds), lines
+
+
+def _farthest(
+    chosen: Counts, measured: Counts, labels: Sequence[Hashable], law: Floats, level: float
+) -> list[Line]:
+    """The values that stand out most in the first half, with intervals from the second."""
+    score, count = scores(chosen, law), int(measured.sum())
+    least, log = math.sqrt(2 * math.log(len(law) / LISTING)), math.log(2 / level)
+    lines = []
+    for i in np.argsort(-abs(score), kind="stable")[:LISTED].tolist():
+        if abs(score[i]) < least:
+            break
+        seen = int(measured[i])
+        bound = Interval(lower_probability(seen, count, log), upper_probability(seen, count, log))
+        name = f"probability of {shown(labels[i])}, {small(float(law[i]))} in the target"
+        lines.append(Line(name, bound, "bound"))
+    return lines
 
 
 def against_samples(

@@ -24,6 +24,9 @@ WALKS, FOLLOWED = 100, 1_000
 class Outside(NamedTuple):
     """A text that is no terminal state of the problem; its target probability is 0."""
 
+    def __repr__(self) -> str:
+        return "what is no terminal state"
+
 
 class OutsideError(InputError):
     """A text that is a state of the problem's type, but not a terminal state."""

@@ -73,4 +73,21 @@ CLAIMS = (
         ),
         control="Any number of a certificate changed: refused, or the changed claim is true.",
     ),
+    Claim(
+        id="N17",
+        title="coincidences of samples bound the distance to a listed law",
+        printed=None,
+        readings=(
+            Reading(
+                "For independent parts X, Y of m samples of p and sets H, L, B: 2 TV(p, pi) <= "
+                "sum_H |p - pi| + p(L) + pi(L) + sqrt(pi(B) S) with S = sum_B (p - pi)^2 / pi, the "
+                "mean of T = sum_B (p_X - pi)(p_Y - pi) / pi; with probability at least 1 - a, "
+                "S <= E[T | X] + sqrt(2 r S log(1/a) / m) + (S + 2) log(1/a) / (3 m), "
+                "r = max_B p / pi.",
+                "true",
+            ),
+        ),
+        control="X taken for Y too: the mean is above S. Without the term of r: fails with "
+        "probability above a.",
+    ),
 )
