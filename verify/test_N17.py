@@ -179,10 +179,10 @@ def by_hand(parts: Parts, law: Any, level: float, heavy: set[int], rare: set[int
 
     def short(root: float) -> float:
         s = (10 * root) ** 2
-        return s - mean - math.sqrt(2 * ratio * s * log / m) - (s + 2) * log / (3 * m)
+        return float(s - mean - math.sqrt(2 * ratio * s * log / m) - (s + 2) * log / (3 * m))
 
     square = (10 * crossing(short)) ** 2
-    return (apart + light + math.sqrt(sum(law[v] for v in common) * square)) / 2
+    return float(apart + light + math.sqrt(sum(law[v] for v in common) * square)) / 2
 
 
 @pytest.mark.claim("N17")

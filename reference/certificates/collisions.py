@@ -81,7 +81,8 @@ def scores(counts: Counts, target: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs += np.where(p > 0, p * np.log(p / q), 0.0)
     sizes: Floats = np.sqrt(2 * counts.sum() * np.maximum(logs, 0.0))
-    return np.sign(share - target) * sizes
+    signed: Floats = np.sign(share - target) * sizes
+    return signed
 
 
 class Parts(NamedTuple):
@@ -158,7 +159,8 @@ def _mean_product(parts: Parts, target: Floats, common: npt.NDArray[np.bool_], l
     gaps = np.maximum(0.0, largest - ratio - (largest + 1) * 2.0**-45)
     below = LowerMean()
     below.add(np.repeat(gaps, parts.y))
-    return largest - below.bound(math.exp(-log)) - float((share - target)[common].sum())
+    shift = float((share - target)[common].sum())
+    return float(largest - below.bound(math.exp(-log)) - shift)
 
 
 def _largest_ratio(counts: Counts, target: Floats, trials: int, log: float) -> float:
