@@ -141,13 +141,11 @@ def expected_bound(trials: int, target: Floats, level: float) -> float:
 def _mass_apart(counts: Counts, target: Floats, trials: int, log: float) -> float:
     """An upper bound of the sum of `|p - pi|` over values that stand out."""
     shared = log + math.log(2 * max(1, len(counts)))
-    return sum(
-        max(
-            upper_probability(int(count), trials, shared) - p,
-            p - lower_probability(int(count), trials, shared),
-        )
-        for count, p in zip(counts, target.tolist(), strict=True)
-    )
+    apart = 0.0
+    for count, p in zip(counts.tolist(), target.tolist(), strict=True):
+        above = upper_probability(count, trials, shared) - p
+        apart += max(above, p - lower_probability(count, trials, shared))
+    return apart
 
 
 def _mean_product(parts: Parts, target: Floats, common: npt.NDArray[np.bool_], log: float) -> float:
