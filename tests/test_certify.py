@@ -23,7 +23,7 @@ from reference.bounds import one_sided_tv_bound
 from reference.certificates import check_certificate, confirm_problem, read_header
 from reference.certificates.betting import Interval
 from reference.certificates.importance import Walks, effective_size, pareto_k, shortfall
-from reference.certificates.policies import ForwardRows
+from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.statement import Line, small
 from reference.certificates.walks import Walker
 from reference.fields.field import RATIONAL
@@ -155,16 +155,8 @@ def test_a_mode_that_is_never_visited_is_named_and_counted() -> None:
 
 
 def test_trajectories_that_were_recorded_are_certified(tmp_path: Path) -> None:
-    dag = enumerate_dag(PROBLEM)
-    parents = {
-        dag.labels[v]: [dag.labels[dag.edges[e][0]] for e in row]
-        for v, row in enumerate(dag.in_edges)
-    }
-    from reference.certificates.policies import BackwardRows
-
-    walker = Walker(
-        PROBLEM, ForwardRows(policy, PROBLEM), BackwardRows(parents.__getitem__, PROBLEM), 0
-    )
+    backward = BackwardRows(PROBLEM, dag=enumerate_dag(PROBLEM))
+    walker = Walker(PROBLEM, ForwardRows(policy, PROBLEM), backward, 0)
     walks = walker.draw(4_096, labels=True)
     lines = ["terminal,log_p_f,log_p_b,log_reward"] + [
         f'"{x!r}",{a},{b},{c}'

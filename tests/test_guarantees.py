@@ -30,7 +30,6 @@ from reference.certificates.regimes import (
     with_neither,
     with_target,
 )
-from reference.certificates.reversal import reversed_walker
 from reference.certificates.statement import Certificate
 from reference.certificates.walks import Walker
 from reference.problems.closed_form import Enclosure
@@ -150,9 +149,9 @@ def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
     drawn = []
     for seed in (0, 1):
         problem = Words()
-        backward = BackwardRows(problem.parents, problem)
+        backward = BackwardRows(problem)
         walker = Walker(problem, ForwardRows(fair, problem), backward, seed)
-        learned = reversed_walker(walker, 1)
+        learned = walker.reversed(1)
         assert learned.rng is walker.rng
         drawn.append(learned.draw(32).terminals)
     assert drawn[0] != drawn[1]

@@ -29,11 +29,7 @@ def made() -> tuple[Walker, Any]:
     exact = exact_sampler(rows, dag, 1_000)
     backward = BackwardPolicy.uniform(dag, RATIONAL).on(exact.lifted)
     found = rejection(exact.forward, backward, enumerate_rewards(PROBLEM, dag))
-    parents = {
-        dag.labels[v]: [dag.labels[dag.edges[e][0]] for e in row]
-        for v, row in enumerate(dag.in_edges)
-    }
-    return Walker(PROBLEM, rows, BackwardRows(parents.__getitem__, PROBLEM), 0), found
+    return Walker(PROBLEM, rows, BackwardRows(PROBLEM, dag=dag), 0), found
 
 
 def distance(samples: list[Any]) -> float:

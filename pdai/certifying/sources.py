@@ -1,6 +1,7 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,7 @@ from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, 
 from reference.certificates.importance import Walks
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
-from reference.certificates.reversal import reversed_walker
-from reference.certificates.walks import LogRewards, Sampler, Walker, no_parents, parents_of
+from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
@@ -94,30 +94,18 @@ class FunctionSource(SamplerSource):
         return law._replace(notes=[*law.notes, *self.rows.findings()])
 
     def walker(self) -> Walker:
-        seed, seconds = self.options.seed, self.options.seconds
-        return Walker(self.target.problem, self.rows, self._backward(), seed, seconds)
+        problem, options, dag = self.target.problem, self.options, None
+        with suppress(TooLargeError):
+            dag = self.target.dag()
+        backward = BackwardRows(problem, options.p_b, dag)
+        return Walker(problem, self.rows, backward, options.seed, options.seconds)
 
     def tightened(self, walker: Walker, steps: int) -> Walker:
-        return reversed_walker(walker, steps, self.options.seconds)
+        return walker.reversed(steps, self.options.seconds)
 
     def fingerprint(self) -> dict[str, str | int | None]:
         parts = {"sampler": self.policy, "problem": self.target.problem, "p_B": self.options.p_b}
         return {name: digest_of(part) for name, part in parts.items()}
-
-    def _backward(self) -> BackwardRows:
-        problem, p_b = self.target.problem, self.options.p_b
-        parents = parents_of(problem)
-        try:
-            dag = self.target.dag()
-        except TooLargeError:
-            if parents is None:
-                raise no_parents(problem) from None
-            return BackwardRows(parents, problem, p_b)
-
-        def enumerated(state: Hashable) -> list[Hashable]:
-            return [dag.labels[dag.edges[e][0]] for e in dag.in_edges[dag.index[state]]]
-
-        return BackwardRows(parents or enumerated, problem, p_b, dag)
 
 
 class RecordSource(SamplerSource):

@@ -174,28 +174,43 @@ def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) ->
     return [number_or_infinite(number, what) for number in numbers]
 
 
+def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
+    """The parents of states as the problem itself gives them; None if it does not."""
+    given = getattr(problem, "parents", None)
+    return given if callable(given) else None
+
+
 class BackwardRows:
     """The rows of `p_B` over the parents of a state: by a function, or uniform.
 
     Args:
-        parents: a function from a state to its parents.
         problem: the problem, whose `children` must agree with the parents at every requested state.
         p_b: a function from a state to a row of probabilities over its parents, a sequence or a
             mapping; None for uniform rows.
-        dag: the enumerated graph, if any, which must have the same parents.
+        dag: the enumerated graph, if any: the parents of a problem without `parents(state)` are
+            taken from it, and other parents must be those in it.
+
+    Raises:
+        InputError: if the problem has no `parents(state)`, and no graph is given.
     """
 
     def __init__(
         self,
-        parents: Callable[[Any], Sequence[Hashable]],
         problem: Any,
         p_b: Callable[[Any], Any] | None = None,
         dag: PointedDAG[Any] | None = None,
     ):
+        parents = parents_of(problem) or (None if dag is None else self._in_graph)
+        if parents is None:
+            raise InputError(
+                f"{type(problem).__name__} is too large to enumerate and has no parents(state), "
+                "which p_B needs: give it that method, the states one step before (in a tree, a "
+                "single one)"
+            )
         self.graph: AskedProblem[Any] = AskedProblem(problem)
         self.parents = Asked(self.graph.name, "parents", parents, self._parents, same_states)
         self.p_b = None if p_b is None else Asked("the sampler", "p_b", p_b, self._given)
-        self.dag = dag
+        self.dag: Any = dag
         self._kept: dict[Hashable, Row] = {}
 
     def row(self, state: Hashable) -> Row:
@@ -219,6 +234,10 @@ class BackwardRows:
         parents, what = self.parents(state), Of("the row of p_B", state)
         return Row.of(parents, unit_row(_numbers(given, parents, 0.0, what), what))
 
+    def _in_graph(self, state: Hashable) -> list[Hashable]:
+        edges = self.dag.in_edges[self.dag.index[state]]
+        return [self.dag.labels[self.dag.edges[edge][0]] for edge in edges]
+
     def _parents(self, given: Any, state: Hashable) -> tuple[Hashable, ...]:
         check_sequence(self.graph.name, f"parents({shown(state)})", given)
         parents = tuple(given)
@@ -230,14 +249,11 @@ class BackwardRows:
                 )
         if len(set(parents)) != len(parents) or not parents:
             raise InputError(f"parents({shown(state)}) is {parents!r}: give each parent once")
-        if self.dag is not None and state in self.dag.index:
-            edges = self.dag.in_edges[self.dag.index[state]]
-            reached = {self.dag.labels[self.dag.edges[edge][0]] for edge in edges}
-            if reached != {*parents}:
-                odd = min(reached ^ {*parents}, key=repr)
-                raise InputError(
-                    f"parents({shown(state)}) is {parents!r}, but the states before it that are "
-                    f"reached from the initial one are others, as {shown(odd)} shows: the mass of "
-                    "p_B is not one; fix parents"
-                )
+        is_met = self.dag is not None and state in self.dag.index
+        if is_met and (odd := {*self._in_graph(state)} ^ {*parents}):
+            raise InputError(
+                f"parents({shown(state)}) is {parents!r}, but the states before it that are "
+                f"reached from the initial one are others, as {shown(min(odd, key=repr))} shows: "
+                "the mass of p_B is not one; fix parents"
+            )
         return parents

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.certificates.policies import BackwardRows
-from reference.certificates.walks import LONG, parents_of
+from reference.certificates.policies import BackwardRows, parents_of
+from reference.certificates.walks import LONG
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem
 from reference.user_code import Growth, called, parts_of
@@ -95,9 +95,9 @@ class StateTexts:
                 self._follow_back(state)
 
     def _follow_back(self, state: Hashable) -> None:
-        if (parents := parents_of(self._problem)) is None:
+        if parents_of(self._problem) is None:
             return
-        graph, path = BackwardRows(parents, self._problem), [state]
+        graph, path = BackwardRows(self._problem), [state]
         growth = Growth(f"{self._name}, by its parents", 60.0)
         try:
             while path[-1] != self._problem.initial:

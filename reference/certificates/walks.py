@@ -1,6 +1,10 @@
 """Samplers in plain Python: trajectories drawn from rows, with their probabilities."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +20,9 @@ from reference.user_code import Growth
 
 # The length from which walks are checked for an end; the number of first ends walked back.
 LONG, RETURNS = 200, 100
+# To count a backward policy: trajectories per step, as in the training of a network; and the weight
+# of the uniform policy at every state, so that no parent is excluded.
+TRAJECTORIES, PRIOR = 256, 1.0
 
 
 class Sampler(Protocol):
@@ -92,8 +99,7 @@ class Walker:
     Args:
         problem: the state graph and the reward.
         forward: the rows of `p_F`.
-        backward: the rows of `p_B`; None if every state has one parent, or if only ends are
-            requested.
+        backward: the rows of `p_B`.
         seed: the seed of the draws.
         seconds: the time after which walks of more than 200 steps count as endless.
     """
@@ -102,7 +108,7 @@ class Walker:
         self,
         problem: Any,
         forward: ForwardRows,
-        backward: BackwardRows | None,
+        backward: BackwardRows,
         seed: int,
         seconds: float = 600.0,
     ):
@@ -116,7 +122,7 @@ class Walker:
         """Fresh, independent trajectories of `p_F`."""
         sums = PathSums(count)
         histories = self.paths(count, sums)
-        if not self._returned and self.backward is not None:
+        if not self._returned:
             # A backward walk that never reaches the initial state takes mass from the others.
             aside = np.random.default_rng(0)
             for history in histories[:RETURNS]:
@@ -144,9 +150,32 @@ class Walker:
                 growth.check(len(path), path[-1], path)
         return histories
 
-    def with_backward(self, backward: BackwardRows) -> "Walker":
-        """The sampler with another `p_B`, which continues with the same random numbers."""
-        other = Walker(self.problem, self.forward, backward, 0, self.seconds)
+    def reversed(self, steps: int, seconds: float = math.inf) -> "Walker":
+        """The sampler with a `p_B` that is counted from its trajectories, for fresh trajectories.
+
+        `p_B(u | v) = (n(u -> v) + 1 / parents) / (n(v) + 1)`: the reversal of a Markovian sampler
+        in the limit, for which TV of trajectories is TV of terminal states; a valid `p_B` in any
+        case. It continues with the same random numbers.
+
+        Args:
+            steps: the number of steps, of 256 trajectories each.
+            seconds: the time after which drawing stops.
+        """
+        parents = self.backward.parents
+        counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+        end = time.monotonic() + seconds
+        for _ in takewhile(lambda _: time.monotonic() < end, range(steps)):
+            for path in self.paths(TRAJECTORIES):
+                for before, after in pairwise(path):
+                    counts[after][before] += 1
+
+        def p_b(state: Hashable) -> Mapping[Hashable, float]:
+            row, seen = parents(state), counts[state]
+            total = seen.total() + PRIOR
+            return {parent: (seen[parent] + PRIOR / len(row)) / total for parent in row}
+
+        rows = BackwardRows(self.problem, p_b, self.backward.dag)
+        other = Walker(self.problem, self.forward, rows, 0, self.seconds)
         other.rng = self.rng
         return other
 
@@ -169,8 +198,6 @@ class Walker:
 
     def _way_back(self, terminal: Hashable, rng: np.random.Generator) -> History:
         """A trajectory `tau ~ p_B(. | x)`, from its beginning."""
-        if self.backward is None:
-            raise no_parents(self.problem)
         growth = Growth(f"{self.forward.graph.name}, by its parents", self.seconds)
         path = [terminal]
         while path[-1] != self.forward.graph.initial:
@@ -192,8 +219,7 @@ class Walker:
 
     def _walks(self, histories: Sequence[History], sums: PathSums) -> Walks:
         """The trajectories as numbers, with `log p_B`, which is added to the sums."""
-        if self.backward is not None:
-            _add_backward(self.backward, histories, sums)
+        _add_backward(self.backward, histories, sums)
         terminals = [history[-1] for history in histories]
         return sums.walks(terminals, [self.reward(x) for x in terminals])
 
@@ -217,17 +243,3 @@ def _steps(histories: Sequence[History]) -> Iterator[tuple[list[int], int]]:
     """For each step, the trajectories that have it, and its number from 1 on."""
     for step in range(1, max(map(len, histories), default=0)):
         yield [i for i, history in enumerate(histories) if len(history) > step], step
-
-
-def no_parents(problem: Any) -> InputError:
-    """The error for a problem whose backward policy is unknown."""
-    return InputError(
-        f"{type(problem).__name__} is too large to enumerate and has no parents(state), which p_B "
-        "needs: give it that method, the states one step before (in a tree, a single one)"
-    )
-
-
-def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
-    """The parents of states as the problem itself gives them; None if it does not."""
-    given = getattr(problem, "parents", None)
-    return given if callable(given) else None
