@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reference.errors import InputError, shown
+from reference.loading import name_of
 from reference.user_code import asked_again, called
 
 # Raised where traced code reads numbers.
@@ -78,6 +80,21 @@ def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any)
             raise words.with_traceback(error.__traceback__) from None
 
     return called(owner, name, in_words)
+
+
+def built(part: str, base: type, advice: str, call: "partial[Any]") -> Any:
+    """The module that a call of a user's class or function makes, as `held` keeps it.
+
+    Raises:
+        InputError: if the call raises, or makes no instance of the base; the message says from
+            what to derive.
+    """
+    what, made = f"{part} {call.func!r}", traced(name_of(call.func), "__init__", call)
+    if not isinstance(made, base):
+        raise InputError(
+            f"{what} gives {made!r}, but must give an {base.__name__}: derive from {advice}"
+        )
+    return held(what, made)
 
 
 def answer(

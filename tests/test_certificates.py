@@ -27,6 +27,7 @@ from reference.certificates import (
     Claim,
     Inner,
     MalformedError,
+    Relation,
     Terminal,
     check_certificate,
     confirm_problem,
@@ -184,7 +185,7 @@ def test_what_is_written_is_read_again(path: Path, problem) -> None:
     lifted = lift(dag, History())
     forward = policy(random.Random(2), lifted.dag)
     claim = write_certificate(
-        path, forward, rewards, states=lifted_states(lifted), problem="a name", relation="="
+        path, forward, rewards, states=lifted_states(lifted), problem="a name", claim="="
     )
     assert claim.value == tv_by_trajectories(forward, list(rewards))
     header = read_header(path)
@@ -203,9 +204,9 @@ def test_bounds_are_rounded_outward(path: Path) -> None:
         forward, rewards = sampler(rng)
         tv = tv_by_trajectories(forward, rewards)
         for scale in (None, 1, 10**6):
-            high = write_certificate(path, forward, rewards, relation="<=", digits=4, scale=scale)
+            high = write_certificate(path, forward, rewards, claim="<=", digits=4, scale=scale)
             assert check_certificate(path).accepted
-            low = write_certificate(path, forward, rewards, relation=">=", digits=4, scale=scale)
+            low = write_certificate(path, forward, rewards, claim=">=", digits=4, scale=scale)
             assert check_certificate(path).accepted
             assert low.value <= tv <= high.value
             assert {low.value.denominator, high.value.denominator} <= {
@@ -222,19 +223,18 @@ def test_a_claim_that_does_not_hold_is_not_written(path: Path) -> None:
     forward = ForwardPolicy.uniform(dag, RATIONAL)
     tv = tv_by_trajectories(forward, list(rewards))
     little = Fraction(1, 10**20)
-    for relation, value, scale in (
-        ("=", tv + little, None),
-        ("<=", tv - little, None),
-        (">=", tv + little, None),
-        ("=", None, 7),
-        ("<=", tv, 7),
-    ):
+    wrong: list[tuple[Relation | Claim, int | None]] = [
+        (Claim("=", tv + little), None),
+        (Claim("<=", tv - little), None),
+        (Claim(">=", tv + little), None),
+        ("=", 7),
+        (Claim("<=", tv), 7),
+    ]
+    for claim, scale in wrong:
         with pytest.raises(InputError, match="cannot be claimed"):
-            write_certificate(path, forward, rewards, relation=relation, value=value, scale=scale)
-    for value in (tv, tv + little):
-        assert write_certificate(path, forward, rewards, relation="<=", value=value) == Claim(
-            "<=", value
-        )
+            write_certificate(path, forward, rewards, claim=claim, scale=scale)
+    for claim in (Claim("<=", tv), Claim("<=", tv + little)):
+        assert write_certificate(path, forward, rewards, claim=claim) == claim
         assert check_certificate(path).accepted
 
 
@@ -251,7 +251,7 @@ def test_what_cannot_be_written_is_one_error(path: Path) -> None:
         ({"states": ["a"]}, "1 states"),
         ({"scale": 0}, "scale"),
         ({"digits": -1}, "digits"),
-        ({"relation": "=="}, "relation is '==', but must be one of"),
+        ({"claim": "=="}, "claim is '==', but must be one of"),
         ({"problem": "é"}, "printable"),
         ({"states": ["x" * 10_000] * 6}, "printable"),
         ({"rewards": [Fraction(1, 10**4_100)] * 3}, "digits"),
@@ -274,7 +274,7 @@ def test_unrelated_denominators_ask_for_a_scale(
     monkeypatch.setattr(table, "MAX_DENOMINATOR_BITS", 6)
     with pytest.raises(InputError, match="give a `scale`"):
         write_certificate(*arguments)
-    write_certificate(*arguments, relation="<=", scale=10**40)
+    write_certificate(*arguments, claim="<=", scale=10**40)
     assert check_certificate(path).accepted
 
 
@@ -284,7 +284,7 @@ def test_memory_follows_the_width_of_the_graph(path: Path) -> None:
     lifted = lift(dag, History())
     forward = ForwardPolicy.uniform(lifted.dag, RATIONAL)
     rewards = enumerate_rewards(problem, dag)
-    write_certificate(path, forward, rewards, states=lifted_states(lifted), relation="<=")
+    write_certificate(path, forward, rewards, states=lifted_states(lifted), claim="<=")
     with open_certificate(path) as (header, rows):
         walk = Walk(header.nodes, header.reward_sum, header.scale)
         open_masses = []

@@ -132,7 +132,7 @@ def test_program_on_random_histories_and_bounds(checker: Path, tmp_path: Path) -
         for relation in ("<=", ">="):
             for scale in (None, 10**9, 10**30):
                 claim = write_certificate(
-                    path, forward, rewards, states=states, relation=relation, scale=scale
+                    path, forward, rewards, states=states, claim=relation, scale=scale
                 )
                 assert claim.holds(tv, tv)
                 assert abs(claim.value - tv) <= Fraction(1, 10**6)

@@ -17,9 +17,8 @@ from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.wrappers import CellOptions, Reset, Skip
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
-from fast.tracing import answer, held, same_program, traced
+from fast.tracing import answer, built, same_program, traced
 from reference.errors import InputError
-from reference.loading import name_of
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,9 @@ class OwnDynamics(CellOptions):
         more = {"horizon": environment.horizon, "width": width, "environment": environment}
         asked = {name: value for name, value in more.items() if name in _named(self.make)}
         call = partial(self.make, feature_count(environment), size, key=key, **asked)
-        made = traced(name_of(self.make), "__init__", call)
-        if not isinstance(made, AbstractDynamics):
-            raise InputError(
-                f"dynamics {self.make!r} gives {made!r}, but must give an AbstractDynamics: derive "
-                "from fast.dynamics.base.AbstractDynamics"
-            )
-        kept: Network = held(f"dynamics {self.make!r}", made)
-        return kept
+        advice = "fast.dynamics.base.AbstractDynamics"
+        network: Network = built("dynamics", AbstractDynamics, advice, call)
+        return network
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The user's cell."""

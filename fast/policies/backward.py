@@ -13,9 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
 from fast.dynamics.perceptron import Perceptron
-from fast.tracing import held, traced
-from reference.errors import InputError
-from reference.loading import name_of
+from fast.tracing import built
 
 # An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
 MASKED = -1e9
@@ -231,11 +229,6 @@ class OwnBackward(BackwardOptions):
             InputError: if it is no `AbstractBackwardPolicy`.
         """
         call = partial(self.make, features, parents, key=key)
-        made = traced(name_of(self.make), "__init__", call)
-        if not isinstance(made, AbstractBackwardPolicy):
-            raise InputError(
-                f"p_b {self.make!r} gives {made!r}, but must give an AbstractBackwardPolicy: "
-                "derive from fast.policies.backward.AbstractStateBackward, and define logits"
-            )
-        kept: AbstractBackwardPolicy = held(f"p_b {self.make!r}", made)
-        return kept
+        advice = "fast.policies.backward.AbstractStateBackward, and define logits"
+        policy: AbstractBackwardPolicy = built("p_b", AbstractBackwardPolicy, advice, call)
+        return policy

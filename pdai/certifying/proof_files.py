@@ -43,7 +43,7 @@ def write_proof(
         write_certificate(path, made.forward, rewards, states=states, problem=name)
     except InputError:
         write_certificate(
-            path, made.forward, rewards, states=states, problem=name, relation="<=", scale=10**40
+            path, made.forward, rewards, states=states, problem=name, claim="<=", scale=10**40
         )
     program = find_checker()
     claim = check_certificate(path) if program is None else run_checker(path, program)

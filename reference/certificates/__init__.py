@@ -12,7 +12,7 @@ A reader of the file need not trust its writer: `pdai-check`, a program extracte
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     path = folder + "/grid.cert"
 ...     p_f, rewards = ForwardPolicy.uniform(dag, RATIONAL), enumerate_rewards(problem, dag)
-...     claim = write_certificate(path, p_f, rewards, relation="<=", digits=3)
+...     claim = write_certificate(path, p_f, rewards, claim="<=", digits=3)
 ...     verdicts = check_certificate(path), confirm_problem(path, problem)
 >>> print(claim)
 TV <= 657/1000

@@ -35,8 +35,7 @@ def write_certificate(
     *,
     states: Sequence[Hashable] | None = None,
     problem: str = "unnamed",
-    relation: Relation = "=",
-    value: Fraction | None = None,
+    claim: Relation | Claim = "=",
     digits: int = 12,
     scale: int | None = None,
 ) -> Claim:
@@ -52,10 +51,9 @@ def write_certificate(
         states: for each node, the state that names it; `lifted_states` for a lift. By default the
             labels of the DAG.
         problem: the name of the problem, for readers of the file.
-        relation: `=` for TV itself, `<=` or `>=` for a bound.
-        value: the claimed number. By default TV itself, or the bound that `scale` gives,
-            rounded outward to `digits` decimals.
-        digits: see `value`.
+        claim: `=` for TV itself, or `<=` or `>=` for the bound that `scale` gives, rounded outward
+            to `digits` decimals; or a `Claim`, with its number.
+        digits: see `claim`.
         scale: if given, masses are rounded outward to multiples of `1 / scale`, and only bounds can
             be claimed. Use it for rows with unrelated denominators, such as 10^40.
 
@@ -66,16 +64,17 @@ def write_certificate(
         InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
             or a number is too long for exact arithmetic or for the file.
     """
-    check_choice("write_certificate", "relation", relation, Relation)
+    relation, value = claim if isinstance(claim, Claim) else (claim, None)
+    check_choice("write_certificate", "claim", relation, Relation)
     check_integer("write_certificate", "digits", digits, 0, most=1_000)
     if scale is not None:
         check_integer("write_certificate", "scale", scale, 1, most=10**1_000)
     table = _Table(forward, rewards, states)
-    claim = _claim(relation, value, digits, *table.total_variation(scale))
-    numbers = claim.value.numerator, claim.value.denominator
+    made = _claim(relation, value, digits, *table.total_variation(scale))
+    numbers = made.value.numerator, made.value.denominator
     fields = len(table.labels), scale, table.total, table.common, relation
     write_rows(path, Header(problem, *fields, *numbers), table.rows())
-    return claim
+    return made
 
 
 class _Table:
@@ -159,8 +158,8 @@ def _claim(
         why = f"TV is {float(low)!r}" if low == high else "another number may be the right one"
         raise InputError(
             f"write_certificate: {relation} {float(value)!r} cannot be claimed, as {why} "
-            f"(it lies between {float(low)!r} and {float(high)!r}): leave `value` out, give a "
-            "larger `scale`, or claim '<='"
+            f"(it lies between {float(low)!r} and {float(high)!r}): claim the relation alone, give "
+            "a larger `scale`, or claim '<='"
         )
     return claim
 

@@ -34,7 +34,7 @@ def texts(folder: Path, count: int) -> list[str]:
         relation = rng.choice(["=", "<=", ">="])
         scale = None if relation == "=" else rng.choice([None, 1, 1000, 10**30])
         path = folder / "certificate"
-        write_certificate(path, *sampler(rng), relation=relation, scale=scale)
+        write_certificate(path, *sampler(rng), claim=relation, scale=scale)
         found += [path.read_text(), with_a_number_changed(rng, path.read_text())]
     return [text for text in found if len(text) < 10_000]
 
