@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pdai.front import inspect as inspect
     from pdai.front import train as train
     from pdai.loading import load as load
+    from pdai.posterior import posterior as posterior
     from pdai.run import Run as Run
     from pdai.show.page.page import report as report
     from pdai.solving.solve import solve as solve
@@ -41,6 +42,7 @@ _FROM = {
     "draw": "pdai.front",
     "inspect": "pdai.front",
     "load": "pdai.loading",
+    "posterior": "pdai.posterior",
     "report": "pdai.show.page.page",
     "solve": "pdai.solving.solve",
     "train": "pdai.front",

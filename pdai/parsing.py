@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "distribute": ("combine", "distribute_command"),
     "stream": ("combine", "stream_command"),
     "reproduce": ("reproduce", "Reproduce"),
+    "posterior": ("posterior", "ExactPosterior"),
     "audit": ("look", "AuditRun"),
     "certify": ("certify", "Certify"),
     "sample": ("look", "SampleRun"),

@@ -120,26 +120,50 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
     if len(lines) < 2:
         raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
-    lines = [[cell.strip() for cell in row] for row in lines]
-    names, rows = tuple(lines[0]), lines[1:]
-    columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
-    if all(DECIMAL.fullmatch(name) or name in column for name, column in columns):
+    if len(lines[0]) == 1 and (marks := [mark for mark in ";\t" if mark in lines[0][0]]):
         raise InputError(
-            f"{name}: its first line is {shown(names)}, which looks like values, but must name the "
-            "columns: write a line of names above it"
+            f"{name}: its first line is {shown(lines[0][0])}, without a comma: separate the values "
+            f"by commas, and not by {marks[0]!r}"
         )
+    lines = [[cell.strip() for cell in row] for row in lines]
+    names, *rows = lines
+    columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
+    if all(DECIMAL.fullmatch(head) or head in column for head, column in columns):
+        raise InputError(
+            f"{name}: its first line is {shown(tuple(names))}, which looks like values, but must "
+            "name the columns: write a line of names above it"
+        )
+    return table_of(name, names, rows, sha256(content))
+
+
+def table_of(
+    source: str, head: Sequence[str], cells: Sequence[Sequence[str]], digest: str
+) -> Table:
+    """The table of names and rows of text.
+
+    Args:
+        source: where they are from, for messages.
+        head: the names, which count as the first line.
+        cells: the rows.
+        digest: of the source.
+
+    Raises:
+        InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
+    """
+    names = tuple(name.strip() for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
         raise InputError(
-            f"{name}: its first line is {shown(names)}, but must name each column once, in "
+            f"{source}: its first line is {shown(names)}, but must name each column once, in "
             "characters that can be printed"
         )
+    rows = [[cell.strip() for cell in row] for row in cells]
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
-                f"{name}, line {number}: it has {len(row)} values for {len(names)} columns"
+                f"{source}, line {number}: it has {len(row)} values for {len(names)} columns"
             )
-        _check_present(f"{name}, line {number}", names, row)
-    return Table(name, names, rows, sha256(content))
+        _check_present(f"{source}, line {number}", names, row)
+    return Table(source, names, rows, digest)
 
 
 def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None:

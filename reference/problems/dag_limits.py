@@ -10,6 +10,8 @@ from reference.files import memory_of_machine
 
 # Above this, 3^n terms take hours, and the table of local scores takes gigabytes.
 MAX_VARIABLES = 16
+# The same in double-double arithmetic: minutes, and two gigabytes.
+MAX_IN_FLOATS = 20
 # Seconds on one core, for a product and a sum of integers, and for each bit of a local weight.
 SECONDS_PER_TERM, SECONDS_PER_BIT = 3e-7, 2.5e-9
 # The assumed number of bits of a weight, before the weights are known.
@@ -32,6 +34,28 @@ def check_size(nodes: int) -> int:
             f"{MAX_VARIABLES} are taken: leave variables out"
         )
     return nodes
+
+
+def check_summable(nodes: int) -> int:
+    """The number of variables, if their graphs can be summed in floats.
+
+    Raises:
+        TooLargeError: if there are more than 20.
+        InputError: if it is no integer of at least 2.
+    """
+    check_integer("GraphPosterior", "the number of variables", nodes, 2, most=10_000)
+    if nodes > MAX_IN_FLOATS:
+        raise TooLargeError(
+            f"{nodes} columns are too many for an exact posterior, which has "
+            f"{shown_terms(nodes)}: at most {MAX_IN_FLOATS} are taken, so leave out "
+            f"{nodes - MAX_IN_FLOATS} or more; `--max-parents 4` makes {MAX_IN_FLOATS} faster"
+        )
+    return nodes
+
+
+def shown_terms(nodes: int) -> str:
+    """The number of terms of a sum over all graphs, as text."""
+    return f"3^{nodes} terms" if nodes > MOST_SPELT_OUT else f"3^{nodes} = {3**nodes:,} terms"
 
 
 def check_affordable(nodes: int, bits: int) -> None:

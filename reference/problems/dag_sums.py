@@ -23,7 +23,7 @@ class DagSums:
 
     Args:
         weights: `w_v(P)`, one row per node with an entry for each of the `2^n` masks P; not
-            negative, 0 where P contains v, positive where P is empty.
+            negative, 0 where P contains v.
     """
 
     def __init__(self, weights: Sequence[Sequence[int]]) -> None:
@@ -97,20 +97,16 @@ class DagSums:
         """`D_v(U)`, the derivative of the total in `W_v(U)`, for each node v outside of U.
 
         It is `A(U) sum over T with v of (-1)^(|T| + 1) H(U + T) prod over t in T - v of W_t(U)`:
-        the terms of `H(U)` that have the factor `W_v(U)`, without it. The division is exact.
+        the terms of `H(U)` that have the factor `W_v(U)`, without it.
         """
         others = self._others(placed)
-        places, terms = [placed], [-self.below[placed]]
-        for v in others:
-            weight = -self.within[v][placed]
-            places += [place | 1 << v for place in places]
-            terms += [term * weight for term in terms]
-        terms = [term * self.above[place] for place, term in zip(places, terms, strict=True)]
+        terms, weights = self._terms(self.above, placed), [self.within[v][placed] for v in others]
         derivatives = []
-        for v in reversed(others):
+        for j in reversed(range(len(others))):
             half = len(terms) // 2
-            derivatives.append((v, sum(terms[half:]) // self.within[v][placed]))
-            terms = [a + b for a, b in zip(terms[:half], terms[half:], strict=True)]
+            (share,) = folded(terms[half:], weights[:j])
+            derivatives.append((others[j], self.below[placed] * share))
+            terms = folded(terms, weights[j : j + 1])
         return derivatives
 
     def after(self, placed: int, last: int) -> int:
@@ -123,15 +119,15 @@ class DagSums:
 
     def _alternating(self, sums: Integers, placed: int, parents: int) -> int:
         """`sum over T of (-1)^|T| sums(U + T) prod over v in T of W_v(parents)`, T outside of U."""
-        others = self._others(placed)
+        weights = [self.within[v][parents] for v in self._others(placed)]
+        return folded(self._terms(sums, placed), weights)[0]
+
+    def _terms(self, sums: Integers, placed: int) -> Integers:
+        """`sums(U + T)` for the sets T outside of U; each node doubles the list."""
         places = [placed]
-        for v in others:
+        for v in self._others(placed):
             places += [place | 1 << v for place in places]
-        terms = [sums[place] for place in places]
-        for v in reversed(others):
-            half, weight = len(terms) // 2, self.within[v][parents]
-            terms = [a - weight * b for a, b in zip(terms[:half], terms[half:], strict=True)]
-        return terms[0]
+        return [sums[place] for place in places]
 
     @cached_property
     def ancestors(self) -> list[Integers]:
@@ -206,6 +202,17 @@ class DagSums:
 
     def _others(self, nodes: int) -> Integers:
         return [v for v in range(self.nodes) if not nodes >> v & 1]
+
+
+def folded(terms: Integers, weights: Sequence[int]) -> Integers:
+    """`terms[T]` times `prod over v in T of -weights[v]`, summed over the sets T of the last nodes.
+
+    Each weight halves the list, the last one first.
+    """
+    for weight in reversed(weights):
+        half = len(terms) // 2
+        terms = [a - weight * b for a, b in zip(terms[:half], terms[half:], strict=True)]
+    return terms
 
 
 def subset_sums(values: Sequence[int], nodes: int) -> Integers:

@@ -6,13 +6,19 @@ Both are score equivalent: `score(v | P) = f(P + v) - f(P)` with f a function of
 import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, shown
-from reference.problems.columns import Table, check_positive
+from reference.problems.columns import (
+    DECIMAL,
+    Table,
+    check_positive,
+    levels,
+    standard_columns,
+)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +43,39 @@ def numbers_to_score(table: Table, score: Score) -> Floats:
             "for categories, or `--score bge` for numbers"
         )
     return table.numbers("leave the column out, or score categories with `--score bdeu`")
+
+
+class ChosenScore(NamedTuple):
+    """A score and why it is taken."""
+
+    name: Literal["bge", "bdeu"]
+    reason: str
+
+
+def choose_score(table: Table, score: Score) -> ChosenScore:
+    """The score of a table; with `auto` it is `bdeu` if every column is text.
+
+    Raises:
+        InputError: as `numbers_to_score` does.
+    """
+    if score != "auto":
+        return ChosenScore(score, "as asked for")
+    if not any(DECIMAL.fullmatch(cell) for row in table.rows for cell in row):
+        return ChosenScore("bdeu", "as no column holds numbers")
+    numbers_to_score(table, score)
+    return ChosenScore("bge", "as all columns hold numbers; categories need bdeu")
+
+
+def table_scores(table: Table, score: Literal["bge", "bdeu"], max_parents: int) -> Floats:
+    """The local scores of a table with the usual hyperparameters, as `StructureLearning` has them.
+
+    Raises:
+        InputError: as `standard_columns` and `levels` do.
+    """
+    if score == "bdeu":
+        return bdeu_scores(levels(table.source, table.rows, table.names), max_parents)
+    numbers = numbers_to_score(table, score)
+    return bge_scores(standard_columns(table.source, numbers, table.names), max_parents)
 
 
 def bge_scores(

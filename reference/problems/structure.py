@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from operator import add
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +30,7 @@ from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, all_ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
+from reference.problems.score_tables import relative_scores, score_table
 
 
 @dataclass(frozen=True)
@@ -104,36 +104,16 @@ class StructureLearning(Summed):
             TooLargeError: if the integer weights do not fit into memory.
         """
         owner = "StructureLearning.from_scores"
-        try:
-            # A wider float may become infinite here, and is refused below.
-            with np.errstate(over="ignore"):
-                table = np.array(scores, np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
-        n = len(table) if table.ndim == 2 else 0
-        if not n or table.shape[1] != 2 ** min(n, 60):
-            raise InputError(
-                f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
-                "for each node, a column for the bit mask of each parent set"
-            )
-        check_size(n)
+        table = score_table(owner, scores)
+        n = check_size(len(table))
         most = check_max_parents(max_parents, n)
         variables = column_names(owner, names, n)
         allowed = possible_families(n, most)
-        for name, row, may in zip(variables, table, allowed, strict=True):
-            for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
-                raise InputError(
-                    f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
-                    f"{row[mask]}, but must be finite: mend it, or lower max_parents"
-                )
-        table = np.where(allowed, table, -np.inf)
-        best = heaviest_dag(table.tolist(), times=add, one=0.0)
-        base = table[np.arange(n), list(best)]
-        table -= base[:, None]
+        table, offset = relative_scores(owner, table, variables, allowed)
         # Checked before the integers are computed, which take memory.
         check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
         weights, shifts = zip(*map(dyadic_weights, table), strict=True)
-        return cls(weights, shifts, most, variables, math.fsum(base))
+        return cls(weights, shifts, most, variables, offset)
 
     @classmethod
     def gaussian(

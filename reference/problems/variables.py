@@ -16,6 +16,7 @@ from reference.errors import InputError, TooLargeError, check_integer, check_see
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 from reference.problems.columns import (
     LEAST_RESIDUE,
+    Table,
     column_names,
     data_names,
     matrix,
@@ -131,7 +132,13 @@ class VariableSelection(Summed):
         Raises:
             InputError: as `read_table` and `regression` do, or if there is no such column.
         """
-        table = read_table(Path(path))
+        return cls.from_table(read_table(Path(path)), outcome, prior)
+
+    @classmethod
+    def from_table(
+        cls, table: Table, outcome: str = "", prior: RegressionPrior = UNIT_INFORMATION
+    ) -> Self:
+        """The posterior given a table; arguments and errors as for `from_csv`."""
         outcome = outcome or table.names[-1]
         if outcome not in table.names:
             raise InputError(
@@ -220,8 +227,12 @@ class VariableSelection(Summed):
 
     def mode(self) -> Selection:
         """A most probable set."""
-        order = zip(self.exponents, self.mantissas, strict=True)
-        return self._selection(max(enumerate(order), key=lambda entry: entry[1])[0])
+        return self.best(1)[0]
+
+    def best(self, count: int) -> list[Selection]:
+        """The most probable sets, best first; all, if there are fewer."""
+        order = np.lexsort((-self._dyadics.mantissas, -self._dyadics.exponents))
+        return [self._selection(int(mask)) for mask in order[: check_count(count)]]
 
     def sample(self, count: int, seed: int) -> list[Selection]:
         """Independent samples of the posterior, drawn with integers alone."""

@@ -1,0 +1,109 @@
+"""`pdai posterior`."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from pdai.commands.tables import say, show, show_rows
+from reference.errors import InputError, check_integer, check_seed, printable
+from reference.problems.network_scores import Score
+
+if TYPE_CHECKING:
+    from pdai.posterior import Answer, Columns
+
+# Rows of a table that are printed; files have all.
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class ExactPosterior:
+    """Give the exact posterior of a CSV file: edges, paths, best graphs, independent draws.
+
+    With --outcome it is of the columns that explain an outcome. Nothing is trained. Up to 20
+    columns; see docs/posteriors.md for the seconds.
+
+    Try:
+        pdai posterior my.csv
+        pdai posterior my.csv --score bdeu --max-parents 3 --out posteriors/mine
+        pdai posterior my.csv --forbid "site -> smoke" --require "gene -> site"
+        pdai posterior my.csv --outcome y
+    """
+
+    data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CSV")]
+    """A CSV file whose first line names the columns."""
+    outcome: str | None = None
+    """The column that the others explain; without it, the posterior is of graphs."""
+    score: Score = "auto"
+    """Of graphs. bge: for numbers; bdeu: for categories; auto: bdeu where all columns are text,
+    else bge, but asks where numbers look like categories."""
+    prior: Literal["zellner", "hyper-g"] = "zellner"
+    """Of an outcome: prior of the coefficients."""
+    max_parents: int | None = None
+    """Largest number of parents of a node; no limit by default."""
+    forbid: tuple[str, ...] = ()
+    """Edges that no graph has, each as "a -> b"."""
+    require: tuple[str, ...] = ()
+    """Edges that every graph has, each as "a -> b"."""
+    best: int = 5
+    """Number of the most probable graphs (or sets) to list."""
+    draws: int = 0
+    """Number of independent draws to write; needs --out."""
+    seed: int = 0
+    """Random seed of the draws."""
+    out: Path | None = None
+    """Write tables, graphs, picture and page to this folder, which must not exist yet."""
+
+    def run(self) -> None:
+        """Prints the posterior, and writes the files.
+
+        Raises:
+            InputError: if the file cannot be learned from, or an option breaks a rule.
+        """
+        from pdai.posterior import posterior
+
+        check_integer("posterior", "best", self.best, 1, most=1000)
+        check_integer("posterior", "draws", self.draws, 0)
+        check_seed("posterior", self.seed)
+        if self.draws and self.out is None:
+            raise InputError(f"draws is {self.draws}, but there is no folder for them: add --out")
+        answer = posterior(
+            self.data,
+            self.outcome,
+            self.score,
+            max_parents=self.max_parents,
+            forbid=self.forbid,
+            require=self.require,
+            prior=self.prior,
+        )
+        for remark in answer.table.remarks():
+            print(printable(f"warning: {remark}"), file=sys.stderr)
+        if self.out is not None:
+            from pdai.show.posterior_files import write
+
+            write(answer, self.out, best=self.best, draws=self.draws, seed=self.seed)
+        self._print(answer)
+
+    def _print(self, answer: "Answer") -> None:
+        show_rows("exact posterior", answer.facts)
+        for title, columns in answer.tables().items():
+            _show_columns(title, columns, MOST_ROWS)
+        _show_columns("most probable", answer.best_columns(self.best), self.best)
+        for sentence in answer.words():
+            say(sentence)
+        if self.out is not None:
+            say(f"folder: {self.out}")
+
+
+def _show_columns(title: str, columns: "Columns", most: int) -> None:
+    """Prints the first rows of a table."""
+    from rich.table import Table
+
+    count = len(next(iter(columns.values())))
+    few = f", the first {most} of {count}" if count > most else ""
+    table = Table(*columns, title=f"{title}{few}")
+    for row in list(zip(*columns.values(), strict=True))[:most]:
+        table.add_row(*(f"{x:.4g}" if isinstance(x, float) else str(x) for x in row))
+    show(table)

@@ -1,0 +1,350 @@
+"""`pdai.posterior`: the exact answer to a table of data, without training. Imports no JAX."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fast.tasks.posteriors import PRIORS
+from reference.arguments import checked
+from reference.errors import InputError
+from reference.files import sha256
+from reference.problems.columns import Table, read_table, table_of
+from reference.problems.edge_rules import NamedEdge
+from reference.problems.graph_posterior import GraphPosterior
+from reference.problems.network_scores import ChosenScore, Score, choose_score
+from reference.problems.networks import Network
+from reference.problems.variables import VariableSelection
+
+Columns = dict[str, list[Any]]
+FORMULAS = {
+    "bge": "BGe: Gaussian, columns moved and scaled to mean 0 and variance 1",
+    "bdeu": "BDeu: categories, equivalent sample size 1",
+    "zellner": "linear regression, coefficients with Zellner's prior, g the number of rows",
+    "hyper-g": "linear regression, coefficients with the hyper-g prior, a = 3",
+}
+
+
+@checked
+def posterior(
+    data: Any,
+    outcome: str | None = None,
+    score: Score = "auto",
+    *,
+    max_parents: int | None = None,
+    forbid: Sequence[NamedEdge] = (),
+    require: Sequence[NamedEdge] = (),
+    prior: Literal["zellner", "hyper-g"] = "zellner",
+) -> "GraphAnswer | SelectionAnswer":
+    """The exact posterior given a table: of the graph, or of the columns that explain an outcome.
+
+    Args:
+        data: the path of a CSV file, a pandas frame, or a matrix.
+        outcome: the column that the others explain; without one, the posterior is of graphs.
+        score: of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or asks.
+        max_parents: of graphs: the largest number of parents; no limit by default.
+        forbid: edges that no graph has, as "a -> b" or ("a", "b").
+        require: edges that every graph has.
+        prior: of an outcome: the prior of the coefficients.
+
+    Raises:
+        InputError: if the data cannot be learned from, or an argument breaks a rule or belongs to
+            the other kind of posterior.
+    """
+    table = table_from(data)
+    if outcome is None:
+        if prior != "zellner":
+            raise InputError(f"prior is {prior!r}, but is of an outcome: name one, or leave it out")
+        chosen = choose_score(table, score)
+        return GraphAnswer(
+            table, chosen, GraphPosterior.from_table(table, chosen, max_parents, forbid, require)
+        )
+    given = {"max_parents": max_parents, "forbid": forbid, "require": require}
+    for name, value in {**given, "score": "" if score == "auto" else score}.items():
+        if value not in (None, (), [], ""):
+            raise InputError(
+                f"{name} is {value!r}, but is of graphs, and there is an outcome, {outcome!r}: "
+                "leave out one of the two"
+            )
+    if not outcome:
+        raise InputError("outcome is empty, but must be the name of a column")
+    return SelectionAnswer(
+        table, outcome, prior, VariableSelection.from_table(table, outcome, PRIORS[prior])
+    )
+
+
+def table_from(data: Any) -> Table:
+    """The table of a CSV file, a pandas frame or a matrix.
+
+    Raises:
+        InputError: if it is none, or as `read_table` does.
+    """
+    if isinstance(data, str | Path):
+        return read_table(Path(data))
+    columns = getattr(data, "columns", None)
+    values = np.asarray(data, dtype=object)
+    if values.ndim != 2 or len(values) < 2:
+        raise InputError(
+            f"posterior: the data have the shape {values.shape}, but must be the path of a CSV "
+            "file, a frame or a matrix, with at least two rows"
+        )
+    names = [str(name) for name in (range(values.shape[1]) if columns is None else columns)]
+    rows = [[str(value) for value in row] for row in values]
+    digest = sha256(repr((names, rows)).encode())
+    kind = "the matrix" if columns is None else "the frame"
+    return table_of(f"{kind}, its names counted as a line", names, rows, digest)
+
+
+def framed(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Columns as a pandas frame; as they are where pandas is not installed."""
+    if find_spec("pandas") is None:
+        return dict(columns)
+    import pandas
+
+    return pandas.DataFrame(dict(columns))
+
+
+class Answer(ABC):
+    """An exact posterior given a table.
+
+    Attributes:
+        table: the data.
+    """
+
+    table: Table
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, str]:
+        """Data, score, prior and error, in words."""
+
+    @abstractmethod
+    def words(self) -> list[str]:
+        """The answer in sentences."""
+
+    @abstractmethod
+    def tables(self) -> dict[str, Columns]:
+        """The probabilities of features, by the name of the table."""
+
+    @abstractmethod
+    def best_columns(self, count: int) -> Columns:
+        """The most probable objects with their probabilities, best first."""
+
+    @abstractmethod
+    def draw_columns(self, count: int, seed: int) -> Columns:
+        """Independent draws, a row each, as a column of 0 and 1 for each feature."""
+
+    def best(self, count: int = 10) -> Any:
+        """The most probable objects with their probabilities, best first, as a frame."""
+        return framed(self.best_columns(count))
+
+    def sample(self, count: int, seed: int = 0) -> Any:
+        """Independent draws, a row each, as a frame of 0 and 1 with a column for each feature."""
+        return framed(self.draw_columns(count, seed))
+
+    def _data_facts(self) -> dict[str, str]:
+        table = self.table
+        return {
+            "data": f"{table.source}: {len(table.rows):,} rows of {len(table.names)} columns "
+            f"(SHA-256 {table.digest[:16]})"
+        }
+
+
+class GraphAnswer(Answer):
+    """The exact posterior of the graph behind a table.
+
+    Attributes:
+        table: the data.
+        score: the score, and why it is taken.
+        posterior: the sums.
+    """
+
+    def __init__(self, table: Table, score: ChosenScore, law: GraphPosterior) -> None:
+        self.table, self.score, self.posterior = table, score, law
+
+    @property
+    def edges(self) -> Any:
+        """The probability of each edge, as a frame; the row is its start."""
+        return self._matrix(self.posterior.edges)
+
+    @property
+    def ancestors(self) -> Any:
+        """The probability of a path from the row to the column, as a frame; 1 from a to a."""
+        return self._matrix(self.posterior.ancestors)
+
+    def tables(self) -> dict[str, Columns]:
+        """The probability of each edge, and of a path between each two columns, largest first."""
+        law = self.posterior
+        return {"edges": self._pairs(law.edges), "ancestors": self._pairs(law.ancestors)}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Data, score, prior and error, in words."""
+        law = self.posterior
+        rules = {
+            "most parents": str(law.max_parents) if law.max_parents < law.nodes - 1 else "",
+            "forbidden": ", ".join(self._rule(law.rules.forbidden)),
+            "required": ", ".join(self._rule(law.rules.required)),
+        }
+        log_z = law.log_z()
+        return {
+            **self._data_facts(),
+            "score": f"{FORMULAS[self.score.name]}; {self.score.reason}",
+            "prior": "all graphs that keep to the limits equally probable",
+            **{name: text for name, text in rules.items() if text},
+            "log of the sum of scores": f"{log_z.value + law.offset:.6f} nats",
+            "error of each probability": f"at most {law.error:.1g}",
+            "expected edges": f"{law.expected_edges:.3f}",
+        }
+
+    def words(self) -> list[str]:
+        """The answer in sentences."""
+        names, edges = self.table.names, self.posterior.edges
+        either = [
+            (float(edges[u, v] + edges[v, u]), u, v)
+            for u in range(len(names))
+            for v in range(u + 1, len(names))
+        ]
+        sure = sum(p > 0.95 for p, _, _ in either)
+        open_pairs = sum(0.05 <= p <= 0.95 for p, _, _ in either)
+        sentences = [
+            f"{sure} of {len(either)} pairs of columns are joined by an edge with a probability "
+            f"above 0.95, {open_pairs} are undecided (0.05 to 0.95)."
+        ]
+        for p, u, v in sorted(either, reverse=True)[:3]:
+            a, b = (u, v) if edges[u, v] >= edges[v, u] else (v, u)
+            sentences.append(
+                f"{names[a]} -> {names[b]} has probability {edges[a, b]:.3g}, "
+                f"{names[b]} -> {names[a]} {edges[b, a]:.3g}, any edge between them {p:.3g}."
+            )
+        sentences.append(
+            "No causal effect is claimed: these are probabilities of graphs under the score and "
+            "the prior, and graphs that differ by directions alone often score alike."
+        )
+        return sentences
+
+    def best_columns(self, count: int) -> Columns:
+        """The most probable graphs with their probabilities and edges, best first."""
+        best = self.posterior.best(count)
+        return {
+            "rank": [*range(1, len(best) + 1)],
+            "probability": [one.probability for one in best],
+            "edges": [self.text(one.graph) for one in best],
+        }
+
+    def draw_columns(self, count: int, seed: int) -> Columns:
+        """Independent draws, a row each, as a column of 0 and 1 for each edge."""
+        drawn = [graph.parents for graph in self.posterior.sample(count, seed)]
+        names = self.table.names
+        return {
+            f"{a} -> {b}": [parents[v] >> u & 1 for parents in drawn]
+            for u, a in enumerate(names)
+            for v, b in enumerate(names)
+            if u != v
+        }
+
+    def text(self, graph: Network) -> str:
+        """The edges of a graph by the names of the columns."""
+        names = self.table.names
+        return ", ".join(f"{names[u]} -> {names[v]}" for u, v in graph.edges) or "no edges"
+
+    def _matrix(self, values: npt.NDArray[np.float64]) -> Any:
+        if find_spec("pandas") is None:
+            return values
+        import pandas
+
+        return pandas.DataFrame(values, index=self.table.names, columns=self.table.names)
+
+    def _pairs(self, values: npt.NDArray[np.float64]) -> Columns:
+        names, nodes = self.table.names, range(len(self.table.names))
+        pairs = sorted(((u, v) for u in nodes for v in nodes if u != v), key=lambda uv: -values[uv])
+        return {
+            "from": [names[u] for u, _ in pairs],
+            "to": [names[v] for _, v in pairs],
+            "probability": [float(values[pair]) for pair in pairs],
+        }
+
+    def _rule(self, masks: Iterable[int]) -> list[str]:
+        graph = Network(tuple(masks))
+        names = self.table.names
+        return [f"{names[u]} -> {names[v]}" for u, v in graph.edges]
+
+
+class SelectionAnswer(Answer):
+    """The exact posterior of the set of columns that explain an outcome.
+
+    Attributes:
+        table: the data.
+        outcome: the explained column.
+        prior: the name of the prior.
+        posterior: the sums.
+    """
+
+    def __init__(self, table: Table, outcome: str, prior: str, law: VariableSelection) -> None:
+        self.table, self.outcome, self.prior, self.posterior = table, outcome, prior, law
+
+    @property
+    def inclusion(self) -> Any:
+        """The probability that each column is chosen, as a frame, the largest first."""
+        return framed(self._inclusion())
+
+    def tables(self) -> dict[str, Columns]:
+        """The probability that each column is chosen, the largest first."""
+        return {"inclusion": self._inclusion()}
+
+    def _inclusion(self) -> Columns:
+        means = self.posterior.quantity_means()
+        order = sorted(means, key=lambda name: -means[name])
+        return {"column": order, "probability": [float(means[name]) for name in order]}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Data, outcome, prior and error, in words."""
+        log_z = self.posterior.log_z()
+        factor = log_z.value + self.posterior.offset
+        return {
+            **self._data_facts(),
+            "outcome": self.outcome,
+            "score": FORMULAS[self.prior],
+            "prior": "all sets of columns equally probable",
+            "log of the sum of Bayes factors": f"{factor:.6f} nats",
+            "error of each probability": f"at most {2.0**-53:.1g}",
+        }
+
+    def words(self) -> list[str]:
+        """The answer in sentences."""
+        columns = self._inclusion()
+        pairs = list(zip(columns["column"], columns["probability"], strict=True))
+        sure = [name for name, p in pairs if p > 0.95]
+        open_names = [name for name, p in pairs if 0.05 <= p <= 0.95]
+        return [
+            f"{len(sure)} of {len(pairs)} columns explain {self.outcome} with a probability above "
+            f"0.95{': ' if sure else ''}{', '.join(sure)}; {len(open_names)} are undecided (0.05 "
+            f"to 0.95){': ' if open_names else ''}{', '.join(open_names)}.",
+            *(f"{name} is chosen with probability {p:.3g}." for name, p in pairs[:3]),
+            "No causal effect is claimed: these are probabilities of linear models.",
+        ]
+
+    def best_columns(self, count: int) -> Columns:
+        """The most probable sets with their probabilities, best first."""
+        law, z = self.posterior, self.posterior.z()
+        best = law.best(count)
+        return {
+            "rank": [*range(1, len(best) + 1)],
+            "probability": [float(law.reward(one) / z) for one in best],
+            "columns": [self._text(one.chosen) for one in best],
+        }
+
+    def draw_columns(self, count: int, seed: int) -> Columns:
+        """Independent draws, a row each, as a column of 0 and 1 for each column."""
+        drawn = self.posterior.sample(count, seed)
+        names = self.posterior.names
+        return {name: [int(one.chosen[i]) for one in drawn] for i, name in enumerate(names)}
+
+    def _text(self, chosen: Sequence[bool]) -> str:
+        names = zip(self.posterior.names, chosen, strict=True)
+        return ", ".join(name for name, here in names if here) or "none"

@@ -1,0 +1,65 @@
+"""The files of an exact posterior: tables, graphs, a picture and a page. Imports no JAX."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fast.runs.files import new_folder
+from pdai import __version__
+from pdai.posterior import Answer, GraphAnswer
+from pdai.show.graph_files import dot, graphml
+from pdai.show.sample_tables import csv_table
+from reference.files import replace_file
+
+
+def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> None:
+    """Writes an exact posterior into a folder, which appears when all is written.
+
+    Args:
+        answer: the posterior.
+        folder: the folder, which must not exist yet.
+        best: the number of the most probable graphs or sets.
+        draws: the number of independent draws.
+        seed: the seed of the draws.
+
+    Raises:
+        InputError: if the folder exists, or cannot be written.
+    """
+    with new_folder(folder) as place:
+        tables = {**answer.tables(), "best": answer.best_columns(best)}
+        if draws:
+            tables["draws"] = answer.draw_columns(draws, seed)
+        for name, columns in tables.items():
+            replace_file(place / f"{name}.csv", csv_table(columns))
+        record = _record(answer, best, draws, seed)
+        replace_file(place / "posterior.json", (json.dumps(record, indent=1) + "\n").encode())
+        if isinstance(answer, GraphAnswer):
+            _write_graphs(answer, place, best)
+
+
+def _record(answer: Answer, best: int, draws: int, seed: int) -> dict[str, Any]:
+    """All that is known of a posterior, for programs."""
+    return {
+        "pdai": __version__,
+        "facts": answer.facts,
+        "columns": list(answer.table.names),
+        "sha256": answer.table.digest,
+        "tables": answer.tables(),
+        "best": answer.best_columns(best),
+        "draws": draws,
+        "seed": seed,
+        "words": answer.words(),
+    }
+
+
+def _write_graphs(answer: GraphAnswer, place: Path, best: int) -> None:
+    """The best graphs, and all edges, each edge with its probability."""
+    names, edges = answer.table.names, answer.posterior.edges
+    nodes = range(len(names))
+    graphs = {"edges": [(u, v) for u in nodes for v in nodes if edges[u, v] > 0]}
+    for rank, one in enumerate(answer.posterior.best(best), 1):
+        graphs[f"best-{rank}"] = list(one.graph.edges)
+    for name, pairs in graphs.items():
+        weighted = {(u, v): float(edges[u, v]) for u, v in pairs}
+        replace_file(place / f"{name}.graphml", graphml(names, weighted))
+        replace_file(place / f"{name}.dot", dot(names, weighted))

@@ -1,0 +1,52 @@
+"""Tables of local log scores: checked, and moved to 0 at a best graph."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError, shown
+from reference.problems.best_graphs import best_base
+
+Floats = npt.NDArray[np.float64]
+
+
+def score_table(owner: str, scores: object) -> Floats:
+    """Local log scores, nats, shape (n, 2^n): row v, column P for the parents in the bit mask P.
+
+    Raises:
+        InputError: if they are no numbers, or have another shape.
+    """
+    try:
+        # A wider float may become infinite here, and is refused later.
+        with np.errstate(over="ignore"):
+            table = np.array(scores, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{owner}: scores are {shown(scores)}, but must be numbers") from None
+    n = len(table) if table.ndim == 2 else 0
+    if not n or table.shape[1] != 2 ** min(n, 60):
+        raise InputError(
+            f"{owner}: the scores have the shape {table.shape}, but must have (n, 2^n): a row "
+            "for each node, a column for the bit mask of each parent set"
+        )
+    return table
+
+
+def relative_scores(
+    owner: str, table: Floats, names: Sequence[str], allowed: npt.NDArray[np.bool_]
+) -> tuple[Floats, float]:
+    """Scores less those of a best graph, -inf where a family is not allowed; and its log score.
+
+    Raises:
+        InputError: if the score of an allowed family is not finite.
+    """
+    for name, row, may in zip(names, table, allowed, strict=True):
+        for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
+            raise InputError(
+                f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
+                f"{row[mask]}, but must be finite: mend it, or lower max_parents"
+            )
+    table = np.where(allowed, table, -np.inf)
+    base = best_base(table)
+    return table - base[:, None], math.fsum(base)
