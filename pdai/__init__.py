@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pdai.posterior import posterior as posterior
     from pdai.run import Run as Run
     from pdai.show.page.page import report as report
+    from pdai.solving.ladder import Sampler as Sampler
+    from pdai.solving.ladder import sampler as sampler
     from pdai.solving.solve import solve as solve
     from pdai.solving.solved import Solved as Solved
     from reference.certificates.statement import Certificate as Certificate
@@ -35,6 +37,7 @@ _FROM = {
     "Certificate": "reference.certificates.statement",
     "Law": "fast.laws.samples",
     "Run": "pdai.run",
+    "Sampler": "pdai.solving.ladder",
     "Samples": "fast.laws.samples",
     "Solved": "pdai.solving.solved",
     "certify": "pdai.certifying.certify",
@@ -44,6 +47,7 @@ _FROM = {
     "load": "pdai.loading",
     "posterior": "pdai.posterior",
     "report": "pdai.show.page.page",
+    "sampler": "pdai.solving.ladder",
     "solve": "pdai.solving.solve",
     "train": "pdai.front",
 }

@@ -340,3 +340,39 @@ def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "exact" in page
     assert "trained" in page
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "way", "why"),
+    [
+        ("grid", {"side": 5}, "closed form", "Grid draws exact samples"),
+        (Fork(), {"dynamics": "gru"}, "dynamic programming", "Fork has no closed form"),
+        ("preference", {"dimension": 2, "order": "any"}, "closed form", "Preference"),
+    ],
+)
+def test_the_ladder_takes_the_first_way(
+    problem: Any, options: dict[str, Any], way: str, why: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    made = pdai.sampler(problem, **options)
+    assert made.way == way
+    assert why in made.why
+    assert made.why in capsys.readouterr().err
+    drawn = made.sample(5, seed=1)
+    assert drawn == made.sample(5, seed=1)
+    assert (made.log_prob(drawn) < 0).all()
+    assert (made.certificate is None) == (way == "closed form")
+    with pytest.raises(InputError):
+        made.log_prob([made.run.problem.initial])
+
+
+@pytest.mark.long
+def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
+    small = {"parameters": 500, "steps": 100, "batch": 8, "evaluations": 1, "dynamics": "markov"}
+    made = pdai.sampler(Fork(), max_states=3, out=tmp_path / "run", **small)
+    assert made.way == "training"
+    assert "more than 3 states" in made.why
+    assert set(made.sample(50)) <= {"aa", "ab", "bb", "cc"}
+    assert made.certificate is not None
+    assert made.certificate.regime == "E"

@@ -2,8 +2,8 @@
 
 import io
 import platform
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -102,7 +102,11 @@ def solve(
         InputError: if the problem breaks a rule, the folder exists, or an option is unknown.
     """
     check_integer("solve", "max_states", max_states, 1, most=10**12)
-    task = _task_of(problem, options)
+    task, others = task_of(problem, options)
+    for name in others:
+        raise InputError(
+            no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
+        )
     folder = out or free_folder(default_folder(task))
     return write_solved(_answer(task, p_b, way, max_states), folder)
 
@@ -112,23 +116,31 @@ def default_folder(task: Task) -> Path:
     return Path("runs") / f"{task.short_name}-solved"
 
 
-def _task_of(problem: Any, options: dict[str, Any]) -> Task:
+def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task that the first argument of `solve` means, and the options that are not its own.
+
+    Args:
+        problem: the argument.
+        options: options by name.
+
+    Raises:
+        InputError: if it means none, or an option breaks a rule.
+    """
+    own: dict[str, Any] = {}
     if isinstance(problem, Task):
-        return replace(problem, **options)
-    if isinstance(problem, str) and problem in TASKS:
+        kind = type(problem)
+        own = {part.name: getattr(problem, part.name) for part in fields(problem)}
+    elif isinstance(problem, str) and problem in TASKS:
         kind = TASKS[problem]
     elif isinstance(problem, str) and ":" not in problem:
         raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
     else:
         kind = CustomTask
         if problem is not None:
-            name = problem if isinstance(problem, str) else name_of(problem)
-            options = {"problem": name, **options}
-    known = [part.name for part in fields(kind)]
-    for name in options:
-        if name not in known:
-            raise InputError(no_such(f"option of {kind.name}", name, known))
-    return build(kind, options, "")
+            own = {"problem": problem if isinstance(problem, str) else name_of(problem)}
+    known = {part.name for part in fields(kind)}
+    own |= {name: value for name, value in options.items() if name in known}
+    return build(kind, own, ""), {name: options[name] for name in options if name not in known}
 
 
 def _answer(task: Task, p_b: Backward, way: Choice, max_states: int) -> Answer:

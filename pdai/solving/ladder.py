@@ -1,0 +1,119 @@
+"""`pdai.sampler`: the best sampler of a problem: exact if possible, else trained."""
+
+import sys
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pdai.certifying.certify import certify
+from pdai.solving.solve import solve, task_of
+from pdai.solving.solved import Solved
+from reference.arguments import checked
+from reference.certificates.statement import Certificate
+from reference.errors import TooLargeError
+from reference.exact_flows import Backward
+from reference.problems.base import MAX_NODES
+from reference.problems.closed_form import ClosedForm
+
+if TYPE_CHECKING:
+    from pdai.run import Run
+
+Floats = npt.NDArray[np.float64]
+
+
+class Sampler:
+    """A sampler of a problem.
+
+    Attributes:
+        way: how it was made.
+        why: the reason, in words.
+        run: its run, with the folder.
+    """
+
+    def __init__(
+        self,
+        way: Literal["closed form", "dynamic programming", "training"],
+        why: str,
+        run: "Solved | Run",
+    ):
+        self.way, self.why, self.run = way, why, run
+
+    def __repr__(self) -> str:
+        return f"Sampler(by {self.way}: {self.why}; {str(self.run.folder)!r})"
+
+    def sample(self, count: int, *, seed: int = 0) -> list[Any]:
+        """Independent terminal states.
+
+        Raises:
+            InputError: if a number is out of range.
+        """
+        return list(self.run.sample(count, seed=seed).states)
+
+    def log_prob(self, terminals: Sequence[Hashable]) -> Floats:
+        """`log p_T(x)` of terminal states, in nats.
+
+        Raises:
+            InputError: if one is no terminal state, or the law of a trained run is estimated.
+        """
+        return self.run.log_prob(terminals)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The distance to the target, certified; None of a closed form, which is the target."""
+        return None if self.way == "closed form" else certify(self.run)
+
+
+@checked
+def sampler(
+    problem: Any,
+    *,
+    p_b: Backward = "uniform",
+    max_states: int = MAX_NODES,
+    out: Path | None = None,
+    **options: Any,
+) -> Sampler:
+    """The first of these that is possible; stderr says which, and why.
+
+    A closed form: the problem draws exact samples. Dynamic programming: all states can be listed.
+    Training: neither.
+
+    Args:
+        problem: as of `pdai.solve`.
+        p_b: the backward policy of dynamic programming; a training has its own, `uniform`.
+        max_states: the largest number of states to list.
+        out: the run folder; by default one in `runs`, as `pdai.solve` and `pdai.train` choose it.
+        options: the options of the task, and those of a training, read where there is one.
+
+    Raises:
+        InputError: if the problem or an option breaks a rule.
+    """
+    task, training = task_of(problem, options)
+    own = task.make_problem()
+    why = f"{type(own).__name__} has no closed form"
+    if isinstance(own, ClosedForm):
+        try:
+            run = solve(task, way="closed-form", out=out)
+        except TooLargeError as error:
+            why = str(error)
+        else:
+            return _said("closed form", f"{type(own).__name__} draws exact samples", run)
+    try:
+        run = solve(task, p_b=p_b, way="listed", max_states=max_states, out=out)
+    except TooLargeError as error:
+        why = f"{why}; {error}"
+    else:
+        return _said("dynamic programming", f"{why}; {run.recipe.why}", run)
+    # Imported here, as it loads JAX, which exact samplers do not need.
+    from pdai.front import train
+
+    print(f"pdai.sampler: by training: {why}", file=sys.stderr)
+    return Sampler("training", why, train(task, out=out, **training))
+
+
+def _said(way: Literal["closed form", "dynamic programming"], why: str, run: Solved) -> Sampler:
+    print(f"pdai.sampler: by {way}: {why}", file=sys.stderr)
+    return Sampler(way, why, run)
