@@ -132,7 +132,7 @@ def test_samples_follow_the_target(name: str) -> None:
         # Control: the same samples are not those of the uniform law.
         uniform = dict.fromkeys(target, Fraction(1, len(target)))
         assert _p_value(counts, uniform) < 1e-4
-    assert problem.sample(5, seed=1) == problem.sample(5, seed=1)
+    assert problem.sample(40, seed=1) == problem.sample(40, seed=1) != problem.sample(40, seed=2)
     assert problem.sample(0, seed=1) == []
     with pytest.raises(InputError, match="count is -1"):
         problem.sample(-1, seed=0)

@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from reference import (
     BALL,
-    RATIONAL,
-    ForwardPolicy,
     History,
     InputError,
     enumerate_dag,
-    enumerate_rewards,
     lift,
-    marginal,
 )
 from reference.fields.balls import enclose, precision
 from reference.problems import dyadic, positive_reward
@@ -152,27 +147,3 @@ def test_control_the_printed_cosine_is_no_reward() -> None:
         positive_reward(math.cos(2), (0, 2))
     with pytest.raises(InputError, match=r"landscape is 'cosine', but must be one of"):
         LazyRandomWalk(landscape="cosine")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("landscape", LANDSCAPES)
-def test_the_partition_function_equals_the_enumerated_one(landscape: Any) -> None:
-    walk = LazyRandomWalk(2, 4, 2, landscape)
-    z = sum(enumerate_rewards(walk, enumerate_dag(walk)))
-    assert walk.z() == z
-    assert walk.log_z().contains(math.log(z))
-    # Control: the loss of one cell is seen.
-    assert not walk.log_z().contains(math.log(z - walk.rewards[2]))
-
-
-def test_samples_follow_the_target() -> None:
-    walk, count = LazyRandomWalk(2, 4, 2), 20_000
-    dag = enumerate_dag(walk)
-    terminals = [dag.labels[x] for x in dag.terminals]
-    counts = Counter(walk.sample(count, seed=0))
-    observed = [counts[x] for x in terminals]
-    target = [float(count * walk.reward(x) / walk.z()) for x in terminals]
-    assert sum(observed) == count
-    assert chisquare(observed, target).pvalue > 0.001
-    # Control: the test rejects the law of the uniform policy.
-    untrained = marginal(ForwardPolicy.uniform(dag, RATIONAL))
-    assert chisquare(observed, [float(count * p) for p in untrained]).pvalue < 1e-6

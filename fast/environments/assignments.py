@@ -36,10 +36,10 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
 
     is_graded = True
 
-    places: eqx.AbstractVar[int]
-    choices: eqx.AbstractVar[int]
-    order: eqx.AbstractVar[Order]
-    encoding: eqx.AbstractVar[Encoding]
+    places: int = eqx.field(static=True)
+    choices: int = eqx.field(static=True)
+    order: Order = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
 
     @abstractmethod
     def numbers(self, state: Assignment) -> Float[Array, " features"]:

@@ -9,7 +9,7 @@ from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS
 from fast.environments.sequences import AbstractSequenceEnvironment, SequenceState
 from reference.errors import TooLargeError
-from reference.problems import BitSequences, Build
+from reference.problems import BitSequences
 
 # 65,536 words: every step has an action for each.
 MAX_WORD = 16
@@ -27,11 +27,6 @@ class BitEnvironment(AbstractSequenceEnvironment):
     modes: Bool[Array, "modes bits"]
     word: int = eqx.field(static=True)
     exponent: int = eqx.field(static=True)
-    letters: int = eqx.field(static=True)
-    length: int = eqx.field(static=True)
-    build: Build = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
-    last: int | None = eqx.field(static=True)
 
     @classmethod
     def from_problem(

@@ -1,6 +1,5 @@
 """The Ising model as array code."""
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -8,7 +7,7 @@ from jaxtyping import Array, Float
 from fast.encoding import Encoding
 from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment
 from fast.environments.base import ENVIRONMENTS
-from reference.problems import Ising, Order
+from reference.problems import Ising
 from reference.problems.ising import Spins
 
 DOWN, UP = 1, 2
@@ -24,10 +23,6 @@ class IsingEnvironment(AbstractAssignmentEnvironment):
 
     fields: Float[Array, " spins"]
     direction: Float[Array, " spins"]
-    places: int = eqx.field(static=True)
-    choices: int = eqx.field(static=True)
-    order: Order = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
 
     @classmethod
     def from_problem(cls, problem: Ising, encoding: Encoding = "one-hot") -> "IsingEnvironment":

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from fast.encoding import Encoding
 from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment
 from fast.environments.base import ENVIRONMENTS
-from reference.problems import Order, Preference
+from reference.problems import Preference
 from reference.problems.preference import Weights
 
 
@@ -25,10 +25,6 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
 
     differences: Float[Array, "comparisons components"]
     bound: int = eqx.field(static=True)
-    places: int = eqx.field(static=True)
-    choices: int = eqx.field(static=True)
-    order: Order = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
 
     @classmethod
     def from_problem(

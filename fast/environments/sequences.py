@@ -39,11 +39,11 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
 
     is_graded = True
 
-    letters: eqx.AbstractVar[int]
-    length: eqx.AbstractVar[int]
-    build: eqx.AbstractVar[Build]
-    encoding: eqx.AbstractVar[Encoding]
-    last: eqx.AbstractVar[int | None]
+    letters: int = eqx.field(static=True)
+    length: int = eqx.field(static=True)
+    build: Build = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
+    last: int | None = eqx.field(static=True)
 
     def initial(self) -> SequenceState:
         return SequenceState(jnp.zeros(self.length, jnp.int32), jnp.int32(0))
@@ -120,12 +120,7 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
     position_utilities: Float[Array, " positions"]
     letter_utilities: Float[Array, " letters"]
     alphabet: str = eqx.field(static=True)
-    letters: int = eqx.field(static=True)
-    length: int = eqx.field(static=True)
-    build: Build = eqx.field(static=True)
     form: RewardForm = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
-    last: int | None = eqx.field(static=True)
 
     @classmethod
     def from_problem(

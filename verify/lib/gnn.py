@@ -67,25 +67,12 @@ class TemporalDegree:
         return Memory(_gated_sum(latent, _value(self.gate, latent.graph), state), state)
 
 
-@dataclass(frozen=True)
-class PrintedTemporalDegree:
+class PrintedTemporalDegree(TemporalDegree):
     """The dynamics that ex. Graphs prints, `phi(s, (m, A)) = (alpha(s) (A_s - A) 1, 0)`.
 
     `A` stays that of `s_o`, so `m_t = sum over i <= t of alpha(s_i) (deg_i - deg_o)`, which counts
     an edge once for every step since it was added, and is not the recursion of prop:temporal_gnns.
-
-    Attributes:
-        problem: the state graph.
-        gate: `alpha`, with values in (0, 1].
     """
-
-    problem: EdgeAddition
-    gate: Gate = inverse_size
-
-    @property
-    def initial(self) -> Memory:
-        """`(0, A_{s_o})`."""
-        return _empty_memory(self.problem)
 
     def advance(self, state: Graph, latent: Memory) -> Memory:
         """The feature with all edges since the start added again, and the same `A`."""
