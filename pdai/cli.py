@@ -62,7 +62,8 @@ def _run(arguments: Sequence[str]) -> None:
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {printable(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        # With --fail-above, 2 says that the samples do not decide.
+        sys.exit(3 if any(word.startswith("--fail-above") for word in arguments) else 2)
     except MemoryError:
         print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
         sys.exit(2)

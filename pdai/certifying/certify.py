@@ -1,7 +1,7 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
@@ -17,6 +17,7 @@ from pdai.certifying.sources import (
     FunctionSource,
     RecordSource,
     SamplerSource,
+    SampleSource,
 )
 from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import Solved
@@ -31,7 +32,8 @@ from reference.certificates.features import (
     modes,
 )
 from reference.certificates.kept import KeptDraws
-from reference.certificates.recorded import read_record
+from reference.certificates.listed import ListedLaw
+from reference.certificates.recorded import STDIN, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
@@ -66,9 +68,11 @@ def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
 
     Args:
         what: a run, or its folder; a function from a state to a row of numbers, one per child, or
-            `module:name` of one; a CSV file of samples or of recorded trajectories; or an object
-            with `draw`, such as those of `pdai.adapters`.
-        problem: a problem, its class, or `module:Name`; a run has its own.
+            `module:name` of one; samples, as a sequence, an array or an iterator; a CSV file of
+            samples or of recorded trajectories, `-` for the standard input; or an object with
+            `draw`, such as those of `pdai.adapters`.
+        problem: a problem, its class, or `module:Name`; a run has its own, and for samples a `law`
+            may stand in its place.
         options: the fields of `pdai.certifying.options.CertifyOptions`, by name, such as
             `log_z=29.97`.
 
@@ -105,6 +109,7 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         options: all other options.
     """
     options = options.checked()
+    problem, options = _listed(problem, options)
     source = source_of(what, problem, options)
     if isinstance(options.target, str | Path):
         record = read_record(Path(options.target), source.target.texts())
@@ -129,6 +134,19 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
+
+
+def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]:
+    """The problem, made of a law where one is given."""
+    if options.law is None:
+        if options.support is not None:
+            raise InputError("support is of the uniform law: add law='uniform' (--law uniform)")
+        return problem, options
+    if problem is not None:
+        raise InputError("the problem and the law each give the target: leave one of the two out")
+    listed = ListedLaw.of(options.law, options.support)
+    most = max(options.max_states, len(listed.weights) + 1)
+    return listed, replace(options, max_states=most)
 
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
@@ -162,8 +180,12 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
     own = None if problem is None else as_problem(problem)
     target = Target(own, options.max_states, options.seconds)
-    if isinstance(what, str | Path) and (Path(what).is_file() or Path(what).suffix in FILES):
-        return RecordSource(Path(what), target)
+    if isinstance(what, str | Path):
+        path = Path(what)
+        if str(path) == STDIN or path.is_file() or path.suffix in FILES:
+            return RecordSource(path, target)
+    elif isinstance(what, Iterable) and not hasattr(what, "draw"):
+        return SampleSource(what, target, options.samples)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
         raise InputError(
             f"there is no run folder and no file {str(what)!r} here: check the path; a sampler of "

@@ -1,6 +1,6 @@
 """The options of `pdai.certify` and of `pdai certify`: one record, read by both."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -31,6 +31,7 @@ def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> A
 
 
 _NAME = _from_words("MODULE:NAME", 1, lambda words: words[0])
+_TEXT = _from_words("uniform|PATH", 1, lambda words: words[0])
 _PATH = _from_words("PATH", 1, lambda words: Path(words[0]))
 _LOG_Z = _from_words(
     "FLOAT [FLOAT]", "*", lambda words: float(*words) if len(words) == 1 else [*map(float, words)]
@@ -45,6 +46,10 @@ class CertifyOptions:
     """log Z in nats, or a lower and an upper bound of it; by default the problem's."""
     target: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """Independent samples of the target for regime S: a CSV file."""
+    law: Annotated[Mapping[Hashable, Any] | str | Path | None, _TEXT] = None
+    """The target without a problem: a CSV file of values and weights, or uniform over --support."""
+    support: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
+    """The values of the uniform law: a file with one in each line."""
     p_b: Annotated[Callable[[Any], Any] | None, _NAME] = None
     """A function from a state to a row over its parents; by default uniform."""
     takes: Takes = "state"

@@ -1,8 +1,9 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,24 @@ from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, 
 from reference.certificates.importance import Walks
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
+from reference.certificates.state_texts import FOLLOWED, Outside
 from reference.certificates.walks import LogRewards, Sampler, Walker
-from reference.errors import InputError, TooLargeError, check_type, plain, shown
+from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
 from reference.sources import digest_of
 from reference.user_code import called
 
 FILES = (".csv", ".txt", ".tsv")
+
+
+def outside_note(outside: Sequence[Hashable], count: int) -> str:
+    """The remark on samples outside of the target."""
+    some = plain(", ".join(map(shown, dict.fromkeys(outside))))
+    return (
+        f"{len(outside):,} of {count:,} samples are not terminal states and have target "
+        f"probability 0, such as {some}"
+    )
 
 
 class SamplerSource:
@@ -121,17 +132,57 @@ class RecordSource(SamplerSource):
         if record.numbers is not None:
             return
         if target.problem is None:
-            raise InputError(f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem")
+            raise InputError(
+                f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem, or --law"
+            )
         self.samples = record.terminals
         if record.outside:
-            some = plain(", ".join(map(shown, dict.fromkeys(record.outside))))
-            self.notes = (
-                f"{len(record.outside):,} of {len(record.terminals):,} samples are not terminal "
-                f"states and have target probability 0, such as {some}",
-            )
+            self.notes = (outside_note(record.outside, len(record.terminals)),)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
+
+
+class SampleSource(SamplerSource):
+    """Terminal states that are at hand: a sequence, an array, or an iterator.
+
+    Args:
+        samples: the samples, in the order of the draws.
+        target: the target.
+        most: of an iterator, which may have no end, as many are taken.
+
+    Raises:
+        InputError: if there is no target, the samples are counts, or one is no terminal state.
+    """
+
+    def __init__(self, samples: Iterable[Any], target: Target, most: int):
+        super().__init__("samples", target)
+        if isinstance(samples, Mapping | set | frozenset):
+            raise InputError(
+                f"the samples are a {type(samples).__name__}, which has each value once: give "
+                "every draw, in the order of the draws"
+            )
+        if target.problem is None:
+            raise InputError("samples come without a target: give a problem, or a law")
+        if isinstance(samples, Iterator):
+            samples = list(islice(samples, most))
+            self.notes = (f"the first {len(samples):,} values of an iterator",)
+        if isinstance(samples, np.ndarray):
+            samples = samples.tolist() if samples.ndim == 1 else [*map(tuple, samples.tolist())]
+        known = target.probabilities() or {}
+        terminals = [*samples]
+        for x in terminals:
+            check_hashable("a sample", x)
+        outside = [x for x in terminals if x not in known] if known else []
+        if 2 * len(outside) >= max(1, len(terminals)):
+            raise InputError(
+                f"{len(outside):,} of {len(terminals):,} samples are not in the target, such as "
+                f"{shown(outside[0]) if outside else 'none'}: write them as the target does"
+            )
+        target.check_terminals("samples", [] if known else terminals[:FOLLOWED])
+        self.samples = [x if x in known else Outside() for x in terminals] if known else terminals
+        if outside:
+            self.notes = (*self.notes, outside_note(outside, len(terminals)))
 
 
 class DrawingSource(SamplerSource):

@@ -1,6 +1,7 @@
 """`pdai certify`: the total variation of any sampler to its target."""
 
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +13,12 @@ import tyro
 from pdai.certifying.options import CertifyOptions
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show_rows
-from reference.certificates.statement import REGIMES
+from reference.certificates.statement import REGIMES, Certificate
 from reference.errors import InputError
 from reference.files import check_output, replace_file
+
+# The exit code of --fail-above where neither side is certain.
+UNDECIDED = 2
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,22 @@ class Certify(CertifyOptions, Accepting):
         pdai certify runs/lines-gru-0 --certificate lines.json
         pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
         pdai certify samples.csv --problem my_module:Posterior
+        generator | pdai certify - --law weights.csv --fail-above 0.05
     """
 
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
-    """A run folder, MODULE:NAME of a function or of an object with draw(count), or a CSV file."""
+    """A run folder, MODULE:NAME of a function or of an object with draw(count), a CSV file, or -
+    for the standard input."""
     problem: str | None = None
     """MODULE:NAME of the problem; runs have one."""
     table: Path | None = None
     """Write every terminal state with its probabilities here, as CSV; regime E."""
     out: Path | None = None
     """Write all that is printed here, as JSON."""
+    json: bool = False
+    """Print JSON instead of tables."""
+    fail_above: float | None = None
+    """Exit with 0 if TV is at most this, 1 if it is above, 2 if that is open, 3 on bad input."""
 
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
@@ -52,13 +62,10 @@ class Certify(CertifyOptions, Accepting):
                 check_output(path)
         what = load(self.sampler, accept_changed=True) if self.accept_changed else self.sampler
         made = certificate_of(what, self.problem, self)
-        (name, verdict), *others = made.report.items()
-        rows = {"regime": f"{made.regime}: {REGIMES[made.regime]}", **dict(others)}
-        if made.level:
-            rows |= {"level of each bound": f"{made.level:g}", "samples": f"{made.samples:,}"}
-        show_rows(f"{name} {verdict}: {made.name}", rows)
-        for note in made.notes:
-            say(f"- {note}")
+        if self.json:
+            print(json.dumps(made.to_json(), indent=1))
+        else:
+            self._show(made)
         if self.table is not None:
             if not made.table:
                 raise InputError(
@@ -68,6 +75,19 @@ class Certify(CertifyOptions, Accepting):
             replace_file(self.table, csv_table(_columns(made.table)))
         if self.out is not None:
             replace_file(self.out, (json.dumps(made.to_json(), indent=1) + "\n").encode())
+        if self.fail_above is not None:
+            low, high = made.interval
+            sys.exit(0 if high <= self.fail_above else 1 if low > self.fail_above else UNDECIDED)
+
+    def _show(self, made: Certificate) -> None:
+        """Prints the report and its notes."""
+        (name, verdict), *others = made.report.items()
+        rows = {"regime": f"{made.regime}: {REGIMES[made.regime]}", **dict(others)}
+        if made.level:
+            rows |= {"level of each bound": f"{made.level:g}", "samples": f"{made.samples:,}"}
+        show_rows(f"{name} {verdict}: {made.name}", rows)
+        for note in made.notes:
+            say(f"- {note}")
 
 
 def _columns(table: Iterable[tuple[Any, Fraction, Fraction]]) -> dict[str, list[Any]]:

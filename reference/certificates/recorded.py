@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from reference.certificates.walks import LogRewards
 from reference.errors import InputError, shown
 from reference.files import read_file
 
+# The name of the standard input.
+STDIN = "-"
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
@@ -89,7 +92,9 @@ def _states(
 def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     """The columns of a file by name, and whether it has a header."""
     try:
-        text = read_file(path, follow=True).decode("utf-8-sig")
+        is_stream = str(path) == STDIN
+        content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
+        text = content.decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None

@@ -1,0 +1,77 @@
+"""Tests of samplers for anybody's test suite: `assert_law`."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pdai.certifying.certify import certify
+from reference.certificates.statement import Certificate
+from reference.errors import InputError, check_integer
+from reference.user_code import number_or_infinite
+
+# The first look, in draws; each later one has twice as many.
+FIRST = 1_000
+
+
+def assert_law(
+    draw: Callable[[int], Sequence[Hashable]],
+    law: str | Path | Mapping[Hashable, Fraction | float | int],
+    *,
+    support: str | Path | Sequence[Hashable] | None = None,
+    within: float = 0.05,
+    level: float = 1e-9,
+    most: int = 10_000_000,
+) -> Certificate:
+    """Asserts that a sampler has a law, by as many draws as it takes.
+
+    It draws until the certified TV is at most `within`, or the law is refuted. Look k has
+    `level / 2^k`, so that over all looks together a right sampler is refused, or a sampler farther
+    than `within` accepted, with probability at most `level`. No seed needs to be fixed.
+
+    Args:
+        draw: gives that many fresh independent draws.
+        law: the weight of each value, a CSV file of values and weights, or `uniform`.
+        support: the values of the uniform law.
+        within: the largest TV that is accepted.
+        level: the probability of a wrong answer.
+        most: the largest number of draws.
+
+    Returns:
+        The certificate of the last look.
+
+    Raises:
+        AssertionError: if the law is refuted, with the values that give it away; or if `most`
+            draws do not decide, with the bound that they reach.
+        InputError: if the law or a number breaks a rule.
+    """
+    check_integer("assert_law", "most", most, FIRST)
+    limit = number_or_infinite(within, "within")
+    if not 0 < limit <= 1:
+        raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
+    draws: list[Hashable] = []
+    part = level / 2
+    while True:
+        size = min(max(FIRST, len(draws)), most - len(draws))
+        fresh: Any = draw(size)
+        if len(fresh) != size:
+            raise InputError(
+                f"draw({size}) gives {len(fresh)} draws, but must give as many as are asked for"
+            )
+        draws += fresh.tolist() if hasattr(fresh, "tolist") else fresh
+        made = certify(draws, law=law, support=support, level=part)
+        if made.interval.low > 0:
+            raise AssertionError(f"the sampler has another law: {made}\n{_text(made)}")
+        if made.interval.high <= limit:
+            return made
+        if len(draws) >= most:
+            raise AssertionError(
+                f"{len(draws):,} draws do not show that the law is within {limit:g}, but at most "
+                f"{made.interval.high:.3g} away, and do not refute it: allow more draws (most), or "
+                f"a larger distance (within)"
+            )
+        part /= 2
+
+
+def _text(made: Certificate) -> str:
+    return "\n".join(f"  {name}: {value}" for name, value in made.report.items())

@@ -1,0 +1,170 @@
+"""Samples beside a law that is listed: files, streams, Python, and tests of samplers."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import count, cycle
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from pdai.cli import main
+from pdai.testing import assert_law
+from reference import InputError
+from reference.certificates.listed import ListedLaw
+
+FAIR = {"a": 1, "b": 1, "c": 2}
+
+
+def drawn(size: int, chances: Sequence[float] = (0.25, 0.25, 0.5), seed: int = 0) -> list[str]:
+    values: list[str] = np.random.default_rng(seed).choice([*"abc"], size, p=chances).tolist()
+    return values
+
+
+def law_file(folder: Path, text: str, name: str = "law.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_samples_beside_weights_are_certified() -> None:
+    right = pdai.certify(drawn(20_000), law=FAIR)
+    assert (right.regime, right.interval.low) == ("S", 0)
+    assert right.interval.high < 0.05
+    wrong = pdai.certify(np.array(drawn(20_000, (0.5, 0.25, 0.25))), law=FAIR)
+    assert 0.2 < wrong.interval.low <= 0.25 <= wrong.interval.high < 0.3
+    assert "probability of 'a', 0.25 in the target" in wrong.report
+
+
+def test_values_need_not_be_text_nor_the_samples_a_list() -> None:
+    pairs = np.random.default_rng(0).integers(0, 2, (5_000, 2))
+    uniform = [(i, j) for i in range(2) for j in range(2)]
+    made = pdai.certify(pairs, law="uniform", support=uniform)
+    assert made.interval.low == 0
+    endless = pdai.certify(cycle(["a", "c", "b", "c"]), law=FAIR, samples=4_000)
+    assert endless.samples == 4_000
+    assert "the first 4,000 values of an iterator" in endless.notes
+
+
+def test_a_value_outside_of_the_law_is_seen() -> None:
+    made = pdai.certify(["d"] * 500 + drawn(9_500), law={**FAIR, "d": 0})
+    assert made.interval.high >= 0.05
+    assert "what is no terminal state" in str(made.report)
+    assert any("500 of 10,000 samples are not terminal states" in note for note in made.notes)
+
+
+def status(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["certify", *words])
+    return int(str(ended.value.code))
+
+
+def test_the_command_exits_by_the_distance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = str(law_file(tmp_path, "value,weight\na,1\nb,1.0\nc,2e0\n"))
+    right = str(law_file(tmp_path, "\n".join(drawn(20_000)), "right.csv"))
+    wrong = "\n".join(drawn(20_000, (0.5, 0.25, 0.25))).encode()
+    assert status(right, "--law", law, "--fail-above", "0.05") == 0
+    assert status(right, "--law", law, "--fail-above", "0.001") == 2
+    assert status(right, "--law", f"{law}x", "--fail-above", "0.05") == 3
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(wrong)))
+    capsys.readouterr()
+    assert status("-", "--law", law, "--fail-above", "0.05", "--json") == 1
+    low, high = json.loads(capsys.readouterr().out)["interval"]
+    assert 0.2 < low <= 0.25 <= high
+    values = str(law_file(tmp_path, "a\nb\nc\n", "values.csv"))
+    words = (right, "--law", "uniform", "--support", values, "--fail-above", "0.05")
+    assert status(*words) == 1  # TV is 1/6.
+
+
+def test_judging_samples_loads_no_jax(tmp_path: Path) -> None:
+    law, samples = law_file(tmp_path, "a,1\nb,1\n"), law_file(tmp_path, "a\nb\n" * 50, "s.csv")
+    code = (
+        "import sys; from pdai.cli import main\n"
+        f"main(['certify', {str(samples)!r}, '--law', {str(law)!r}])\n"
+        "assert 'jax' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "lists no value"),
+        ("value,weight\n", "lists no value"),
+        ("a,1\nb\n", r"line 2 has 1 columns, but must have a value and its weight"),
+        ("a,1\nb,nan\n", "line 2: the weight of 'b' is 'nan', but must be a decimal number"),
+        ("a,1\nb,-1\n", "the weight of 'b' is -1, but must be at least 0"),
+        ("a,0\nb,0\n", "whose weights sum to 0"),
+        ("a,1\nb,1\na,2\n", "has the value 'a' twice"),
+    ],
+)
+def test_a_wrong_law_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        pdai.certify(["a"] * 10, law=law_file(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        (["a"] * 9, {"law": FAIR, "support": ["a"]}, "the support is of the uniform law"),
+        (["a"] * 9, {"law": "uniform"}, "over which values"),
+        (["a"] * 9, {"support": ["a"]}, "add law='uniform'"),
+        (["a"] * 9, {"law": "uniform", "support": ["a", "a"]}, "has the value 'a' twice"),
+        (["a"] * 9, {"law": FAIR, "problem": ListedLaw(FAIR)}, "leave one of the two out"),
+        (["a"] * 9, {}, "samples come without a target"),
+        ({"a": 9}, {"law": FAIR}, "the samples are a dict"),
+        (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
+        ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),
+        ([["a"]] * 3, {"law": FAIR}, "hashable"),
+        (["a"] * 9, {"law": {"a": float("inf")}}, "must be a finite number"),
+    ],
+)
+def test_wrong_samples_are_refused(samples: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        pdai.certify(samples, **options)
+
+
+def test_a_right_sampler_passes_and_a_wrong_one_is_shown() -> None:
+    rng = np.random.default_rng(1)
+    made = assert_law(lambda size: rng.choice([*"abc"], size, p=[0.25, 0.25, 0.5]), FAIR)
+    assert made.interval.high <= 0.05
+    with pytest.raises(AssertionError, match=r"another law(.|\n)*probability of 'a', 0.25"):
+        assert_law(lambda size: rng.choice([*"abc"], size), FAIR)
+    with pytest.raises(AssertionError, match=r"do not show that the law is within 0\.001"):
+        assert_law(lambda size: rng.choice([*"aabbcccc"], size), FAIR, within=0.001, most=4_000)
+
+
+def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: list[float] = []
+
+    def noting(samples: Any, **options: Any) -> Any:
+        levels.append(options["level"])
+        return pdai.certify(samples, **options)
+
+    monkeypatch.setattr("pdai.testing.certify", noting)
+    numbers = count()
+    assert_law(lambda size: drawn(size, seed=next(numbers)), FAIR, within=0.03, level=0.01)
+    assert len(levels) > 1
+    assert levels == [0.01 / 2 ** (look + 1) for look in range(len(levels))]
+
+
+@pytest.mark.parametrize(("within", "most"), [(0, 10_000), (2, 10_000), (0.1, 10)])
+def test_a_test_that_cannot_be_decided_is_refused(within: float, most: int) -> None:
+    with pytest.raises(InputError, match="must be"):
+        assert_law(drawn, FAIR, within=within, most=most)
+
+
+def test_weights_are_exact() -> None:
+    law = ListedLaw({"a": 0.1, "b": Fraction(1, 3)})
+    assert law.reward("a") == Fraction(0.1)
+    assert law.children(law.initial) == ("a", "b")
