@@ -11,6 +11,7 @@ from fast.tasks import TASKS, Task
 from fast.training.compose import TrainConfig, configure
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
+from pdai.solving.hints import hint_at_exact
 from reference.arguments import checked
 from reference.dag import PointedDAG
 from reference.errors import InputError, no_such
@@ -41,6 +42,7 @@ def train(
         config = config.changed(out=free_folder(config.folder()))
     if display is not QUIET:
         announce(config.task)
+        hint_at_exact(config)
     folder, _ = train_run(config, display=display)
     return Run(folder)
 

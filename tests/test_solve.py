@@ -18,6 +18,8 @@ from fast.measure.report import Report
 from fast.runs.job import train
 from fast.runs.records import SEAL, read_report, seal_run
 from fast.tasks import TASKS
+from fast.training.compose import configure
+from pdai.solving.hints import exact_beside
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from reference.certificates.rows import exact_row
@@ -376,3 +378,26 @@ def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
     assert set(made.sample(50)) <= {"aa", "ab", "bb", "cc"}
     assert made.certificate is not None
     assert made.certificate.regime == "E"
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        (
+            "lines",
+            {"length": 24, "target": "sparse"},
+            "`pdai solve lines --length 24 --target sparse`",
+        ),
+        ("lines", {"target": "sparse", "peaks": (1, 3)}, "--peaks 1 3`"),
+        ("grid", {"side": 2000}, "it has a closed form"),
+        ("custom", {"problem": "tests.test_solve:Fork"}, "it has 8 states"),
+        ("custom", {"problem": "tests.test_solve:Endless"}, None),
+        ("custom", {"problem": "tests.test_solve:Cycle"}, None),
+        ("sets", {"parts": 2, "factors": (0,)}, None),
+    ],
+)
+def test_a_training_hints_at_the_exact_sampler(
+    task: str, options: dict[str, Any], said: str | None
+) -> None:
+    hint = exact_beside(configure(task, **options))
+    assert hint is None if said is None else said in (hint or "")

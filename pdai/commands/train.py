@@ -103,6 +103,7 @@ def _train(
     from fast.runs.job import follow, resume, train
     from pdai.run import Run
     from pdai.show.progress import DISPLAY
+    from pdai.solving.hints import hint_at_exact
 
     run, more = None, 0
     if folder is not None and (steps or process):
@@ -118,4 +119,5 @@ def _train(
     if folder is not None:
         return resume(folder, display=DISPLAY, accept_changed=accept_changed)
     announce(config.task)
+    hint_at_exact(config)
     return train(config, display=DISPLAY)

@@ -21,6 +21,7 @@ from fast.training.compose import stored_task, unused
 from fast.training.options import Factors
 from pdai.loading import load
 from pdai.run import Run
+from pdai.solving.hints import exact_beside
 from pdai.solving.solved import Solved
 from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
@@ -55,12 +56,14 @@ class Computed:
         samples: a few samples.
         lift: the lifted DAG, if it is small.
         offset: log score minus log R, in nats, for posteriors given data.
+        exact: the command that is exact on the problem of a trained run, if there is one.
     """
 
     certificate: Certificate | str
     samples: Samples | str
     lift: Lift | str
     offset: float | None = None
+    exact: str | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ def _computed(run: Run | Solved, seconds: float) -> Computed:
         samples=_or_reason(samples),
         lift=_or_reason(lambda: _lift(run)),
         offset=getattr(problem, "offset", None),
+        exact=exact_beside(run.config) if isinstance(run, Run) else None,
     )
 
 

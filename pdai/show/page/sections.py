@@ -24,6 +24,8 @@ def run_section(entry: Entry) -> Element:
         *_features(entry),
         *_certificate(entry),
     ]
+    if entry.computed is not None and entry.computed.exact is not None:
+        parts.append(tag("p", f"Exact instead: {entry.computed.exact}.", class_="note"))
     states = state_tables(entry)
     parts.append(tag("h3", "Where it is worst and best"))
     if states:

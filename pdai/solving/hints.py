@@ -1,0 +1,58 @@
+"""When `pdai solve` would be exact within seconds, in one line."""
+
+import shlex
+import sys
+from dataclasses import fields
+from typing import Any
+
+from fast.tasks import CustomTask, Task
+from fast.training.compose import TrainConfig
+from reference.errors import InputError
+from reference.problems.base import enumerate_dag
+from reference.problems.closed_form import ClosedForm
+
+# Up to this many states are solved within seconds, and so many of a user's problem are counted,
+# which takes less than one.
+SECONDS, COUNTED = 200_000, 10_000
+
+
+def exact_beside(config: TrainConfig) -> str | None:
+    """The command that gives the exact sampler of a run's target within seconds, and why.
+
+    None if there is none, or the target has a part of the reward alone. States of a task are
+    bounded by its options; those of a user's problem are listed, up to ten thousand.
+    """
+    try:
+        why = _why(config.task) if config.factors.parts == 1 else None
+    except InputError:
+        # Too large, or wrong, which a training will say.
+        return None
+    return why and f"{_command(config.task)} is exact within seconds, without training: {why}"
+
+
+def _why(task: Task) -> str | None:
+    if isinstance(task, CustomTask):
+        problem = task.make_problem()
+        if problem is None:
+            return None
+        return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
+    if task.states() <= SECONDS:
+        return f"it has at most {task.states():,} states"
+    return "it has a closed form" if isinstance(task.make_problem(), ClosedForm) else None
+
+
+def hint_at_exact(config: TrainConfig) -> None:
+    """Prints `exact_beside` to stderr."""
+    if (beside := exact_beside(config)) is not None:
+        print(f"hint: {beside}", file=sys.stderr, flush=True)
+
+
+def _command(task: Task) -> str:
+    """The command that solves a task, with the options that differ from their defaults."""
+    words = ["pdai", "solve", task.name]
+    for part in fields(task):
+        value = getattr(task, part.name)
+        if value != part.default:
+            entries: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+            words += [f"--{part.name.replace('_', '-')}", *map(str, entries)]
+    return f"`{shlex.join(words)}`"
