@@ -8,7 +8,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fast.dynamics.base import Features
 from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, NodeFeatures
 from fast.environments.structure import StructureEnvironment
-from reference.errors import check_integer, check_type
 
 
 class ArcScorer(AbstractScorer):
@@ -52,8 +51,6 @@ class ArcScorer(AbstractScorer):
         path_features: int = 0,
         key: PRNGKeyArray,
     ):
-        check_type("a network on DAGs", "the environment", environment, StructureEnvironment)
-        check_integer("a network on DAGs", "the width", width, 1)
         self.nodes = environment.nodes
         keys = jax.random.split(key, 6)
         inputs = self.nodes + path_features

@@ -25,7 +25,7 @@ from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, No
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
 from fast.environments.structure import StructureEnvironment
-from reference.errors import InputError, check_choice, check_integer, check_type
+from reference.errors import InputError
 
 Layer = Literal["gcn", "graphconv"]
 Gate = Literal["inverse-size", "constant"]
@@ -80,10 +80,6 @@ class EdgeScorer(AbstractScorer):
         symmetric: bool = True,
         key: PRNGKeyArray,
     ):
-        check_type("a graph network", "the environment", environment, GraphEnvironment)
-        check_integer("a graph network", "the width", width, 1)
-        check_choice("a graph network", "the layer", layer, Layer)
-        check_type("a graph network", "symmetric", symmetric, bool)
         inputs = len(set(environment.features)) + path_features
         seen = 2 if layer == "graphconv" else 1
         keys = jax.random.split(key, 4)
@@ -231,8 +227,6 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
         key: PRNGKeyArray,
         **options: Any,
     ):
-        check_choice("TemporalGCNNetwork", "the gate", gate, Gate)
-        check_choice("TemporalGCNNetwork", "the update", update, Update)
         self.scorer = scorer_of(environment, width, path_features=1, key=key, **options)
         self.start = environment.start if isinstance(environment, GraphEnvironment) else ()
         self.gate = gate

@@ -20,7 +20,6 @@ from fast.dynamics.recurrence import (
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
-from reference.errors import check_choice
 
 Activation = Literal["identity", "tanh"]
 
@@ -44,7 +43,7 @@ class RNN(VectorRecurrence):
         activation: "identity" or "tanh".
 
     Raises:
-        InputError: if the size is not positive, or the activation none of the two.
+        InputError: if the size is not positive.
     """
 
     inputs: Float[Array, "d features"]
@@ -58,7 +57,6 @@ class RNN(VectorRecurrence):
         self, features: int, size: int, *, activation: Activation = "identity", key: PRNGKeyArray
     ):
         check_size("RNN", size)
-        check_choice("RNN", "activation", activation, Activation)
         input_key, recurrent_key = jax.random.split(key)
         self.inputs = input_weights(1, size, features, key=input_key)
         self.recurrent = recurrent_weights(1, size, key=recurrent_key)

@@ -753,7 +753,6 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: srwm(erase="never"), "erase is 'never', but must be one of 'before', 'after'"),
         (lambda: SelfReferential(FEATURES, 6, heads=4, key=KEY), "d = 6 and 4 heads"),
         (lambda: SelfReferential(FEATURES, 6, link="identity", key=KEY), "link is 'identity'"),  # type: ignore[arg-type]
-        (lambda: RNN(FEATURES, 6, activation="relu", key=KEY), "activation is 'relu', but must"),  # type: ignore[arg-type]
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
         (lambda: MinGRU(FEATURES, 0, key=KEY), "MinGRU has size 0"),

@@ -671,20 +671,3 @@ def test_the_gate_of_a_configuration_is_that_of_its_network(paper: Instance) -> 
         configure("graphs", dynamics="temporal-gcn", gate="size")
     with pytest.raises(InputError, match="gate is 'constant'"):
         configure("graphs", dynamics="gcn", gate="constant")
-
-
-def test_bad_options_are_refused(paper: Instance) -> None:
-    environment, key = paper.environment, jax.random.key(0)
-    lines = make_environment(Lines.laplaces(3, 1, seed=0))
-    with pytest.raises(InputError, match="but must be a GraphEnvironment"):
-        GCNNetwork(lines, 4, key=key)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the width is 0, but must be an integer of at least 1"):
-        GCNNetwork(environment, 0, key=key)
-    with pytest.raises(InputError, match="the layer is 'gat', but must be one of"):
-        GCNNetwork(environment, 4, layer="gat", key=key)
-    with pytest.raises(InputError, match="symmetric is 1, a int, but must be a bool"):
-        TemporalGCNNetwork(environment, 4, symmetric=1, key=key)
-    with pytest.raises(InputError, match="the gate is 'size', but must be one of"):
-        TemporalGCNNetwork(environment, 4, gate="size", key=key)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the update is 'printed', but must be one of"):
-        TemporalGCNNetwork(environment, 4, update="printed", key=key)  # type: ignore[arg-type]
