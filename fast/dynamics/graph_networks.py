@@ -292,10 +292,7 @@ class GCNOptions(DynamicsOptions[Network]):
     name: ClassVar[str] = "gcn"
     reads_graphs: ClassVar[bool] = True
 
-    @property
-    def is_markovian(self) -> bool:
-        """Always true."""
-        return True
+    is_markovian = True
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray

@@ -70,28 +70,6 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
         self.b = tuple(map(float, b))
         self.output = size
 
-    @classmethod
-    def from_parameters(
-        cls,
-        a: Float[Array, " d"],
-        w: Float[Array, " d"],
-        v: Float[Array, " d"],
-        b: Sequence[float],
-    ) -> "Linear":
-        """The dynamics with the parameters of prop:lines given one by one.
-
-        Raises:
-            InputError: if `a`, `w` and `v` are not vectors of one length, or b is empty.
-        """
-        if not a.shape == w.shape == v.shape == (a.size,):
-            raise InputError(
-                f"Linear has a, w and v of shapes {a.shape}, {w.shape} and {v.shape}: give vectors "
-                "as long as the features"
-            )
-        drawn = cls(a.size, len(b), b=b, key=jax.random.key(0))
-        made: Linear = eqx.tree_at(lambda layer: (layer.a, layer.w, layer.v), drawn, (a, w, v))
-        return made
-
     def initial(self, batch: tuple[int, ...] = ()) -> Float[Array, "*batch d"]:
         return jnp.broadcast_to(self.a, (*batch, self.a.size))
 
@@ -153,10 +131,8 @@ class LinearOptions(DynamicsOptions[Network]):
     name: ClassVar[str] = "linear"
     network: ClassVar[type[Linear | LinearMarkov]] = Linear
 
-    @property
-    def has_width(self) -> bool:
-        """False: only a learned backward policy has hidden layers."""
-        return False
+    # Only a learned backward policy has hidden layers.
+    has_width = False
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
@@ -173,7 +149,4 @@ class LinearMarkovOptions(LinearOptions):
     name: ClassVar[str] = "linear-markov"
     network: ClassVar[type[Linear | LinearMarkov]] = LinearMarkov
 
-    @property
-    def is_markovian(self) -> bool:
-        """Always true."""
-        return True
+    is_markovian = True

@@ -16,13 +16,8 @@ from fast.environments.features import feature_count
 class AbstractMarkovian(AbstractDynamics[tuple[()]]):
     """Dynamics without a latent: only the read-out of a state is left to define."""
 
-    @property
-    def is_markovian(self) -> bool:
-        return True
-
-    @property
-    def has_small_latent(self) -> bool:
-        return True
+    is_markovian = True
+    has_small_latent = True
 
     def initial(self, batch: tuple[int, ...] = ()) -> tuple[()]:
         return ()
@@ -59,10 +54,7 @@ class MarkovOptions(HeadOptions):
 
     name: ClassVar[str] = "markov"
 
-    @property
-    def is_markovian(self) -> bool:
-        """Always true."""
-        return True
+    is_markovian = True
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Markov:
         """The features."""

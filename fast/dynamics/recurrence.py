@@ -35,11 +35,8 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
         steps_at_once: steps per iteration of the scan; several where one step is cheap.
     """
 
+    has_small_latent = True
     steps_at_once: ClassVar[int] = 1
-
-    @property
-    def has_small_latent(self) -> bool:
-        return True
 
     @abstractmethod
     def project(self, observation: Features) -> Projected:
