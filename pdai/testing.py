@@ -45,7 +45,7 @@ def assert_law(
             draws do not decide, with the bound that they reach.
         InputError: if the law or a number breaks a rule.
     """
-    check_integer("assert_law", "most", most, FIRST)
+    check_integer("assert_law", "most", most, FIRST, most=10**12)
     limit = number_or_infinite(within, "within")
     if not 0 < limit <= 1:
         raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
