@@ -62,6 +62,7 @@ def test_control_an_example_with_a_misprint_is_seen() -> None:
 def test_the_summary_of_a_part_begins_its_docstring(part: str) -> None:
     for name, entry in CHOICES[part].entries.items():
         assert (CHOICES[part][name].__doc__ or "").startswith(entry.summary), name
+        assert CHOICES[part][name].name == name
 
 
 def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(

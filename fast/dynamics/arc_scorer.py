@@ -1,6 +1,5 @@
 """Scores of the edges of directed graphs, for graph networks on structure learning."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -41,7 +40,6 @@ class ArcScorer(AbstractScorer):
     pooled: Float[Array, "width width"]
     pooled_bias: Float[Array, " width"]
     stop: Float[Array, " width"]
-    nodes: int = eqx.field(static=True)
 
     def __init__(
         self,

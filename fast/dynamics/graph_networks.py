@@ -56,7 +56,6 @@ class EdgeScorer(AbstractScorer):
             distinguishes all that a round of 1-WL does.
         symmetric: true if `zeta` is averaged over the two orders of the pair. As printed, it sees
             the smaller node first, and so depends on the numbering of the nodes.
-        nodes: the number of nodes.
     """
 
     weights: tuple[Float[Array, "in width"], Float[Array, "in width"]]
@@ -68,7 +67,6 @@ class EdgeScorer(AbstractScorer):
     edges: tuple[Edge, ...] = eqx.field(static=True)
     layer: Layer = eqx.field(static=True)
     symmetric: bool = eqx.field(static=True)
-    nodes: int = eqx.field(static=True)
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class AbstractScorer(eqx.Module):
         readout: the last weights, which show the precision of all weights.
     """
 
-    nodes: eqx.AbstractVar[int]
+    nodes: int = eqx.field(static=True)
     readout: eqx.AbstractVar[Float[Array, " width"]]
 
     @abstractmethod
