@@ -20,7 +20,6 @@ from fast.runs.job import train
 from fast.runs.records import load_law, read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
-from fast.stochastic.policy import StochasticPolicy
 from fast.training.compose import TrainConfig, configure, from_json, to_json
 from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
@@ -135,8 +134,6 @@ def test_the_usual_options_are_those_of_the_latent() -> None:
 def test_a_scale_that_is_not_positive_is_refused(sigma: float) -> None:
     with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
         gaussian(sigma=sigma)
-    with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
-        StochasticPolicy(3, 2, 1, sigma=sigma, hidden=(4,), key=jax.random.key(0))
 
 
 @pytest.mark.parametrize(

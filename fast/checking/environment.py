@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.environments.interface import check_types, encode_all
+from fast.environments.interface import check_types, encode_all, same_state
 from fast.laws.enumeration import (
     Enumeration,
     Precision,
     decode_all,
     enumerate_environment,
+    facts,
     log_reward_tolerance,
 )
 from fast.tracing import same_program
@@ -130,7 +131,7 @@ def _report(
     enumeration = enumerate_environment(problem, environment, precision=precision)
     _check_states_and_edges(name, enumeration, environment, states)
     start = environment.initial()
-    same_program(name, _at, environment, start)
+    same_program(name, facts, environment, start)
     same_program(name, _along, environment, start, jnp.int32(0))
     _check_random_terminals(name, enumeration, environment)
     inner = [node for node, row in enumerate(dag.children) if row]
@@ -152,33 +153,17 @@ def _report(
     )
 
 
-def _at(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
-    """The results of all methods of an environment at a state."""
-    return (
-        environment.mask(state),
-        environment.parent_mask(state),
-        environment.is_terminal(state),
-        environment.observe(state),
-        environment.log_reward(state),
-    )
-
-
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
     """Flags of an action (stays, is undone legally, leads back), and the redone action."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
     is_slot = (undone >= 0) & (undone < environment.parents)
     return (
-        _same(child, state),
+        same_state(child, state),
         is_slot & environment.parent_mask(child)[undone],
-        _same(environment.backward_step(child, undone), state),
+        same_state(environment.backward_step(child, undone), state),
         environment.redo(child, undone),
     )
-
-
-def _same(state: Any, other: Any) -> jax.Array:
-    leaves = zip(jax.tree.leaves(state), jax.tree.leaves(other), strict=True)
-    return jnp.array([jnp.all(a == b) for a, b in leaves]).all()
 
 
 def _check_states_and_edges(

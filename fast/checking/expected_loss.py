@@ -34,12 +34,10 @@ class Batches(NamedTuple):
     Attributes:
         rows: the numbers of the trajectories.
         weights: the probability of each batch; their sum is one.
-        are_all: whether every batch is listed.
     """
 
     rows: Int[Array, "batches batch"]
     weights: Float[Array, " batches"]
-    are_all: bool
 
 
 def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
@@ -55,11 +53,11 @@ def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
     count = len(law)
     if count**size <= MOST_BATCHES:
         rows = np.array(list(product(range(count), repeat=size)))
-        return Batches(jnp.asarray(rows), jnp.asarray(law[rows].prod(1)), True)
+        return Batches(jnp.asarray(rows), jnp.asarray(law[rows].prod(1)))
     length = max(size, count)
     first = np.resize(np.arange(count), length)
     drawn = np.random.default_rng(0).integers(count, size=(31, length))
-    return Batches(jnp.asarray(np.vstack([first, drawn])), jnp.full(32, 1 / 32), False)
+    return Batches(jnp.asarray(np.vstack([first, drawn])), jnp.full(32, 1 / 32))
 
 
 def batch_loss(

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.environments.tabular import NodeState, TabularEnvironment
+from fast.environments.tabular import TabularEnvironment
+from fast.laws.paths import as_batch
 from fast.sampling.trajectories import Trajectories
 from reference.balance import log_float
 from reference.errors import InputError
@@ -119,24 +120,9 @@ def make_instance(
 
 def all_trajectories(instance: Instance) -> Trajectories:
     """Every complete trajectory, in the order of `dag.trajectories()` of the base, as a batch."""
-    dag, horizon = instance.lifted.base, instance.environment.horizon
-    nodes, actions, active = [], [], []
-    for tau in dag.trajectories():
-        path = [0, *(dag.edges[edge][1] for edge in tau)]
-        padding = horizon - len(tau)
-        nodes.append(path + path[-1:] * padding)
-        taken = [edge - dag.out_edges[dag.edges[edge][0]].start for edge in tau]
-        actions.append(taken + [0] * padding)
-        active.append([True] * len(tau) + [False] * padding)
-    states = NodeState(jnp.asarray(nodes, jnp.int32))
-    final = NodeState(states.node[:, -1])
-    return Trajectories(
-        states=states,
-        actions=jnp.asarray(actions, jnp.int32),
-        active=jnp.asarray(active),
-        final=final,
-        log_reward=jax.vmap(instance.environment.log_reward)(final),
-    )
+    dag = instance.lifted.base
+    nodes = ([0, *(dag.edges[edge][1] for edge in tau)] for tau in dag.trajectories())
+    return as_batch(instance.environment, [[dag.labels[v] for v in path] for path in nodes])
 
 
 def written(rows: str, **rewards: int) -> WrittenProblem:

@@ -75,9 +75,7 @@ def clearest(landscape: Landscape, minima: list[Minimum]) -> Minimum | None:
     """The clearest spurious minimum: far from the target, no probability near zero; or None."""
 
     def clarity(minimum: Minimum) -> float:
-        least = 1.0
-        for row in landscape.rows:
-            least = min(least, float(softmax(minimum.vector[row.places]).min()))
-        return minimum.distance * least
+        shares = (float(softmax(minimum.vector[row.places]).min()) for row in landscape.rows)
+        return minimum.distance * min(shares, default=1.0)
 
     return max((each for each in minima if each.is_spurious), key=clarity, default=None)

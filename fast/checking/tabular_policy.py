@@ -84,13 +84,12 @@ class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
         self, observations: Float[Array, "*batch time states"]
     ) -> Float[Array, "*batch time outputs"]:
         """The rows along trajectories, state by state."""
-
-        def move(latent: Array, observation: Array) -> tuple[Array, Array]:
-            arrived = self.advance(latent, observation)
-            return arrived, arrived
-
         start = self.initial(observations.shape[:-2])
-        _, later = lax.scan(move, start, jnp.moveaxis(observations[..., 1:, :], -2, 0))
+        _, later = lax.scan(
+            lambda latent, seen: (self.advance(latent, seen),) * 2,
+            start,
+            jnp.moveaxis(observations[..., 1:, :], -2, 0),
+        )
         return self.table[jnp.moveaxis(jnp.concatenate([start[None], later]), 0, -1)]
 
 

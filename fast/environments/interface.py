@@ -1,6 +1,6 @@
 """Checks of every environment: types, and the encoding of labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -42,30 +42,19 @@ def check_types(environment: AbstractEnvironment[Any]) -> None:
         ("is_terminal", (), jnp.bool_),
         ("log_reward", (), jnp.floating),
         ("observe", None, jnp.floating),
+        ("undo", (), jnp.integer),
+        ("redo", (), jnp.integer),
     ):
-        _check_array(name, method, getattr(environment, method), (state,), shape, kind)
-    for method in ("undo", "redo"):
-        _check_array(name, method, getattr(environment, method), (state, action), (), jnp.integer)
-
-
-def _check_array(
-    name: str,
-    method: str,
-    call: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    shape: tuple[int, ...] | None,
-    kind: Any,
-) -> None:
-    """Checks the type of one array; a shape of `None` stands for any vector."""
-    result = traced(name, method, jax.eval_shape, call, *arguments)
-    is_array = isinstance(result, jax.ShapeDtypeStruct)
-    fits = is_array and (result.shape == shape if shape is not None else result.ndim == 1)
-    if not fits or not jnp.issubdtype(result.dtype, kind):
-        expected = "a vector" if shape is None else f"an array of shape {shape}"
-        raise InputError(
-            f"{name}: {method}() gives {_shown(result)}, but must give {expected} of "
-            f"{kind.__name__} numbers: fix its shape, or cast it with astype()"
-        )
+        given = (state, action) if kind is jnp.integer else (state,)
+        result = traced(name, method, jax.eval_shape, getattr(environment, method), *given)
+        is_array = isinstance(result, jax.ShapeDtypeStruct)
+        fits = is_array and (result.ndim == 1 if shape is None else result.shape == shape)
+        if not fits or not jnp.issubdtype(result.dtype, kind):
+            expected = "a vector" if shape is None else f"an array of shape {shape}"
+            raise InputError(
+                f"{name}: {method}() gives {_shown(result)}, but must give {expected} of "
+                f"{kind.__name__} numbers: fix its shape, or cast it with astype()"
+            )
 
 
 def _shown(tree: Any) -> str:
@@ -80,6 +69,12 @@ def _types(tree: Any) -> tuple[Any, ...]:
     """The structure, types and shapes of a pytree, for comparison."""
     leaves, structure = jax.tree.flatten(tree)
     return structure, *((leaf.dtype, leaf.shape) for leaf in leaves)
+
+
+def same_state(state: Any, other: Any) -> jax.Array:
+    """True if two states have equal arrays."""
+    leaves = zip(jax.tree.leaves(state), jax.tree.leaves(other), strict=True)
+    return jnp.array([jnp.all(a == b) for a, b in leaves]).all()
 
 
 def encode_all(environment: AbstractEnvironment[Any], labels: Sequence[Any]) -> Any:

@@ -89,7 +89,7 @@ def enumerate_environment(
     rewards = enumerate_rewards(problem, dag)
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
-        np.asarray, _facts(environment, states)
+        np.asarray, _all_facts(environment, states)
     )
     node_of = {key: node for node, key in enumerate(_rows(states, 1))}
     initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
@@ -170,24 +170,23 @@ def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
     return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
 
 
-@eqx.filter_jit
-def _facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
-    """The facts that are compared, for a batch of states."""
+def facts(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
+    """The features, masks and reward of a state; its children, and the actions that undo them."""
     every_action = jnp.arange(environment.actions)
+    return (
+        environment.observe(state),
+        jax.vmap(environment.step, (None, 0))(state, every_action),
+        environment.mask(state),
+        jax.vmap(environment.undo, (None, 0))(state, every_action),
+        environment.parent_mask(state),
+        environment.is_terminal(state),
+        environment.log_reward(state),
+    )
 
-    def at(state: Any) -> tuple[Any, ...]:
-        children = jax.vmap(environment.step, (None, 0))(state, every_action)
-        return (
-            environment.observe(state),
-            children,
-            environment.mask(state),
-            jax.vmap(environment.undo, (None, 0))(state, every_action),
-            environment.parent_mask(state),
-            environment.is_terminal(state),
-            environment.log_reward(state),
-        )
 
-    return jax.vmap(at)(states)
+@eqx.filter_jit
+def _all_facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+    return jax.vmap(lambda state: facts(environment, state))(states)
 
 
 def _rows(states: Any, axes: int) -> list[bytes]:

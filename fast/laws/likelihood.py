@@ -14,6 +14,7 @@ import optax
 from fast.balance.steps import evaluate
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 from fast.policies.backward import LearnedBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
@@ -80,9 +81,8 @@ def tightened(
         seed: the seed of the trajectories, and of the initial weights.
         seconds: the time after which training stops.
     """
-    first, *_ = jax.random.split(jax.random.key(seed), 2)
-    features = jax.eval_shape(environment.observe, environment.initial()).shape[0]
-    sizes = [features, WIDTH, WIDTH, environment.parents]
+    first, _ = jax.random.split(jax.random.key(seed))
+    sizes = [feature_count(environment), WIDTH, WIDTH, environment.parents]
 
     def likelihood(backward: LearnedBackward, drawn: Trajectories) -> jax.Array:
         return log_likelihood(backward, environment, drawn)

@@ -11,7 +11,7 @@ import numpy as np
 from fast.balance.loss import log_path_ratio
 from fast.balance.steps import Steps, evaluate
 from fast.environments import AbstractEnvironment
-from fast.environments.interface import encode_all
+from fast.environments.interface import encode_all, same_state
 from fast.laws.enumeration import Enumeration, Floats, decode_all
 from fast.laws.samples import Samples
 from fast.policies.policy import AnyPolicy, Policy
@@ -140,14 +140,27 @@ def log_probabilities(
         trajectories: the labels of the states of each trajectory.
 
     Raises:
-        InputError: if one does not begin in the initial state, takes a step that is no edge, or
-            does not end in a terminal state; or if the latent is random.
+        InputError: as `as_batch` does, or if the latent is random.
     """
     if not isinstance(policy, Policy):
         raise InputError(
             "the latent is random, so that the probability of a trajectory of states is an "
             "integral over latents: look at the learned law, or samples"
         )
+    batch = as_batch(environment, trajectories)
+    paths = _cut(_along(policy, environment, batch), len(trajectories))
+    return paths._replace(ends=[tau[-1] for tau in trajectories])
+
+
+def as_batch(
+    environment: AbstractEnvironment[Any], trajectories: Sequence[Sequence[Hashable]]
+) -> Trajectories:
+    """Complete trajectories `s_o, ..., x`, given by the labels of their states, as array code.
+
+    Raises:
+        InputError: if one does not begin in the initial state, takes a step that is no edge, or
+            does not end in a terminal state.
+    """
     horizon = environment.horizon
     for tau in trajectories:
         if not 2 <= len(tau) <= horizon + 1:
@@ -164,15 +177,13 @@ def log_probabilities(
     actions, ends, starts = map(np.asarray, _edges(environment, states))
     _check(trajectories, actions, active, ends[np.arange(len(padded)), lengths], starts)
     final = jax.tree.map(lambda leaf: leaf[:, -1], states)
-    batch = Trajectories(
+    return Trajectories(
         states,
         jnp.asarray(np.maximum(actions, 0), jnp.int32),
         jnp.asarray(active),
         final,
         jax.vmap(environment.log_reward)(final),
     )
-    paths = _cut(_along(policy, environment, batch), len(trajectories))
-    return paths._replace(ends=[tau[-1] for tau in trajectories])
 
 
 def _blocks(
@@ -224,13 +235,9 @@ def _edges(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, Any
     """The action of each step or -1; whether states are terminal, and the first one initial."""
     every = jnp.arange(environment.actions, dtype=jnp.int32)
 
-    def same(a: Any, b: Any) -> jax.Array:
-        leaves = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-        return jnp.all(jnp.stack([jnp.all(x == y) for x, y in leaves]))
-
     def action(before: Any, after: Any) -> jax.Array:
         children = jax.vmap(environment.step, (None, 0))(before, every)
-        leads = jax.vmap(same, (0, None))(children, after) & environment.mask(before)
+        leads = jax.vmap(same_state, (0, None))(children, after) & environment.mask(before)
         return jnp.where(leads.any(), leads.argmax(), -1)
 
     before = jax.tree.map(lambda leaf: leaf[:, :-1], states)
@@ -239,7 +246,7 @@ def _edges(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, Any
     return (
         jax.vmap(jax.vmap(action))(before, after),
         jax.vmap(jax.vmap(environment.is_terminal))(states),
-        jax.vmap(same, (0, None))(first, environment.initial()),
+        jax.vmap(same_state, (0, None))(first, environment.initial()),
     )
 
 

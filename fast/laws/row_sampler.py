@@ -13,7 +13,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
@@ -26,6 +25,7 @@ from fast.laws.enumeration import (
 )
 from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
+from fast.sampling.trajectories import repeat
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, closed_rows
 from reference.certificates.sums import PathSums
@@ -38,7 +38,7 @@ BATCH = 4_096
 
 
 class _At(NamedTuple):
-    """The current states of a batch, the inputs of the policy, and the last backward actions."""
+    """The current states of a batch, the inputs of the policy, and the last moves turned round."""
 
     state: Any
     seen: Any
@@ -109,15 +109,13 @@ class RowSampler:
         latent, sums = None, PathSums(count)
         active = np.ones(BATCH, bool)
         for step in range(environment.horizon + 1):
-            with jax.enable_x64(True):
-                seen = jnp.asarray(np.asarray(at.seen, np.float64))
             if step:
-                sums.add_step(sums.log_p_b, *self._way_back(seen, at), active[:count])
+                sums.add_step(sums.log_p_b, self._back(at), np.asarray(at.undo), active[:count])
             active = active & ~np.asarray(at.ended)
             if not active.any():
                 break
             with jax.enable_x64(True):
-                latent, _, log_p = policy_step(self.policy, latent, seen, at.mask)
+                latent, _, log_p = policy_step(self.policy, latent, _wide(at.seen), at.mask)
             rows = closed_rows(np.asarray(log_p), np.asarray(at.mask))
             action = choose_all(rows, self.rng) if forced is None else forced[step]
             sums.add_step(sums.log_p_f, rows, action, active[:count])
@@ -131,35 +129,29 @@ class RowSampler:
 
     def _backward_actions(self, final: Any) -> Ints:
         """The actions of `tau ~ p_B(. | x)`, from the first on; shape (horizon, BATCH)."""
-        environment, state = self.environment, final
         back: list[Ints] = []
         lengths = np.zeros(BATCH, np.int64)
-        for _ in range(environment.horizon):
+        with self._own():
+            at = _seen(self.environment, final, jnp.zeros(BATCH, jnp.int32))
+        for _ in range(self.environment.horizon):
+            active = np.asarray(at.parents).any(-1)
+            chosen = jnp.asarray(choose_all(self._back(at), self.rng), jnp.int32)
             with self._own():
-                seen, mask = _behind(environment, state)
-            active: npt.NDArray[np.bool_] = np.any(np.asarray(mask), axis=-1)
-            with jax.enable_x64(True):
-                wide = jnp.asarray(np.asarray(seen, np.float64))
-                log_back = np.asarray(_back_rows(self.policy, wide, mask))
-            legal = np.asarray(mask) | ~active[:, None]
-            chosen = choose_all(
-                closed_rows(np.where(active[:, None], log_back, 0.0), legal), self.rng
-            )
-            with self._own():
-                action, state = _undo(environment, state, jnp.asarray(chosen, jnp.int32), active)
-            back.append(np.asarray(action))
+                at = _step_back(self.environment, at.state, chosen, active)
+            back.append(np.asarray(at.undo))
             lengths += active
         # Row k of `back` is k + 1 steps before the end.
-        rows = np.maximum(lengths - 1 - np.arange(environment.horizon)[:, None], 0)
+        rows = np.maximum(lengths - 1 - np.arange(self.environment.horizon)[:, None], 0)
         actions: Ints = np.stack(back)[rows, np.arange(BATCH)]
         return actions
 
-    def _way_back(self, seen: Any, at: _At) -> tuple[Floats, Ints]:
-        """The closed rows of `p_B` at a batch of states, and the backward actions in them."""
+    def _back(self, at: _At) -> Floats:
+        """The closed rows of `p_B` at a batch of states; uniform ones at the initial state."""
         with jax.enable_x64(True):
-            log_back = np.asarray(_back_rows(self.policy, seen, at.parents))
+            log_back = np.asarray(_back_rows(self.policy, _wide(at.seen), at.parents))
         mask = np.asarray(at.parents)
-        return closed_rows(log_back, mask | ~mask.any(-1, keepdims=True)), np.asarray(at.undo)
+        none = ~mask.any(-1, keepdims=True)
+        return closed_rows(np.where(none, 0.0, log_back), mask | none)
 
     def _checked(self, terminals: Sequence[Hashable], log_reward: Floats) -> list[Enclosure]:
         """`log R` by the problem; raises if the environment's differs."""
@@ -181,12 +173,14 @@ def _joined(blocks: Sequence[Walks]) -> Walks:
     )
 
 
+def _wide(seen: Any) -> jax.Array:
+    """Features in float64 (inside `jax.enable_x64`)."""
+    return jnp.asarray(np.asarray(seen, np.float64))
+
+
 @eqx.filter_jit
 def _start(environment: AbstractEnvironment[Any], batch: int) -> _At:
-    state = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (batch, *jnp.shape(leaf))), environment.initial()
-    )
-    return _seen(environment, state, jnp.zeros(batch, jnp.int32))
+    return _seen(environment, repeat(environment.initial(), batch), jnp.zeros(batch, jnp.int32))
 
 
 @eqx.filter_jit
@@ -195,6 +189,7 @@ def _step(environment: AbstractEnvironment[Any], state: Any, action: jax.Array) 
     return _seen(environment, jax.vmap(environment.step)(state, action), undo)
 
 
+@eqx.filter_jit
 def _seen(environment: AbstractEnvironment[Any], state: Any, undo: jax.Array) -> _At:
     methods = (environment.observe, environment.mask, environment.parent_mask)
     seen, mask, parents = (jax.vmap(method)(state) for method in methods)
@@ -207,21 +202,15 @@ def _back_rows(policy: Policy, seen: Any, parents: Any) -> jax.Array:
 
 
 @eqx.filter_jit
-def _behind(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, Any]:
-    return jax.vmap(environment.observe)(state), jax.vmap(environment.parent_mask)(state)
+def _step_back(environment: AbstractEnvironment[Any], state: Any, parent: Any, active: Any) -> _At:
+    """The parents of active states, and the actions that lead back from there."""
 
+    def move(state: Any, parent: Any, active: Any) -> Any:
+        before = environment.backward_step(state, parent)
+        return jax.tree.map(lambda a, b: jnp.where(active, a, b), before, state)
 
-@eqx.filter_jit
-def _undo(
-    environment: AbstractEnvironment[Any], state: Any, parent: Any, active: Any
-) -> tuple[Any, Any]:
     action = jax.vmap(environment.redo)(state, parent)
-    before = jax.vmap(environment.backward_step)(state, parent)
-
-    def kept(a: Any, b: Any) -> Any:
-        return jnp.where(jnp.reshape(active, (-1,) + (1,) * (a.ndim - 1)), a, b)
-
-    return action, jax.tree.map(kept, before, state)
+    return _seen(environment, jax.vmap(move)(state, parent, active), action)
 
 
 @eqx.filter_jit

@@ -8,8 +8,9 @@ from jaxtyping import PRNGKeyArray
 from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
+from fast.environments.features import feature_count
 from fast.stochastic.densities import covariance_factor, mean_vector
-from fast.stochastic.policy import StochasticPolicy, count_features
+from fast.stochastic.policy import StochasticPolicy
 from fast.training.compose import TrainConfig
 from reference.arguments import require, require_counts
 from reference.errors import InputError
@@ -104,7 +105,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
     ) -> StochasticPolicy:
         """A whole `StochasticPolicy`, which is a law of states and latents."""
         return StochasticPolicy(
-            count_features(environment),
+            feature_count(environment) + 1,
             outputs,
             self.latent_size,
             sigma=self.sigma,

@@ -13,7 +13,6 @@ from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment
 from fast.policies.backward import masked_log_softmax
 from fast.stochastic.densities import Mixture, Normal
-from reference.errors import InputError
 
 # Scales stay within this many nats of sigma, so that no density overflows.
 LOG_RANGE = 3.0
@@ -44,13 +43,10 @@ class StochasticPolicy(eqx.Module):
         transition: `phi` and the log scale, from `(psi(s_{t+1}), w_t)`.
         reverse: the same backwards, from `(psi(s_t), psi(s_{t+1}), w_{t+1})`.
         start: `xi`.
-        sigma: the scale before training.
+        sigma: the scale before training, positive.
         memory: the share of the latent that a step keeps.
         mu, covariance: of the latent at a terminal, read by `fast.stochastic.densities`.
         is_stochastic: whether the latent is random.
-
-    Raises:
-        InputError: if `sigma` is not positive.
     """
 
     head: Perceptron
@@ -79,11 +75,6 @@ class StochasticPolicy(eqx.Module):
         is_stochastic: bool = True,
         key: PRNGKeyArray,
     ):
-        if not 0 < sigma < math.inf:
-            raise InputError(
-                f"StochasticPolicy: sigma is {sigma}, but must be positive and finite, as without "
-                "noise the latent has no density: use is_stochastic=False"
-            )
         keys = jax.random.split(key, 4)
         self.head = Perceptron([features + size, *hidden, actions], key=keys[0])
         self.transition = Perceptron([features + size, *hidden, 2 * size], key=keys[1])
@@ -144,8 +135,3 @@ def features_of(environment: AbstractEnvironment[Any], state: Any) -> Float[Arra
     ended = environment.is_terminal(state)
     seen = environment.observe(state)
     return jnp.append(seen, ended.astype(seen.dtype))
-
-
-def count_features(environment: AbstractEnvironment[Any]) -> int:
-    """The number of features that `features_of` gives."""
-    return int(jax.eval_shape(lambda: features_of(environment, environment.initial())).size)

@@ -150,7 +150,7 @@ EQUIVALENT = (
     ),
     Equivalent("fast/laws/likelihood.py", "log_p_f.sum(-1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent("fast/laws/walk.py", "back[:, None], -1)", "-1", "(1)", LAST_OF_TWO),
-    Equivalent("fast/laws/row_sampler.py", "axis=-1", "-1", "(1)", LAST_OF_TWO),
+    Equivalent("fast/laws/row_sampler.py", "at.parents).any(-1)", "-1", "(1)", LAST_OF_TWO),
     Equivalent(
         "fast/training/networks.py",
         "config.run.seeds == 1",

@@ -11,12 +11,12 @@ from scipy.stats import chi2
 
 from fast.balance.steps import evaluate
 from fast.laws.enumeration import decode_all
+from fast.laws.paths import as_batch
 from fast.laws.terminal_law import exact_law
 from fast.laws.walk import base_log_p_b
 from fast.parts import REPLAYS
 from fast.sampling.backward import sample_backward
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
-from fast.sampling.trajectories import Trajectories
 from reference import FLOAT64, BackwardKernel, path_sums
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 from verify.lib.scopes import crossed
@@ -133,15 +133,7 @@ def test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left() -
     undone = enumeration.undo[taus][..., None]
     expected = np.take_along_axis(log_p_b, undone, -1)[..., 0]
     # Along known trajectories.
-    states = jax.tree.map(
-        lambda *leaves: jnp.stack(leaves),
-        *(environment.encode(dag.labels[node]) for node in nodes.ravel()),
-    )
-    by_step = jax.tree.map(lambda leaf: leaf.reshape(*nodes.shape, *leaf.shape[1:]), states)
-    final = jax.tree.map(lambda leaf: leaf[:, -1], by_step)
-    action_of = {int(edge): action for (_, action), edge in np.ndenumerate(enumeration.edge)}
-    actions = jnp.array([[action_of[edge] for edge in tau] for tau in taus.tolist()])
-    known = Trajectories(by_step, actions, jnp.ones(taus.shape, bool), final, jnp.zeros(len(taus)))
+    known = as_batch(environment, [[dag.labels[v] for v in path] for path in nodes])
     steps = jax.jit(evaluate)(policy, environment, known)
     assert np.abs(np.asarray(steps.log_p_b) - expected).max() < 2e-4
     assert np.abs(np.asarray(steps.log_flow) - np.asarray(outputs)[:, :-1, -1]).max() < 2e-4

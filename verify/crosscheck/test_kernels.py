@@ -57,7 +57,6 @@ ELSEWHERE = {
     "fast.laws.paths": "likewise",
     "fast.stochastic.densities.mean_vector": "NumPy",
     "fast.stochastic.densities.covariance_factor": "likewise",
-    "fast.stochastic.policy.count_features": "computes nothing",
     "fast.training.method": "made of parts that are compared here: test_exploration",
     "fast.training.state": "made of parts that are compared here: test_gradients",
     "fast.training.step": "likewise",

@@ -1,20 +1,17 @@
 """Laws of networks: the streamed sums in floats against exact rationals on the lifted DAG."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fast.balance.steps import evaluate
 from fast.dynamics.head import WithHead
-from fast.environments.interface import encode_all
 from fast.laws.exact_policy import exact_policy
-from fast.laws.paths import log_probabilities
+from fast.laws.paths import as_batch, log_probabilities
 from fast.laws.terminal_law import exact_law
 from fast.laws.walk import complete_histories, policy_step
 from fast.parts import BACKWARD
-from fast.sampling.trajectories import Trajectories
 from reference import RATIONAL, BackwardPolicy, log_tb_residuals, marginal, mass
 from reference.errors import InputError, TooLargeError
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
@@ -50,6 +47,7 @@ def test_law_in_floats_equals_the_exact_one(name: str, dynamics: str) -> None:
 @pytest.mark.crosscheck(
     "fast.laws.walk.complete_histories",
     "fast.laws.walk.policy_step",
+    "fast.laws.paths.as_batch",
 )
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
@@ -58,17 +56,11 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
     dag, enumeration = instance.enumeration.dag, instance.enumeration
     paths = list(dag.trajectories())
     nodes = np.array([[0, *(dag.edges[edge][1] for edge in tau)] for tau in paths])
-    states = encode_all(instance.environment, dag.labels)
     action_of = {int(enumeration.edge[u, a]): a for u, a in np.argwhere(enumeration.edge >= 0)}
     actions = np.array([[action_of[edge] for edge in tau] for tau in paths])
-    final = jax.tree.map(lambda leaf: leaf[nodes[:, -1]], states)
-    drawn = Trajectories(
-        jax.tree.map(lambda leaf: leaf[nodes], states),
-        jnp.asarray(actions),
-        jnp.ones(actions.shape, bool),
-        final,
-        jnp.zeros(len(paths)),
-    )
+    drawn = as_batch(instance.environment, [[dag.labels[v] for v in path] for path in nodes])
+    assert np.array_equal(drawn.actions, actions)
+    assert drawn.active.all()
     steps = eqx.filter_jit(evaluate)(policy, instance.environment, drawn)
     expected = np.stack([nodes[:, -1], steps.log_p_f.sum(1), steps.log_p_b.sum(1)])
     latent = None
