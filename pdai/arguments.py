@@ -27,6 +27,8 @@ from fast.training.compose import (
 )
 
 HELP = {"-h", "--help"}
+# The value of an option that ends a command line.
+MISSING = "--"
 # The default of every network, whose options are not imported for --help.
 PARAMETERS = 40_000
 
@@ -70,6 +72,17 @@ class Scanned(NamedTuple):
     asks_help: bool
 
 
+def flag_values(arguments: Sequence[str]) -> dict[str, str]:
+    """The options in a command line, by their names in Python, with the word after each."""
+    values = {}
+    for number, word in enumerate(arguments):
+        flag, equals, value = word.partition("=")
+        if flag.startswith("--"):
+            after = next(iter(arguments[number + 1 :]), MISSING)
+            values[flag[2:].replace("-", "_")] = value if equals else after
+    return values
+
+
 def scan(arguments: Sequence[str], usual: str) -> Scanned:
     """The task and the parts that a command line chooses.
 
@@ -80,22 +93,15 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
     Raises:
         InputError: if it has an option of a part that is not chosen.
     """
-    words = list(arguments)
-    task = next((word for word in words if word in TASKS), usual)
-    chosen = {}
-    for part in CHOICES:
-        flags = {f"--{part}", f"--{part.replace('_', '-')}"}
-        for number, word in enumerate(words):
-            flag, equals, value = word.partition("=")
-            if flag in flags and (equals or number + 1 < len(words)):
-                chosen[part] = value if equals else words[number + 1]
+    task = next((word for word in arguments if word in TASKS), usual)
+    given = flag_values(arguments)
+    chosen = {part: given[part] for part in CHOICES if given.get(part, MISSING) != MISSING}
     for part, name in chosen.items():
         check_name(part, name)
-    asks_help = not HELP.isdisjoint(words)
+    asks_help = not HELP.isdisjoint(arguments)
     if not asks_help:
-        named = {word.partition("=")[0].removeprefix("--") for word in words if word[:2] == "--"}
-        names = {name.replace("-", "_") for name in named}
-        refuse_misplaced(names | {name.removeprefix("no_") for name in names}, TASKS[task], chosen)
+        names = given.keys() | {name.removeprefix("no_") for name in given}
+        refuse_misplaced(names, TASKS[task], chosen)
     return Scanned(task, chosen, asks_help)
 
 

@@ -69,9 +69,8 @@ def check(
                 "--problem my_module:MyProblem"
             )
         own = as_problem(problem)
-        spec = what if isinstance(what, str) else name_of(part)
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
-            environment = load_environment(spec, own)
+            environment = load_environment(name_of(what), own)
         return check_environment(own, environment, precision or "float32", **options)
     raise InputError(
         f"{what if isinstance(what, str) else 'this'} is of the type {type(part).__name__}, but "
@@ -84,9 +83,8 @@ def _check_network(make: Any, problem: Any, options: dict[str, Any]) -> Any:
 
     A class is also trained for a step, measured, saved and loaded, as by `pdai train`.
     """
-    spec = problem if isinstance(problem, str) else name_of(problem)
     own = {} if isinstance(make, AbstractDynamics) else {"dynamics": make, **SHORT}
-    config = configure("custom", problem=spec, **own)
+    config = configure("custom", problem=name_of(problem), **own)
     environment = config.task.make_environment(config.problem(), config.run.max_states)
     if isinstance(make, AbstractDynamics):
         return check_dynamics(make, environment, **options)

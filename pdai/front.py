@@ -51,7 +51,7 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
     if isinstance(problem, TrainConfig):
         return problem.changed(**options) if options else problem
     if environment is not None:
-        options["environment"] = _named(environment)
+        options["environment"] = name_of(environment)
     if isinstance(problem, Task):
         own = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
         return configure(type(problem), **{**own, **options})
@@ -60,12 +60,8 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
     if isinstance(problem, str) and ":" not in problem:
         raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
     if problem is not None:
-        options["problem"] = _named(problem)
+        options["problem"] = name_of(problem)
     return configure("custom", **options)
-
-
-def _named(part: Any) -> str:
-    return part if isinstance(part, str) else name_of(part)
 
 
 def inspect(problem: Any) -> Inspection[Any]:

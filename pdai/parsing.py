@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from fast.tasks import TASKS
-from pdai.arguments import HELP
+from pdai.arguments import HELP, flag_values
 from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
 
@@ -92,15 +92,10 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
         InputError: if there is such a value.
     """
     choices = fixed_choices(kind)
-    for number, word in enumerate(arguments):
-        flag, equals, value = word.partition("=")
-        allowed = choices.get(flag.removeprefix("--").replace("-", "_"))
-        if not flag.startswith("--") or allowed is None:
-            continue
-        if not equals:
-            value = next(iter(arguments[number + 1 :]), "--")
+    for name, value in flag_values(arguments).items():
+        allowed = choices.get(name, (value,))
         if not value.startswith("-") and value not in allowed:
-            raise InputError(no_such(f"choice of {flag}", value, allowed))
+            raise InputError(no_such(f"choice of --{name.replace('_', '-')}", value, allowed))
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:

@@ -108,7 +108,9 @@ def find_modules_here() -> None:
 
 
 def name_of(part: Any) -> str:
-    """A name from which `load_object` returns a part, if only in this process."""
+    """A name from which `load_object` returns a part, if only in this process; a name is kept."""
+    if isinstance(part, str):
+        return part
     if not callable(part) and not getattr(part, "__dict__", {"some": 0}):
         # An instance without attributes is the one that its class makes without arguments.
         return name_of(type(part))

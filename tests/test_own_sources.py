@@ -16,7 +16,8 @@ from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts
 from fast.runs.job import complete, load_run, resume
 from fast.runs.records import SEAL, read_json
-from pdai.certifying.runs import exact_draws
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.runs import RunSource
 from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.errors import InputError
@@ -181,7 +182,7 @@ LOOKS: dict[str, Callable[[Path], Any]] = {
     "audit": audit,
     "certify": pdai.certify,
     "sample": lambda run: Run(run).sample(2),
-    "sample exactly": lambda run: exact_draws(run, 2, 0, 100),
+    "sample exactly": lambda run: RunSource(Run(run), CertifyOptions()).target_draws(2),
     "resume": resume,
     "complete": lambda run: complete(pdai.load(run, accept_changed=True).config),
     "page": lambda run: pdai.report(run, run.parent / "page.html"),

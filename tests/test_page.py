@@ -17,7 +17,7 @@ from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import configure
 from pdai.show.page.chart import Chart, Point, Series, svg
 from pdai.show.page.elements import plain, table, tag, written
-from pdai.show.page.entries import Entry, entry_of
+from pdai.show.page.entries import Entry
 from pdai.show.page.laws import law_chart
 from pdai.show.progress import QUIET
 from reference.errors import InputError
@@ -123,12 +123,12 @@ def charts(page: Path) -> list[set[str]]:
 def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:
     found = charts(page)
     assert found == [{"0", "1"}] * 3 + [{"2"}] * 3
-    own = {name: entry_of(folder, name, 0, None).problem for name, folder in runs.items()}
+    own = {name: Entry(folder, name, 0, None).problem for name, folder in runs.items()}
     assert own["one"] == own["two"] != own["grid"]
 
 
 def test_control_a_mixed_chart_is_seen(runs: dict[str, Path], tmp_path: Path) -> None:
-    entries = [entry_of(runs[name], name, i, None) for i, name in enumerate(("one", "grid"))]
+    entries = [Entry(runs[name], name, i, None) for i, name in enumerate(("one", "grid"))]
     mixed = tmp_path / "mixed.html"
     mixed.write_bytes(written(svg(law_chart(entries))))
     assert charts(mixed) == [{"0", "1"}]
@@ -145,7 +145,7 @@ def hostile(run: Path, to: Path) -> Path:
     write_json(folder / "config.json", config)
     report = read_json(folder / "report.json")
     write_json(folder / "report.json", {**report, "notes": [EVIL]})
-    found = entry_of(run, "run", 0, None)
+    found = Entry(run, "run", 0, None)
     labels = [f"{EVIL}{i}\u202e\x07\ud800" for i in range(len(found.target))]
     save_law(folder, np.array([found.learned]), found.target, labels)
     seal_run(folder)
@@ -261,7 +261,7 @@ def largest(entry: Entry) -> float:
 
 
 def test_the_worst_state_is_first(runs: dict[str, Path], page: Path) -> None:
-    entry = entry_of(runs["one"], "one", 0, None)
+    entry = Entry(runs["one"], "one", 0, None)
     rows = re.search(r"one: all states, the worst first</caption>.*?<tbody>(.*?)</tbody>",
                      page.read_text(), re.DOTALL)  # fmt: skip
     assert rows is not None

@@ -1,7 +1,6 @@
 """Plots of runs: no legend covers a point, and no place is left empty."""
 
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +15,8 @@ from fast.measure.expectations import Expectation
 from pdai.experiments.figures import legend
 from pdai.experiments.frames import Results
 from pdai.show import plotting
-from pdai.show.loss_units import loss_label
-from pdai.show.posterior_plots import Posterior
+from pdai.show.posterior_plots import draw_posterior
+from pdai.show.stored import loss_label
 from reference.metrics import Estimate
 from tests import made_up_runs
 
@@ -35,7 +34,7 @@ def test_the_legend_of_a_law_covers_no_point() -> None:
     # Nearly flat bars.
     target, learned = (rng.dirichlet(np.full(40, 1000.0)) for _ in range(2))
     axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
-    plotting._draw_law(axis, learned[None], target, ("Markovian", "#0072B2"))
+    plotting._draw_law(axis, learned, target, ("Markovian", "#0072B2"))
     assert covered(axis) == 0
     # Control: without the room above the highest point.
     axis.set_ylim(top=max(target.max(), learned.max()))
@@ -46,7 +45,7 @@ def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
     """Of a law within two decades, whose every part of a decade would have a label."""
     law = np.geomspace(4e-6, 5e-5, 100)
     axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
-    plotting._draw_law(axis, law[None], law, ("Markovian", "#0072B2"))
+    plotting._draw_law(axis, law, law, ("Markovian", "#0072B2"))
     assert overlaps(axis.xaxis) == 0
     # 5e-6, 1e-5, 2e-5 and 5e-5: each has its label.
     assert all(label.get_text() for label in axis.xaxis.get_majorticklabels()[1:-1])
@@ -60,7 +59,7 @@ def test_many_states_are_a_density_in_a_frame_of_their_own(states: int, density:
     target, learned = np.random.default_rng(0).dirichlet(np.ones(states), 2)
     figure = Figure(figsize=(4.2, 3.8), layout="constrained")
     axis = figure.subplots()
-    plotting._draw_law(axis, learned[None], target, ("Markovian", "#0072B2"))
+    plotting._draw_law(axis, learned, target, ("Markovian", "#0072B2"))
     figure.canvas.draw()
     counts = [cells.get_array() for cells in axis.collections]
     assert [int(count.sum()) for count in counts] == [states] * density
@@ -128,8 +127,9 @@ def test_expectations_fill_their_row() -> None:
     found = Expectation("price in $ and " + 30 * "x", Estimate(0.5, 0.1), weighted=0.4)
     figure = Figure(figsize=(12.6, 7.6))
     axes = figure.subplots(2, 3)
-    report: Any = SimpleNamespace(expectations=(found,))
-    Posterior(Path(), report, has_networks=False).draw(axes[1:], "#0072B2")
+    report = SimpleNamespace(expectations=(found,))
+    run: Any = SimpleNamespace(report=report, has_networks=False)
+    draw_posterior(run, axes[1:], "#0072B2")
     *above, below = figure.axes
     assert len(above) == 3
     assert below.get_position().width > 2.5 * above[0].get_position().width

@@ -14,7 +14,7 @@ import pytest
 
 from fast.runs.records import load_law
 from fast.training.processes import join
-from pdai.commands.devices import begin
+from pdai.commands.train import Where
 from reference import InputError
 
 ROOT = Path(__file__).parents[1]
@@ -118,9 +118,9 @@ def test_what_has_no_meaning_is_refused_before_anything_waits() -> None:
     with pytest.raises(InputError, match="coordinator is 'localhost'"):
         join("localhost", 2, 0)
     with pytest.raises(InputError, match="without a coordinator"):
-        begin("any", "", 2, 0)
+        Where(processes=2).begin()
     with pytest.raises(InputError, match="device is gpu, but JAX finds only cpu"):
-        begin("gpu", "", 1, 0)
+        Where("gpu").begin()
 
 
 def test_what_has_a_meaning_reaches_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self, TextIO
 
 from fast.tasks import Task
@@ -23,12 +22,7 @@ class Progress(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(  # noqa: B027  # the default does nothing
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:  # noqa: B027  # the default does nothing
         pass
 
     @abstractmethod

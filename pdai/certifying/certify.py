@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fast.runs.records import is_solved
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.solved import SolvedSource
 from pdai.certifying.sources import (
@@ -20,6 +19,7 @@ from pdai.certifying.sources import (
     SampleSource,
 )
 from pdai.certifying.target import Target, log_z_interval
+from pdai.loading import load
 from pdai.solving.solved import Solved
 from reference.certificates.bare import against_law, against_samples
 from reference.certificates.betting import Interval
@@ -168,14 +168,13 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             )
         if options.p_b is not None:
             raise InputError("p_b is for functions, and a run has its own: leave it out")
-        accepts = getattr(what, "accept_changed", False)
-        if is_solved(Path(folder)):
-            run = what if isinstance(what, Solved) else Solved(Path(folder), accept_changed=accepts)
+        run: Any = what if hasattr(what, "accept_changed") else load(folder)
+        if isinstance(run, Solved):
             return SolvedSource(run, options)
         # Imported here, as it loads JAX, which other samplers do not need.
         from pdai.certifying.runs import RunSource
 
-        return RunSource(Path(folder), options, accept_changed=accepts)
+        return RunSource(run, options)
     if (of := options.of) is not None:
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
     own = None if problem is None else as_problem(problem)

@@ -7,7 +7,7 @@ from fast.laws.likelihood import tightened as learn_backward
 from fast.laws.row_sampler import RowSampler
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
-from fast.runs.folder import load_config, row_of_seed
+from fast.runs.folder import row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts, own_sources
 from fast.runs.job import load_run, unfinished
@@ -16,6 +16,7 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.certifying.what_now import what_now
+from pdai.run import Run
 from reference.certificates.exact import ExactLaw, ExactSampler
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
@@ -33,18 +34,16 @@ class RunSource(SamplerSource):
     """The sampler of a run, at its last checkpoint.
 
     Args:
-        folder: the run folder.
+        run: the run.
         options: the options, of which the seeds and the limits are used.
-        accept_changed: whether parts of the user's own may have changed since.
 
     Raises:
         InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
             latent.
     """
 
-    def __init__(self, folder: Path, options: CertifyOptions, *, accept_changed: bool):
-        self.folder, self.options = folder, options
-        self.config = load_config(folder, accept_changed=accept_changed)
+    def __init__(self, run: Run, options: CertifyOptions):
+        self.folder, self.options, self.config = (folder := run.folder), options, run.config
         self.row = row_of_seed(folder, self.config.run, options.of, "of")
         with arithmetic(self.config.run.precision):
             self.setup, state, _ = load_run(self.config)
@@ -89,36 +88,24 @@ class RunSource(SamplerSource):
         environment, precision = self.setup.environment, self.config.run.precision
         return RowSampler(policy, environment, self.target.problem, precision, self.options.seed)
 
+    def target_draws(self, count: int) -> tuple[Kept, Rejection]:
+        """Exact samples of the run's target, by rejection with the uniform `p_B`.
 
-def exact_draws(
-    folder: Path, count: int, seed: int, max_states: int, *, accept_changed: bool = False
-) -> tuple[Kept, Rejection]:
-    """Exact samples of a run's target, by rejection with the uniform `p_B`.
-
-    Args:
-        folder: the run folder; its first seed is taken.
-        count: the number of samples.
-        seed: the seed of the draw.
-        max_states: the largest number of states or histories to enumerate.
-        accept_changed: whether parts of the user's own may have changed since.
-
-    Raises:
-        TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
-        InputError: if the folder is no run with a checkpoint, or has a random latent.
-    """
-    options = CertifyOptions(seed=seed, max_states=max_states)
-    source = RunSource(folder, options, accept_changed=accept_changed)
-    enumeration, trained = source.setup.enumeration, source.policy
-    if enumeration is None:
-        raise TooLargeError(
-            f"the run {str(folder)!r} has more states than --max-states, so that its largest "
-            "weight cannot be certified: leave --exact out"
-        )
-    lifted, forward = exact_policy(trained, enumeration, max_states)
-    backward = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(lifted)
-    bound = rejection(forward, backward, enumeration.rewards)
-    uniform = Policy(trained.network, UniformBackward(), trained.actions)
-    return exact_samples(source.row_sampler(uniform), bound.log_most, count, seed), bound
+        Raises:
+            TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
+        """
+        enumeration, trained = self.setup.enumeration, self.policy
+        if enumeration is None:
+            raise TooLargeError(
+                f"the run {self.name!r} has more states than --max-states, so that its largest "
+                "weight cannot be certified: leave --exact out"
+            )
+        lifted, forward = exact_policy(trained, enumeration, self.options.max_states)
+        backward = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(lifted)
+        bound = rejection(forward, backward, enumeration.rewards)
+        uniform = Policy(trained.network, UniformBackward(), trained.actions)
+        sampler, seed = self.row_sampler(uniform), self.options.seed
+        return exact_samples(sampler, bound.log_most, count, seed), bound
 
 
 def _summable(folder: Path, policy: AnyPolicy) -> Policy:

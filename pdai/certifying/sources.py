@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 
 from pdai.certifying.options import CertifyOptions
-from pdai.certifying.proof_files import write_proof
 from pdai.certifying.target import Target
+from reference.certificates import (
+    BUILD_COMMAND,
+    check_certificate,
+    confirm_problem,
+    find_checker,
+    lifted_states,
+    run_checker,
+    write_certificate,
+)
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
 from reference.certificates.importance import Walks
 from reference.certificates.policies import BackwardRows, ForwardRows
@@ -81,12 +89,36 @@ class SamplerSource:
 
     def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
         """The exact distribution of an enumerated sampler; writes the certificate file."""
-        dag, rewards, said = made.lifted.base, self.target.rewards, list[str]()
-        if file is not None:
-            said = write_proof(file, made, rewards, self.target.problem, problem_name)
+        dag, rewards = made.lifted.base, self.target.rewards
+        said = [] if file is None else self._written_proof(file, made, problem_name)
         labels = [dag.labels[x] for x in dag.terminals]
         law = law_beside_target(marginal(made.forward), labels, rewards)
         return law._replace(notes=[*law.notes, *said])
+
+    def _written_proof(self, path: str | Path, made: ExactSampler, name: str) -> list[str]:
+        """The results of the checks of a certificate file, which is written first.
+
+        The claim is TV as a fraction, or a bound of 12 decimals if that has too many digits.
+        """
+        states, rewards = lifted_states(made.lifted), self.target.rewards
+        try:
+            write_certificate(path, made.forward, rewards, states=states, problem=name)
+        except InputError:
+            bound: Any = {"claim": "<=", "scale": 10**40}
+            write_certificate(path, made.forward, rewards, states=states, problem=name, **bound)
+        program = find_checker()
+        claim = check_certificate(path) if program is None else run_checker(path, program)
+        graph = confirm_problem(path, self.target.problem, len(made.lifted.base.labels))
+        for part, verdict in (("claim", claim), ("graph or rewards", graph)):
+            if not verdict.accepted:
+                raise InputError(
+                    f"the {part} of {str(path)!r}, as it was written, is {verdict}: do not hand "
+                    "the file on; is another process writing to it, or pdai-check of another "
+                    "version?"
+                )
+        compared = "its graph and rewards are those of the problem, compared in Python"
+        more = [] if claim.verified else [f"the verified program: `{BUILD_COMMAND}`"]
+        return [f"{path}: {claim}; {compared}", *more]
 
 
 class FunctionSource(SamplerSource):

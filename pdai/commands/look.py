@@ -125,22 +125,19 @@ class SampleRun(Accepting):
 
     def _draw_exactly(self, folder: Path) -> None:
         from fast.runs.audit import MAX_RATIONAL_NODES
-        from fast.runs.folder import stored_config
-        from pdai.certifying.runs import exact_draws
+        from pdai.certifying.options import CertifyOptions
+        from pdai.certifying.runs import RunSource
+        from pdai.run import Run
 
-        kept, rejection = exact_draws(
-            folder,
-            self.count,
-            self.seed,
-            MAX_RATIONAL_NODES,
-            accept_changed=self.accept_changed,
-        )
+        run = Run(folder, accept_changed=self.accept_changed)
+        options = CertifyOptions(seed=self.seed, max_states=MAX_RATIONAL_NODES)
+        kept, rejection = RunSource(run, options).target_draws(self.count)
         print(
             f"exact samples of the target: at least {rejection.rate:.4g} of all trajectories are "
             f"kept ({kept.drawn:,} drawn)",
             file=sys.stderr,
         )
-        _print_states(stored_config(folder).task.texts(kept.terminals), kept.log_rewards)
+        _print_states(run.config.task.texts(kept.terminals), kept.log_rewards)
 
 
 def _print_states(states: Iterable[object], log_rewards: Iterable[float]) -> None:

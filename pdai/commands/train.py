@@ -1,5 +1,6 @@
 """`pdai train`."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,45 @@ class Where:
     """Number of processes."""
     process: int = 0
     """Number of this process, from 0."""
+
+    def begin(self) -> None:
+        """Chooses the device, joins the other processes if there are some, and says where it runs.
+
+        It comes before JAX looks for devices.
+
+        Raises:
+            InputError: if there is no such device, or only some of the last three are given.
+        """
+        import jax
+
+        from fast.runs.sizes import device_memory
+        from fast.training.processes import join
+
+        if self.device == "cpu":
+            jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
+        if self.coordinator:
+            join(self.coordinator, self.processes, self.process)
+        elif (self.processes, self.process) != (1, 0):
+            raise InputError(
+                f"process {self.process} of {self.processes} without a coordinator: add "
+                "--coordinator HOST:PORT, where process 0 runs"
+            )
+        if self.device == "gpu":
+            try:
+                jax.devices("gpu")
+            except RuntimeError:
+                raise InputError(
+                    f"device is gpu, but JAX finds only {jax.default_backend()}: install the extra "
+                    "cuda, or use --device cpu"
+                ) from None
+        here = jax.local_devices()
+        several = f" x {len(here)}" if len(here) > 1 else ""
+        shared = f", process {self.process} of {self.processes}" if self.processes > 1 else ""
+        print(
+            f"on {here[0].platform}: {here[0].device_kind}{several}, "
+            f"{device_memory() / 2**30:.0f} GiB{shared}",
+            file=sys.stderr,
+        )
 
 
 def train_command(arguments: Sequence[str]) -> type[Any]:
@@ -67,9 +107,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
-            from pdai.commands.devices import begin
-
-            begin(self.device, self.coordinator, self.processes, self.process)
+            self.begin()
             from pdai.show.tables import expectations_table, report_table
 
             config = config_of(self.problem, chosen.task)

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,12 +21,9 @@ from matplotlib.ticker import (
 )
 
 from fast.measure.report import Report
-from fast.runs.checkpoints import run_records
 from fast.runs.folder import is_markovian
-from fast.runs.records import is_solved, load_law, read_json, read_report
-from fast.training.compose import stored_task
-from pdai.show.loss_units import loss_label
-from pdai.show.posterior_plots import posterior_of
+from pdai.show.posterior_plots import draw_posterior, panel_heights
+from pdai.show.stored import Stored, loss_label
 from reference.errors import InputError
 from reference.show import save_figure
 
@@ -183,50 +180,45 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     Raises:
         InputError: if a folder is not a finished run.
     """
-    laws = [load_law(folder) for folder in folders]
-    runs = [(folder, _family(folder), law) for folder, law in zip(folders, laws, strict=True)]
-    trained = [number for number, folder in enumerate(folders) if not is_solved(folder)]
-    posterior = posterior_of(folders[0]) if len(runs) == 1 else None
-    panels = len(runs) + (2 if trained or posterior else 0)
-    heights = (3.8,) if posterior is None else (3.8, *posterior.heights)
+    runs = list(map(Stored, folders))
+    families = list(map(_family, runs))
+    trained = any(not run.is_solved for run in runs)
+    rows = panel_heights(runs[0]) if len(runs) == 1 else ()
+    heights, panels = (3.8, *rows), len(runs) + (2 if trained or rows else 0)
     figure = ShownFigure(figsize=(4.2 * max(panels, 2), sum(heights)), layout="constrained")
     grid = figure.subplots(len(heights), panels, squeeze=False, height_ratios=heights)
     axes = grid[0]
-    if posterior is not None:
-        posterior.draw(grid[1:], runs[0][1][1])
-    several = len({name for _, (name, _), _ in runs}) < len(runs)
-    for axis, (folder, family, (learned, target)) in zip(axes, runs, strict=False):
-        _draw_law(axis, learned, target, family)
-        name = _printable(folder) if several else family[0]
-        axis.set_title(f"{name}: learned against target", fontsize=10, parse_math=False)
-    if not trained:
+    if rows:
+        draw_posterior(runs[0], grid[1:], families[0][1])
+    several = len({name for name, _ in families}) < len(runs)
+    styles = []
+    for number, (run, (family, color)) in enumerate(zip(runs, families, strict=True)):
+        label = _printable(run.folder) if several else family
+        _draw_law(axes[number], run.learned, run.target, (family, color))
+        axes[number].set_title(f"{label}: learned against target", fontsize=10, parse_math=False)
+        line = ("-", "--", ":", "-.")[number % 4] if several else "-"
+        styles.append((run, {"color": color, "linestyle": line, "label": label}))
+    if trained:
+        _draw_training(axes[-2:], [pair for pair in styles if not pair[0].is_solved])
+    else:
         # The features of a solved run have three panels, its law one.
         for axis in axes[len(runs) :]:
             axis.remove()
-    else:
-        styles = {}
-        for number in trained:
-            folder, (name, color), _ = runs[number]
-            label = _printable(folder) if several else name
-            line = ("-", "--", ":", "-.")[number % 4] if several else "-"
-            styles[folder] = {"color": color, "linestyle": line, "label": label}
-        _draw_training(axes[-2:], styles)
     if len(runs) == 1:
-        figure.supxlabel(_caption(folders[0]), fontsize=9, parse_math=False)
+        figure.supxlabel(_caption(runs[0]), fontsize=9, parse_math=False)
     return figure
 
 
-def _draw_training(axes: Any, styles: Mapping[Path, dict[str, Any]]) -> None:
+def _draw_training(axes: Any, styles: Sequence[tuple[Stored, dict[str, Any]]]) -> None:
     """TV and loss by step, of trained runs with their styles."""
     ends = []
-    for folder, style in styles.items():
-        records = run_records(folder)
-        ends.append(_final_tv(folder))
-        _draw_curve(axes[0], records, "tv", {**style, "label": f"{style['label']}: {ends[-1]}"})
-        _draw_curve(axes[1], records, "loss", style)
+    for run, style in styles:
+        ends.append(_final_tv(run.report))
+        _draw_curve(axes[0], run.records, "tv", {**style, "label": f"{style['label']}: {ends[-1]}"})
+        _draw_curve(axes[1], run.records, "loss", style)
     end = f": {ends[0]}" if len(ends) == 1 else ""
     axes[0].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
-    label = loss_label([read_json(folder / "config.json") for folder in styles])
+    label = loss_label([run.config for run, _ in styles])
     axes[1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
     # Otherwise a loss that was recorded once would have an axis around that one step.
     axes[1].sharex(axes[0])
@@ -253,22 +245,17 @@ def _scale_tv(axis: Any) -> None:
     decimal(axis.yaxis)
 
 
-def _final_tv(folder: Path) -> str:
+def _final_tv(report: Report) -> str:
     """The mean over seeds at the end, and how it was measured."""
-    report = Report.from_json(read_report(folder))
     means = [figures.tv.mean for figures in report.learned if figures.tv is not None]
     return f"{np.mean(means):.3g} ({report.tv_kind})" if means else "unknown"
 
 
-def _caption(folder: Path) -> str:
+def _caption(run: Stored) -> str:
     """Caption of a picture that stands alone: data, TV and steps."""
-    options = read_json(folder / "config.json")
-    task = stored_task(options, folder)
-    source = read_json(folder / "meta.json").get("inputs", {}).get("data", "")
-    facts = {} if task is None else task.facts(str(source))
-    lines = [f"{name} {text}" for name, text in facts.items()]
-    by = "solved" if is_solved(folder) else f"after {options['steps']:,} steps"
-    lines.append(f"TV {_final_tv(folder)} {by}")
+    lines = [f"{name} {text}" for name, text in run.facts.items()]
+    by = "solved" if run.is_solved else f"after {run.config['steps']:,} steps"
+    lines.append(f"TV {_final_tv(run.report)} {by}")
     return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 
@@ -278,13 +265,13 @@ def _printable(folder: Path) -> str:
     return text if not text.startswith("_") else f" {text}"
 
 
-def _family(folder: Path) -> tuple[str, str]:
+def _family(run: Stored) -> tuple[str, str]:
     """Name and colour of a run's kind of network."""
-    if is_solved(folder):
+    if run.is_solved:
         return "exact", LOOKS["uniform p_B"].colour
-    if is_markovian(folder):
+    if is_markovian(run.folder):
         return "Markovian", KINDS["markov"].colour
-    dynamics = str(read_json(folder / "config.json").get("dynamics"))
+    dynamics = str(run.config.get("dynamics"))
     # A user's own network may have any name.
     return "path-dependent" if ":" in dynamics else dynamics, look("", dynamics).colour
 
@@ -292,7 +279,6 @@ def _family(folder: Path) -> tuple[str, str]:
 def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> None:
     """The distribution of the first seed against the target."""
     name, color = family
-    learned = learned[0]
     if len(target) <= MOST_BARS:
         place = np.arange(len(target))
         axis.bar(place, target, color=TARGET, alpha=0.35, label="target")

@@ -1,21 +1,14 @@
 """Pictures of a posterior: expectations, probabilities of edges, and the most probable graphs."""
 
 import math
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fast.measure.expectations import Expectation
-from fast.measure.report import Report
 from fast.runs.folder import stored_config
-from fast.runs.records import read_json, read_report
-from fast.tasks import TASKS
+from pdai.show.stored import Floats, Stored
 from reference.balance import log_float
-from reference.files import load_arrays
-
-Floats = npt.NDArray[np.float64]
 
 # The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32
@@ -23,38 +16,26 @@ PANELS, MOST_FEATURES = 3, 32
 _NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 
 
-class Posterior(NamedTuple):
-    """Panels below the distribution and the curves of a run.
+def panel_heights(run: Stored) -> tuple[float, ...]:
+    """The heights of the rows of panels in inches; none if the problem names no features."""
+    features = len(run.report.expectations)
+    if not features:
+        return ()
+    return (3.8, 3.8) if run.has_networks else (1.2 + 0.22 * min(features, MOST_FEATURES),)
 
-    Attributes:
-        folder: the run folder.
-        report: the final figures of the run.
-        has_networks: whether its states are directed graphs over named variables.
-    """
 
-    folder: Path
-    report: Report
-    has_networks: bool
-
-    @property
-    def heights(self) -> tuple[float, ...]:
-        """The heights of the rows of panels, in inches."""
-        if self.has_networks:
-            return (3.8, 3.8)
-        return (1.2 + 0.22 * min(len(self.report.expectations), MOST_FEATURES),)
-
-    def draw(self, axes: Any, colour: str) -> None:
-        """Draws the rows of panels."""
-        if self.has_networks:
-            _draw_edges(axes[0], self.report.expectations)
-            graphs = _best_graphs(self.folder, self.report)
-            names = _variables(self.report.expectations)
-            for axis, (edges, title) in zip(_row(axes[1], len(graphs)), graphs, strict=True):
-                _draw_graph(axis, edges, names)
-                axis.set_title(title, fontsize=10)
-            return
+def draw_posterior(run: Stored, axes: Any, colour: str) -> None:
+    """Draws the rows of panels below the distribution and the curves of a run."""
+    every = run.report.expectations
+    if not run.has_networks:
         (axis,) = _row(axes[0], 1)
-        _draw_expectations(axis, self.report.expectations, colour)
+        _draw_expectations(axis, every, colour)
+        return
+    _draw_edges(axes[0], every)
+    graphs, names = _best_graphs(run), _variables(every)
+    for axis, (edges, title) in zip(_row(axes[1], len(graphs)), graphs, strict=True):
+        _draw_graph(axis, edges, names)
+        axis.set_title(title, fontsize=10)
 
 
 def _row(axes: Any, count: int) -> list[Any]:
@@ -64,15 +45,6 @@ def _row(axes: Any, count: int) -> list[Any]:
     for axis in axes:
         axis.remove()
     return [figure.add_subplot(cell) for cell in cells]
-
-
-def posterior_of(folder: Path) -> Posterior | None:
-    """The posterior of a run; None if its problem names no features."""
-    report = Report.from_json(read_report(folder))
-    if not report.expectations:
-        return None
-    task = TASKS[read_json(folder / "config.json")["task"]]
-    return Posterior(folder, report, task.has_networks)
 
 
 def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -> None:
@@ -148,20 +120,18 @@ def _matrix(values: list[float | None], nodes: int) -> Floats:
     return matrix
 
 
-def _best_graphs(folder: Path, report: Report) -> list[tuple[list[tuple[int, int]], str]]:
+def _best_graphs(run: Stored) -> list[tuple[list[tuple[int, int]], str]]:
     """The edges and the probabilities of the best enumerated graphs, or of the mode alone."""
-    try:
-        learned, target, labels = load_arrays(folder / "law.npz", "learned", "target", "labels")
-    except ValueError:
-        problem = stored_config(folder).restricted()
+    labels = run.plain_labels
+    if not labels:
+        problem = stored_config(run.folder).restricted()
         best = problem.mode()
-        assert report.log_z is not None
-        share = math.exp(log_float(problem.reward(best)) - report.log_z)
+        assert run.report.log_z is not None
+        share = math.exp(log_float(problem.reward(best)) - run.report.log_z)
         return [(list(best.edges), f"most probable graph: posterior {share:.3g}")]
-    order = np.argsort(-target, kind="stable")[:PANELS]
     return [
-        (_edges(str(labels[x])), f"posterior {target[x]:.3g}, sampler {learned[0, x]:.3g}")
-        for x in order
+        (_edges(labels[x]), f"posterior {run.target[x]:.3g}, sampler {run.learned[x]:.3g}")
+        for x in np.argsort(-run.target, kind="stable")[:PANELS]
     ]
 
 

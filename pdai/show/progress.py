@@ -1,7 +1,6 @@
 """Progress of a run on stderr: a live bar on a terminal, plain lines elsewhere."""
 
 import sys
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -31,12 +30,7 @@ class Bar(Progress):
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:

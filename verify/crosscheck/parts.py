@@ -43,7 +43,6 @@ ELSEWHERE = {
     "pdai.adapters.torchgfn": "likewise",
     "fast.runs.checkpoints": "reads and writes files: tests/test_runs.py",
     "pdai.checks": "hands on to the checks: tests/test_outside.py",
-    "pdai.commands.devices": "chooses the device: tests/test_processes.py",
     "pdai.distributed.comparison": "collects figures that are compared: tests/test_distribute.py",
     "fast.dynamics.recurrence": "draws initial weights",
     "fast.tracing": "holds parts of a user's own: tests/test_outside.py",

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from pdai.show.page.elements import folded, table, tag
+from pdai.show.page.elements import folded, polyline, table, tag, tip
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46
@@ -86,7 +86,7 @@ class Chart:
     bars: Sequence[Point] = ()
     names: Sequence[str] = ()
     logs: str = ""
-    diagonal: bool = field(default=False)
+    diagonal: bool = False
 
 
 def dash_of(number: int) -> str | None:
@@ -123,7 +123,7 @@ def svg(chart: Chart) -> Element:
         parts.append(_bars(chart.bars, place_x, place_y))
     if chart.diagonal:
         ends = min(xs), max(xs)
-        parts.append(_path([(place_x(v), place_y(v)) for v in ends], class_="rule"))
+        parts.append(polyline([(place_x(v), place_y(v)) for v in ends], class_="rule"))
     parts += [_series(series, place_x, place_y) for series in chart.series]
     parts += _rules(chart.rules, place_y)
     return tag(
@@ -177,13 +177,13 @@ def _frame(
     lines, texts = [], []
     for value in ticks_y:
         y = place_y(value)
-        lines.append(_path([(LEFT, y), (WIDTH - RIGHT, y)]))
+        lines.append(polyline([(LEFT, y), (WIDTH - RIGHT, y)]))
         texts.append(tag("text", number_text(value), x=LEFT - 7, y=f"{y + 4:.1f}", class_="end"))
     for value, name in _named(chart, place_x) or [(v, number_text(v)) for v in ticks_x]:
         x = place_x(value)
-        lines.append(_path([(x, floor), (x, floor + 4)]))
+        lines.append(polyline([(x, floor), (x, floor + 4)]))
         texts.append(tag("text", name, x=f"{x:.1f}", y=floor + 18, class_="mid"))
-    lines.append(_path([(LEFT, floor), (WIDTH - RIGHT, floor)], class_="base"))
+    lines.append(polyline([(LEFT, floor), (WIDTH - RIGHT, floor)], class_="base"))
     texts.append(tag("text", chart.x, x=f"{middle:.1f}", y=HEIGHT - 6, class_="mid"))
     turned = f"translate(14 {(TOP + floor) / 2:.1f}) rotate(-90)"
     texts.append(tag("text", chart.y, transform=turned, class_="mid"))
@@ -216,7 +216,7 @@ def _bars(bars: Sequence[Point], place_x: Place, place_y: Place) -> Element:
             tag(
                 "rect", x=f"{place_x(bar.x) - half:.1f}", y=f"{place_y(bar.y):.1f}",
                 width=f"{2 * half:.1f}", height=f"{floor - place_y(bar.y):.1f}",
-                class_="mark", data_tip=bar.text, role="img", aria_label=bar.text, tabindex=-1,
+                class_="mark", **tip(bar.text),
             )
             for bar in bars
         ),
@@ -229,18 +229,13 @@ def _series(series: Series, place_x: Place, place_y: Place) -> Element:
     if len(series.band) > 1:
         above = [(place_x(x), place_y(high)) for x, _, high in series.band]
         below = [(place_x(x), place_y(low)) for x, low, _ in reversed(series.band)]
-        parts.append(_path([*above, *below], class_="band"))
+        parts.append(polyline([*above, *below], class_="band"))
     if len(series.line) > 1:
         line = [(place_x(x), place_y(y)) for x, y in series.line]
-        parts.append(_path(line, class_="line", stroke_dasharray=dash_of(series.number)))
+        parts.append(polyline(line, class_="line", stroke_dasharray=dash_of(series.number)))
     for point in series.points:
-        text = f"{series.name}: {point.text}"
-        parts.append(
-            marker(
-                series.number, place_x(point.x), place_y(point.y), class_="mark", data_tip=text,
-                role="img", aria_label=text, tabindex=-1,
-            )
-        )  # fmt: skip
+        at, about = (place_x(point.x), place_y(point.y)), tip(f"{series.name}: {point.text}")
+        parts.append(marker(series.number, *at, class_="mark", **about))
     return tag("g", *parts, class_=f"series c{series.number % COLOURS}", data_run=series.number)
 
 
@@ -251,12 +246,8 @@ def _rules(rules: Sequence[Rule], place_y: Place) -> list[Element]:
         y = place_y(rule.y)
         text = max(y - 5, last + 13, TOP + 10)
         last = text
-        parts.append(_path([(LEFT, y), (WIDTH - RIGHT, y)], class_="rule"))
+        parts.append(polyline([(LEFT, y), (WIDTH - RIGHT, y)], class_="rule"))
         parts.append(
             tag("text", rule.text, x=WIDTH - RIGHT - 4, y=f"{text:.1f}", class_="end level")
         )
     return parts
-
-
-def _path(points: Sequence[tuple[float, float]], **attributes: object) -> Element:
-    return tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), **attributes)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pdai.show.loss_units import loss_label
 from pdai.show.page.chart import Chart, Point, Rule, Series, number_text
 from pdai.show.page.entries import Entry
+from pdai.show.stored import loss_label
 
 # The largest number of marks on a line; more would overlap.
 MOST_MARKS = 60

@@ -1,6 +1,7 @@
 """HTML and SVG as element trees: names and labels stay text and are escaped when written."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
 # The number of characters of a name or state that a page shows.
@@ -31,6 +32,16 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
         else:
             made.text = (made.text or "") + plain(child)
     return made
+
+
+def polyline(points: Sequence[tuple[float, float]], **attributes: object) -> Element:
+    """A line through points, as SVG."""
+    return tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), **attributes)
+
+
+def tip(text: str) -> dict[str, Any]:
+    """The attributes of a mark whose text mouse, keyboard and screen reader give."""
+    return {"data_tip": text, "role": "img", "aria_label": text, "tabindex": -1}
 
 
 def plain(text: str) -> str:

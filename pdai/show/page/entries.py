@@ -6,27 +6,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from fast.laws.exact_policy import exact_policy
 from fast.laws.samples import Samples
-from fast.measure.report import Report
 from fast.parts import option_names
-from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
-from fast.runs.records import is_solved, load_law, read_json, read_report
 from fast.tasks import TASKS
-from fast.training.compose import stored_task, unused
+from fast.training.compose import unused
 from fast.training.options import Factors
 from pdai.loading import load
 from pdai.run import Run
+from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside
 from pdai.solving.solved import Solved
 from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, TooLargeError
-from reference.files import load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 
@@ -34,7 +28,6 @@ from reference.policies import ForwardPolicy
 MAX_DRAWN = 150
 SAMPLES = 12
 
-Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 
@@ -66,35 +59,39 @@ class Computed:
     exact: str | None = None
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A run on a page.
+class Entry(Stored):
+    """A run on a page: what its folder says, and what its sampler gives.
 
     Attributes:
         name: the name of its folder, with a number if two are the same.
         number: the number of the run on the page, from 0.
         options: the options of the configuration, by name, with the facts of a user's data.
-        meta: versions and machine.
-        report: the final figures.
-        records: measurements while it trained.
-        learned: `p_T(x)` of the first seed.
-        target: `pi(x)`.
         labels: the labels of the terminal states; empty if these are not enumerated.
         computed: results computed for the page; None to show stored results alone.
-        has_networks: whether its states are directed graphs over named variables.
+
+    Args:
+        run: a run, or its folder.
+        name: the name on the page.
+        number: the number of the run on the page.
+        seconds: the time to draw for its certificate; None to compute nothing, and to import no
+            module that the folder names.
+
+    Raises:
+        InputError: if the run is not finished, or damaged.
     """
 
-    name: str
-    number: int
-    options: dict[str, Any]
-    meta: dict[str, Any]
-    report: Report
-    records: Sequence[dict[str, Any]]
-    learned: Floats
-    target: Floats
-    labels: Sequence[str]
-    computed: Computed | None
-    has_networks: bool = False
+    def __init__(self, run: Run | Solved | Path, name: str, number: int, seconds: float | None):
+        super().__init__(run if isinstance(run, Path) else run.folder)
+        self.name, self.number, task = name, number, self.task
+        left = () if task is None else unused(type(task), self.config)
+        self.options = {name: x for name, x in self.config.items() if name not in left}
+        if self.is_solved:
+            self.options |= {"dynamics": "none", "loss": "none", "steps": 0}
+        self.options |= self.facts
+        self.labels = self.plain_labels if task is None else task.texts(self.plain_labels)
+        self.computed: Computed | None = None
+        if seconds is not None:
+            self.computed = _computed(load(run) if isinstance(run, Path) else run, seconds)
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
@@ -107,58 +104,6 @@ class Entry:
         ]
         values = ((name, self.options.get(name)) for name in names)
         return tuple((name, str(value)) for name, value in values if value is not None)
-
-
-def entry_of(run: Run | Solved | Path, name: str, number: int, seconds: float | None) -> Entry:
-    """The entry of a finished run.
-
-    Args:
-        run: a run, or its folder.
-        name: the name on the page.
-        number: the number of the run on the page.
-        seconds: the time to draw for its certificate; None to compute nothing, and to import no
-            module that the folder names.
-
-    Raises:
-        InputError: if the run is not finished, or damaged.
-    """
-    folder = run if isinstance(run, Path) else run.folder
-    report = Report.from_json(read_report(folder))
-    options, meta = read_json(folder / "config.json"), read_json(folder / "meta.json")
-    if is_solved(folder):
-        options |= {"dynamics": "none", "loss": "none", "steps": 0}
-    task = stored_task(options, folder)
-    if task is not None:
-        left = unused(type(task), options)
-        options = {name: value for name, value in options.items() if name not in left}
-        options |= task.facts(str(meta.get("inputs", {}).get("data", "")))
-    learned, target = load_law(folder)
-    labels = _labels(folder, len(target))
-    return Entry(
-        name=name,
-        number=number,
-        options=options,
-        meta=meta,
-        report=report,
-        records=run_records(folder),
-        learned=learned[0],
-        target=target,
-        labels=labels if task is None else task.texts(labels),
-        computed=None
-        if seconds is None
-        else _computed(load(run) if isinstance(run, Path) else run, seconds),
-        has_networks=task is not None and task.has_networks,
-    )
-
-
-def _labels(folder: Path, count: int) -> Sequence[str]:
-    """Names of the terminal states; empty if the run has none."""
-    try:
-        (labels,) = load_arrays(folder / "law.npz", "labels")
-    except ValueError:
-        return ()
-    fits = labels.dtype.kind == "U" and labels.shape == (count,)
-    return [str(label) for label in labels] if fits else ()
 
 
 def _computed(run: Run | Solved, seconds: float) -> Computed:

@@ -5,7 +5,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from pdai.show.page.chart import number_text
-from pdai.show.page.elements import short, tag
+from pdai.show.page.elements import polyline, short, tag
 from pdai.show.page.entries import Lift
 from reference.marginals import path_sums
 from reference.show import layout
@@ -41,11 +41,9 @@ def lift_picture(lift: Lift, name: str) -> Element:
         p = float(lift.policy.values[edge])
         route = [place(nodes[u]), *map(place, passed[edge]), place(nodes[v])]
         edges.append(
-            tag(
-                "path",
-                d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in route),
-                stroke_width=f"{0.6 + WIDEST * visits[u] * p:.2f}",
-                data_from=u, data_to=v, class_="edge",
+            polyline(
+                route, stroke_width=f"{0.6 + WIDEST * visits[u] * p:.2f}", data_from=u, data_to=v,
+                class_="edge",
             )
         )  # fmt: skip
     states = [_node(lift, v, place(nodes[v]), visits) for v in range(len(dag.labels))]

@@ -11,7 +11,7 @@ from pdai.run import Run
 from pdai.show.page.chart import COLOURS, dash_of, figure, marker
 from pdai.show.page.curves import loss_chart, tv_chart
 from pdai.show.page.elements import short, table, tag, written
-from pdai.show.page.entries import Entry, entry_of
+from pdai.show.page.entries import Entry
 from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words, run_section, tv_words
 from pdai.solving.solved import Solved
@@ -50,7 +50,7 @@ def report(
     _check(samplers, path, seconds)
     names = _names([run if isinstance(run, Path) else run.folder for run in samplers])
     entries = [
-        entry_of(run, name, number, seconds)
+        Entry(run, name, number, seconds)
         for number, (run, name) in enumerate(zip(samplers, names, strict=True))
     ]
     replace_file(path, page_of(entries))

@@ -6,10 +6,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from pdai.show.page.chart import LETTER, Chart, Point, Series, figure, number_text
-from pdai.show.page.elements import short, tag
+from pdai.show.page.elements import short, tag, tip
 from pdai.show.page.entries import Entry
 from pdai.show.plotting import MOST_BARS
-from pdai.show.posterior_plots import Floats, edge_matrices
+from pdai.show.posterior_plots import edge_matrices
+from pdai.show.stored import Floats
 
 CELL = 44
 # A longer name is shown in full when its cell is selected.
@@ -50,13 +51,12 @@ def _heat_map(title: str, names: Sequence[str], values: Floats, most: float | No
     for (i, j), value in np.ndenumerate(values):
         if i == j:
             continue
-        tip = f"{short(names[i])} to {short(names[j])}: {number_text(float(value))}"
+        about = f"{short(names[i])} to {short(names[j])}: {number_text(float(value))}"
         x, y = margin + CELL * j, margin + CELL * i
         cells.append(
             tag(
-                "rect", x=x, y=y, width=CELL - 1, height=CELL - 1, data_tip=tip, role="img",
-                aria_label=tip, tabindex=-1, fill_opacity=f"{0.65 * abs(value) / most:.3f}",
-                class_=f"mark c{int(value < 0)}",
+                "rect", x=x, y=y, width=CELL - 1, height=CELL - 1, **tip(about),
+                fill_opacity=f"{0.65 * abs(value) / most:.3f}", class_=f"mark c{int(value < 0)}",
             )
         )  # fmt: skip
         text = f"{value:.2f}"
