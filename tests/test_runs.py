@@ -34,7 +34,7 @@ from pdai import cli as pdai_cli
 from pdai.certifying.certify import certify
 from pdai.cli import main
 from pdai.commands.look import Inspect
-from pdai.front import load
+from pdai.loading import load
 from pdai.run import Run
 from pdai.show.tables import audit_table
 from reference import InputError
