@@ -328,7 +328,7 @@ def _report(answer: Answer) -> dict[str, Any]:
         if law is not None:
             some = target > 0
             with np.errstate(divide="ignore"):
-                terms = target[some] * np.log(target[some] / law[some])
+                terms = target[some] * (np.log(target[some]) - np.log(law[some]))
             known["kl"] = max(float(terms.sum()), 0.0)
             known["tv"] = _certain(float(abs(law - target).sum() / 2))
         rest = {"fcs": None, "best": best, "top_found": None, "weights": None}
