@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration
 from fast.laws.paths import drawn_terminals, log_probabilities
+from fast.laws.samples import MAX_SAMPLES
 from fast.laws.samples import Law as Law
 from fast.laws.samples import Samples as Samples
 from fast.measure.report import Report
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
-
-# All samples are in memory before the first is shown.
-MAX_SAMPLES = 10_000_000
 
 # The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")

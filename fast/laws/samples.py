@@ -7,6 +7,9 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+# All samples are in memory before the first is shown.
+MAX_SAMPLES = 10_000_000
+
 
 class Samples(NamedTuple):
     """Sampled terminal states by their labels; in nats.

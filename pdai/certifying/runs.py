@@ -49,8 +49,8 @@ class RunSource(SamplerSource):
             self.setup, state, _ = load_run(self.config)
             self.policy = _summable(folder, state.policy(self.row))
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
-        problem = self.config.restricted()
-        super().__init__(str(folder), Target(problem, options.max_states, options.seconds, rewards))
+        target = Target(run.problem, options.max_states, options.seconds, rewards)
+        super().__init__(str(folder), target)
         self.notes = [NETWORK]
         if stands := unfinished(state, self.config.optimiser.steps):
             self.notes.append(f"the run is at {stands}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fast.laws.samples import Law, Samples
+from fast.laws.samples import MAX_SAMPLES, Law, Samples
 from fast.runs.display import slow
 from fast.runs.identity import check_own_parts
 from fast.runs.records import BRING_BACK, check_finished, read_json
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Way = Literal["listed", "closed-form"]
 
-# The version of the layout, and the largest number of samples in memory.
+# The version of the layout.
 FORMAT = 1
-MAX_SAMPLES = 10_000_000
 # Rewards are compared with those of the problem as it is now, in nats per nat.
 SAME_REWARD = 1e-12
 

@@ -136,7 +136,7 @@ def _lift(run: Run | Solved) -> Lift:
     total = sum(enumeration.rewards)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
     shares = (float(reward / total) for reward in enumeration.rewards)
-    texts = run.config.task.texts(lifted.base.labels)
+    texts = run.task.texts(lifted.base.labels)
     return Lift(lifted, forward, dict(zip(states, shares, strict=True)), texts)
 
 
