@@ -340,12 +340,13 @@ def test_a_policy_that_changes_while_it_is_asked_is_refused(takes: Any) -> None:
         return half(state) if next(calls) < 400 else [0.9, 0.1]
 
     policy = drifting if takes == "state" else lambda states: [drifting(s) for s in states]
-    long = wrong(children=lambda p, s: [s + c for c in "ab"] if len(s) < 10 else [])
+    long = other(children=lambda p, s: [s + c for c in "ab"] if len(s) < 10 else [])
     with pytest.raises(InputError, match="and asked again"):
         pdai.certify(policy, long, takes=takes)
 
 
-def wrong(**members: Any) -> Any:
+def other(**members: Any) -> Any:
+    """The words with other members."""
     return type("P", (Words,), members)()
 
 
@@ -356,14 +357,14 @@ def fails(*_: Any) -> Any:
 @pytest.mark.parametrize(
     ("problem", "options", "words"),
     [
-        (wrong(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
-        (wrong(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
-        (wrong(parents=fails), {"regime": "Z"}, r"P: parents\('\w+'\) raises KeyError"),
-        (wrong(parents=lambda p, s: (s,)[:0]), {"regime": "Z"}, "is .*: give each parent once"),
-        (wrong(parents=lambda p, s: iter([s[:-1]])), {"regime": "Z"}, "must be a sequence"),
-        (wrong(log_z=fails), {"regime": "Z"}, r"P: log_z\(\) raises KeyError"),
-        (wrong(log_z=lambda p: None), {"regime": "Z"}, r"P.log_z\(\) is None, .* be a number"),
-        (wrong(log_z=lambda p: math.nan), {"regime": "Z"}, r"P.log_z\(\) is nan, .* finite"),
+        (other(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
+        (other(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
+        (other(parents=fails), {"regime": "Z"}, r"P: parents\('\w+'\) raises KeyError"),
+        (other(parents=lambda p, s: (s,)[:0]), {"regime": "Z"}, "is .*: give each parent once"),
+        (other(parents=lambda p, s: iter([s[:-1]])), {"regime": "Z"}, "must be a sequence"),
+        (other(log_z=fails), {"regime": "Z"}, r"P: log_z\(\) raises KeyError"),
+        (other(log_z=lambda p: None), {"regime": "Z"}, r"P.log_z\(\) is None, .* be a number"),
+        (other(log_z=lambda p: math.nan), {"regime": "Z"}, r"P.log_z\(\) is nan, .* finite"),
         (Words, {"p_b": fails, "regime": "Z"}, r"p_b\('\w+'\) raises KeyError"),
         (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
         (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
@@ -535,7 +536,7 @@ def one_sided(state: Any) -> Any:
 
 
 def test_a_walk_without_end_is_stopped() -> None:
-    endless = wrong(children=lambda p, s: [s + "a", s + "b"])
+    endless = other(children=lambda p, s: [s + "a", s + "b"])
     with pytest.raises(InputError, match=r"P is too large: .* were used up at depth"):
         pdai.certify(half, endless, log_z=0, samples=2, max_states=10, seconds=0.1)
 

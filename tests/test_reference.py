@@ -30,10 +30,7 @@ from reference import (
     uniform_batches,
 )
 from reference.problems import Cell, Grid, Lines, SyntheticSequences, TableSequences, dyadic
-
-
-def fractions(*values: int) -> tuple[Fraction, ...]:
-    return tuple(Fraction(v, 100) for v in values)
+from tests.test_metrics import law
 
 
 def named_in_the_table(docstring: str) -> list[str]:
@@ -158,13 +155,13 @@ def test_six6_is_the_measured_table() -> None:
 
 
 def test_total_variation_and_divergence_by_hand() -> None:
-    p, q = fractions(50, 25, 25), fractions(25, 25, 50)
+    p, q = law(50, 25, 25), law(25, 25, 50)
     assert total_variation(p, q) == Fraction(1, 4)
     assert total_variation(p, p) == 0
     assert kl_divergence(p, q) == pytest.approx(0.25 * math.log(2))
     assert kl_divergence(p, p) == 0
-    assert kl_divergence(p, fractions(50, 50, 0)) == math.inf
-    assert kl_divergence(fractions(50, 50, 0), p) == pytest.approx(0.5 * math.log(2))
+    assert kl_divergence(p, law(50, 50, 0)) == math.inf
+    assert kl_divergence(law(50, 50, 0), p) == pytest.approx(0.5 * math.log(2))
 
 
 def test_fcs_of_the_whole_space_is_total_variation() -> None:
@@ -177,23 +174,23 @@ def test_fcs_of_the_whole_space_is_total_variation() -> None:
 
 
 def test_fcs_is_neither_an_upper_nor_a_lower_bound_of_total_variation() -> None:
-    p, q = fractions(98, 1, 1), fractions(98, 2, 0)
+    p, q = law(98, 1, 1), law(98, 2, 0)
     assert fcs(p, q, 2) == Fraction(13, 75) > total_variation(p, q) == Fraction(1, 100)
-    p, q = fractions(49, 49, 1, 1), fractions(1, 1, 49, 49)
+    p, q = law(49, 49, 1, 1), law(1, 1, 49, 49)
     assert fcs(p, q, 2) == Fraction(64, 100) < total_variation(p, q) == Fraction(96, 100)
 
 
 def test_fcs_over_batches_that_miss_a_terminal_does_not_see_it() -> None:
-    p, q = fractions(25, 25, 50), fractions(50, 50, 0)
+    p, q = law(25, 25, 50), law(50, 50, 0)
     assert total_variation(p, q) == Fraction(1, 2)
-    floats = [np.array([float(x) for x in law]) for law in (p, q)]
+    floats = [np.array([float(x) for x in row]) for row in (p, q)]
     assert fcs_estimate(*floats, np.array([[0, 1], [0, 1]])).mean == 0
 
 
 def test_the_fcs_estimator_over_all_batches_is_exact() -> None:
-    p, q = normalize(fractions(10, 20, 30, 40)), normalize(fractions(40, 10, 20, 5))
+    p, q = normalize(law(10, 20, 30, 40)), normalize(law(40, 10, 20, 5))
     batches = np.array(list(combinations(range(4), 2)))
-    floats = [np.array([float(x) for x in law]) for law in (p, q)]
+    floats = [np.array([float(x) for x in row]) for row in (p, q)]
     assert fcs_estimate(*floats, batches).mean == pytest.approx(float(fcs(p, q, 2)), rel=1e-12)
 
 

@@ -19,6 +19,7 @@ from reference.errors import InputError, TooLargeError
 from reference.inspection import inspect_problem
 from reference.problems import base, enumerate_dag, enumerate_rewards
 from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
+from tests.test_certify import other
 
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble, ml_dtypes.bfloat16]
@@ -109,16 +110,6 @@ def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
 counts, late = itertools.count(1), itertools.count(1)
 
 
-class _Rewarded:
-    initial: Any = ""
-
-    def children(self, state: Any) -> Any:
-        return [state + c for c in "ab"] if len(state) < 3 else []
-
-    def reward(self, terminal: Any) -> Any:
-        return 1 + terminal.count("a")
-
-
 class _Number(int):
     """A numbered state."""
 
@@ -128,10 +119,6 @@ class _Number(int):
 @dataclass(frozen=True)
 class _Held:
     before: Any
-
-
-def _of(**members: Any) -> Any:
-    return type("P", (_Rewarded,), members)()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +154,7 @@ def _of(**members: Any) -> Any:
 def test_what_is_not_a_function_is_refused(members: Any, call: str) -> None:
     random.seed(0)
     with pytest.raises(InputError, match=rf"^P: {call}\(.*\) is .*, and asked again "):
-        inspect_problem(_of(**members))
+        inspect_problem(other(**members))
 
 
 @pytest.mark.parametrize(
@@ -177,8 +164,8 @@ def test_what_is_not_a_function_is_refused(members: Any, call: str) -> None:
 )
 def test_rewards_of_any_kind_of_number_have_one_sum(kind: Any) -> None:
     make = kind.type if isinstance(kind, np.dtype) else kind
-    dag = enumerate_dag(_of())
-    rewards = enumerate_rewards(_of(reward=lambda p, x: make(30 * (1 + x.count("a")))), dag)
+    dag = enumerate_dag(other())
+    rewards = enumerate_rewards(other(reward=lambda p, x: make(30 * (1 + x.count("a")))), dag)
     assert rewards == tuple(Fraction(30 * (1 + dag.labels[x].count("a"))) for x in dag.terminals)
     assert sum(rewards) == 600
 
@@ -194,7 +181,7 @@ def test_rewards_of_any_kind_of_number_have_one_sum(kind: Any) -> None:
 )
 def test_an_endless_graph_is_refused_with_the_path_that_grows(initial: Any, children: Any) -> None:
     with pytest.raises(InputError, match=r"^P: the path .* -> .* has more than .* has no end"):
-        enumerate_dag(_of(initial=initial, children=children))
+        enumerate_dag(other(initial=initial, children=children))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +200,7 @@ def test_states_that_grow_without_end_are_refused_before_they_fill_the_memory(
     initial: Any, children: Any
 ) -> None:
     with pytest.raises(InputError, match=r"^P: the states of the path .* -> .* grow to more than"):
-        enumerate_dag(_of(initial=initial, children=children))
+        enumerate_dag(other(initial=initial, children=children))
 
 
 def test_an_enumeration_ends_when_its_time_or_memory_is_used_up(
@@ -221,12 +208,12 @@ def test_an_enumeration_ends_when_its_time_or_memory_is_used_up(
 ) -> None:
     monkeypatch.setattr(base, "MAX_SECONDS", -1.0)
     with pytest.raises(TooLargeError, match=r"P is too large: .* s were used up at depth 1"):
-        enumerate_dag(_of())
+        enumerate_dag(other())
     monkeypatch.undo()
     monkeypatch.setattr(user_code, "memory_of_machine", lambda: 0)
     monkeypatch.setattr(user_code, "memory_in_use", itertools.count(0, 2**20).__next__)
     with pytest.raises(TooLargeError, match="P is too large: 1 MiB were used up at depth 1"):
-        enumerate_dag(_of())
+        enumerate_dag(other())
 
 
 def test_equal_states_of_two_kinds_are_not_the_same() -> None:

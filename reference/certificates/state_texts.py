@@ -72,14 +72,12 @@ class StateTexts:
         return self._read[text]
 
     def check(self, states: Iterable[Hashable]) -> None:
-        """Checks that samples of a target are terminal states, of the type by which texts are read.
+        """Checks samples of a target, where terminal states are not listed.
 
         Raises:
             InputError: if one is of another type than the initial state, by which texts are read,
                 is not terminal, or is not reached, as far as `parents(state)` shows.
         """
-        if self.listed or self._problem is None:
-            return
         kind = type(self._problem.initial)
         for state in states:
             check_hashable("the target", state)

@@ -219,24 +219,20 @@ class Walker:
 
     def _walks(self, histories: Sequence[History], sums: PathSums) -> Walks:
         """The trajectories as numbers, with `log p_B`, which is added to the sums."""
-        _add_backward(self.backward, histories, sums)
+        for at, step in _steps(histories):
+            rows = [self.backward.row(histories[i][step]) for i in at]
+            logs = []
+            for i, row in zip(at, rows, strict=True):
+                before, after = histories[i][step - 1 : step + 1]
+                if before not in row.others:
+                    raise InputError(
+                        f"{before!r} is not among the parents of {after!r}, so the mass of p_B is "
+                        "not one: fix parents(state)"
+                    )
+                logs.append(row.logs[row.others.index(before)])
+            sums.add(sums.log_p_b, at, logs, max(len(row.values) for row in rows))
         terminals = [history[-1] for history in histories]
         return sums.walks(terminals, [self.reward(x) for x in terminals])
-
-
-def _add_backward(backward: BackwardRows, histories: Sequence[History], sums: PathSums) -> None:
-    for at, step in _steps(histories):
-        rows = [backward.row(histories[i][step]) for i in at]
-        logs = []
-        for i, row in zip(at, rows, strict=True):
-            before, after = histories[i][step - 1 : step + 1]
-            if before not in row.others:
-                raise InputError(
-                    f"{before!r} is not among the parents of {after!r}, so the mass of p_B is "
-                    "not one: fix parents(state)"
-                )
-            logs.append(row.logs[row.others.index(before)])
-        sums.add(sums.log_p_b, at, logs, max(len(row.values) for row in rows))
 
 
 def _steps(histories: Sequence[History]) -> Iterator[tuple[list[int], int]]:
