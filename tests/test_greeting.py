@@ -24,10 +24,10 @@ TRIED = {
 }
 
 
-def test_alone_it_says_five_things_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_alone_it_says_seven_things_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     main([])
     assert capsys.readouterr().out == GREETING
-    assert len(GREETED) == 5
+    assert len(GREETED) == 7
     assert max(map(len, GREETING.splitlines())) < 100
 
 

@@ -134,8 +134,8 @@ def test_limits_are_those_of_the_code() -> None:
     assert f"exact up to {MAX_HISTORIES // 10**6} million trajectories" in README
 
 
-def test_the_readme_shows_six_commands() -> None:
-    assert len(COMMANDS["README.md"]) == 6
+def test_the_readme_shows_nine_commands() -> None:
+    assert len(COMMANDS["README.md"]) == 9
 
 
 def test_the_second_line_to_copy_is_what_ci_runs() -> None:
