@@ -18,7 +18,6 @@ from fast.balance.loss import Loss
 from fast.balance.losses import LogVariance
 from fast.dynamics.gru import GRUOptions
 from fast.dynamics.markov import AbstractMarkovian
-from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law, target_law
 from fast.parts import BACKWARD, CHOICES, choose, option_names
@@ -42,15 +41,6 @@ KEY = jax.random.key(0)
 NEEDED: dict[str, dict[str, Any]] = {"custom": {"problem": "reference.problems:Grid.minimal"}}
 
 
-def environment_of(config: TrainConfig) -> AbstractEnvironment[Any]:
-    return config.task.make_environment(config.problem(), config.run.max_states)
-
-
-def first_policy(state: TrainState) -> Policy:
-    policy: Policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
-    return policy
-
-
 def bits(state: TrainState) -> list[bytes]:
     return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state)]
 
@@ -60,14 +50,14 @@ def bits(state: TrainState) -> list[bytes]:
 @pytest.mark.parametrize("dynamics", ["gru", "srwm", "markov"])
 def test_all_families_stay_within_five_percent_of_the_budget(name: str, dynamics: Any) -> None:
     config = configure(name, **NEEDED.get(name, {}), dynamics=dynamics, parameters=20_000)
-    policy = make_policy(config, environment_of(config), key=jax.random.key(0))
+    policy = make_policy(config, config.make_environment(), key=jax.random.key(0))
     assert abs(count_parameters(policy) - 20_000) <= 0.05 * 20_000
 
 
 def test_a_budget_that_no_width_meets_is_refused() -> None:
     config = configure("lines", dynamics="gru", parameters=1_000)
     with pytest.raises(InputError, match=r"parameters is 1,000, but the gru policy .* has "):
-        make_policy(config, environment_of(config), key=jax.random.key(0))
+        make_policy(config, config.make_environment(), key=jax.random.key(0))
 
 
 @pytest.mark.long
@@ -92,12 +82,12 @@ def test_a_budget_that_no_width_meets_is_refused() -> None:
 )
 def test_training_brings_the_exact_law_to_the_target(config: TrainConfig) -> None:
     config = config.changed(parameters=5_000)
-    environment = environment_of(config)
+    environment = config.make_environment()
     enumeration = enumerate_environment(config.problem(), environment)
     trainer = make_trainer(config, environment)
 
     def distance(state: TrainState) -> float:
-        law = exact_law(first_policy(state), enumeration, float64=False)
+        law = exact_law(state.policy(0), enumeration, float64=False)
         return total_variation(law.probabilities.tolist(), target_law(enumeration).tolist())
 
     start = trainer.init()
@@ -122,7 +112,7 @@ def test_equal_seeds_give_equal_bits_and_others_do_not() -> None:
     def run(seed: int, chunks: tuple[int, ...]) -> list[bytes]:
         options = {"dynamics": "gru", "parameters": 5_000, "seed": seed}
         config = configure("lines", length=5, steps=60, batch=16, **options)
-        trainer = make_trainer(config, environment_of(config))
+        trainer = make_trainer(config, config.make_environment())
         state = trainer.init()
         for chunk in chunks:
             state, _ = trainer.advance(state, chunk)
@@ -347,20 +337,20 @@ class Seen(AbstractMarkovian):
 def test_dynamics_of_the_users_own_that_have_no_latent_are_markovian() -> None:
     config = configure("lines", length=4, dynamics=Seen, loss="fm")
     assert config.dynamics.is_markovian
-    assert make_policy(config, environment_of(config), key=KEY).is_markovian
+    assert make_policy(config, config.make_environment(), key=KEY).is_markovian
     with pytest.raises(InputError, match=r"p_b lifted with dynamics .*Seen: there is no latent"):
         configure("lines", dynamics=Seen, p_b="lifted")
     # What a function makes is known when it is made.
     late = configure("lines", length=4, dynamics=lambda *sizes, key: Seen(*sizes, key=key))
     assert not late.dynamics.is_markovian
     with pytest.raises(InputError, match=r"p_b lifted with dynamics .*: there is no latent"):
-        make_policy(late.changed(p_b="lifted"), environment_of(late), key=KEY)
+        make_policy(late.changed(p_b="lifted"), late.make_environment(), key=KEY)
 
 
 @pytest.mark.parametrize("dynamics", ["linear", "linear-markov"])
 def test_a_learned_backward_policy_has_the_budget_that_a_linear_one_leaves(dynamics: Any) -> None:
     config = configure("lines", dynamics=dynamics, p_b="learned", parameters=5_000)
-    environment = environment_of(config)
+    environment = config.make_environment()
     policy = make_policy(config, environment, key=jax.random.key(0))
     assert abs(count_parameters(policy) - 5_000) <= 0.05 * 5_000
     alone = config.changed(p_b="uniform")
@@ -374,7 +364,7 @@ def test_a_backward_policy_reads_as_many_outputs_as_its_options_say(name: str) -
 
 
 def loss_of(config: TrainConfig) -> None:
-    environment = environment_of(config)
+    environment = config.make_environment()
     policy = make_policy(configure("lines", length=4, loss="db"), environment, key=KEY)
 
     def loss() -> Any:
@@ -392,7 +382,7 @@ def compute_in(config: TrainConfig) -> None:
 
 
 def policy_of(config: TrainConfig) -> Policy:
-    return make_policy(config, environment_of(config), key=KEY)
+    return make_policy(config, config.make_environment(), key=KEY)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +393,7 @@ def policy_of(config: TrainConfig) -> Policy:
         ("loss", "penalty", loss_of, InputError),
         ("dynamics", "rotation", policy_of, InputError),
         ("dynamics", "link", policy_of, InputError),
-        ("task", "encoding", environment_of, InputError),
+        ("task", "encoding", TrainConfig.make_environment, InputError),
     ],
 )
 def test_a_choice_that_nobody_checked_is_not_taken_for_another(

@@ -103,10 +103,10 @@ def _by_rows(
         add_passed: adds what the gradient by the read-outs passes on to the gradient of the rows.
     """
     arrays, trajectories = given.arrays, given.trajectories
-    first, later = partial(_first_terms, given), LaterRows(given, activations)
+    first, later = partial(_first_terms, given), LaterRows(given, activations, read_outs)
     values = cached_terms(given)
     if values is None:
-        values = later.with_first(first(arrays), arrays, read_outs)
+        values = later.with_first(first(arrays))
 
     def pullback(derivative: Float[Array, "3 batch time"]) -> Policy:
         weights = jnp.where(trajectories.active, derivative, 0.0)
@@ -121,8 +121,7 @@ def _by_rows(
                 lambda arrays: at_start(arrays) + later.weighted(of_later, later.start, arrays)
             )(arrays)
             return total
-        total = jax.grad(at_start)(arrays)
-        return add_passed(*later.add_gradient(of_later, arrays, total, read_outs))
+        return add_passed(*later.add_gradient(of_later, jax.grad(at_start)(arrays)))
 
     return as_steps(trajectories, values), pullback
 
@@ -156,6 +155,7 @@ class LaterRows:
     Args:
         given: the policy and the batch.
         activations: the activations that sampling cached after the first step, time first.
+        read_outs: the network's read-outs, unless it is Markovian.
 
     Attributes:
         rows: the steps, padding included.
@@ -166,11 +166,17 @@ class LaterRows:
         start: the number of the first row, which is moved on block by block.
     """
 
-    def __init__(self, given: Evaluation, activations: Activations):
+    def __init__(
+        self,
+        given: Evaluation,
+        activations: Activations,
+        read_outs: Float[Array, "rows d"] | None,
+    ):
         environment, trajectories = given.environment, given.trajectories
         rest = between(trajectories, 1, trajectories.actions.shape[1])
         batch, time = rest.actions.shape
         self.given, self.environment, self.shape = given, environment, (time, batch)
+        self.read_outs = read_outs
         self.whole = whole = batch * time
         self.size = min(whole, max(SMALLEST, whole // 8))
         if environment.is_graded or self.size > BLOCK:
@@ -232,26 +238,15 @@ class LaterRows:
         outputs = full.network.head.recall(read_outs, cached)
         return row_terms(full, self.environment, block, outputs)
 
-    def with_first(
-        self,
-        first: Float[Array, "3 batch"],
-        arrays: Policy,
-        read_outs: Float[Array, "rows d"] | None = None,
-    ) -> Float[Array, "3 batch time"]:
-        """The terms of all steps, zero where padded.
-
-        Args:
-            first: the terms of the first steps.
-            arrays: the policy's parameters.
-            read_outs: the network's read-outs, unless it is Markovian.
-        """
-        time, batch = self.shape
+    def with_first(self, first: Float[Array, "3 batch"]) -> Float[Array, "3 batch time"]:
+        """The terms of all steps, those of the first included; zero where padded."""
+        (time, batch), arrays = self.shape, self.given.arrays
         values = jnp.zeros((3, self.whole), first.dtype)
 
         def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             start, values = carry
             numbers = self.block_from(start)
-            block = self.terms(arrays, numbers, self.pick(read_outs, numbers))
+            block = self.terms(arrays, numbers, self.pick(self.read_outs, numbers))
             return start + self.size, values.at[:, self.order[numbers]].set(block)
 
         if self.whole:
@@ -274,21 +269,14 @@ class LaterRows:
         picked = self.pick(weights, numbers).T
         return jnp.sum(self.terms(arrays, numbers, read_outs) * jnp.where(due, picked, 0.0))
 
-    def add_gradient(
-        self,
-        weights: Float[Array, "rows 3"],
-        arrays: Policy,
-        total: Policy,
-        read_outs: Float[Array, "rows d"] | None = None,
-    ) -> tuple[Policy, Any]:
+    def add_gradient(self, weights: Float[Array, "rows 3"], total: Policy) -> tuple[Policy, Any]:
         """The gradient of all blocks, added to a total, and the gradient by the read-outs.
 
         Args:
             weights: derivatives of the terms.
-            arrays: the policy's parameters.
             total: the sum to which the gradient is added.
-            read_outs: the network's read-outs, unless it is Markovian.
         """
+        arrays, read_outs = self.given.arrays, self.read_outs
 
         def backward(carry: tuple[Array, Policy, Any]) -> tuple[Array, Policy, Any]:
             start, total, passed = carry

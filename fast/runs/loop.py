@@ -92,11 +92,23 @@ class Loop:
 
     def _advance_chunk(self) -> tuple[float, float]:
         """Trains and records a chunk of steps; returns their mean loss, and the last `log Z`."""
-        steps = self._config.optimiser.steps
-        losses, info = self._do(min(CHUNK, steps - self._step))
+        config, started, last = self._config, time.perf_counter(), self._config.optimiser.steps
+        until = min(self._step + CHUNK, last)
+        try:
+            with slow(f"at steps {self._step:,} to {until:,}; the first are compiled as well"):
+                self._state, info = self._advance(self._state, until - self._step)
+                losses = np.asarray(info.loss, np.float64)
+        except jax.errors.JaxRuntimeError as error:
+            explained = out_of_memory(error, config.sampling.batch)
+            if explained is None:
+                raise
+            raise InputError(f"{explained}{self._kept()}") from error
+        self._seconds += time.perf_counter() - started
+        check_finite(losses, config.run.seed, self._step, self._kept())
+        self._step = until
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
         figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self._seconds}
-        self._record(figures, measures=self._is_due(steps / self._config.run.evaluations))
+        self._record(figures, measures=self._is_due(last / config.run.evaluations))
         return float(loss.mean()), float(log_z.mean())
 
     def _save(self, *, at_once: bool) -> None:
@@ -115,23 +127,6 @@ class Loop:
             )
         save_checkpoint(self._folder, self._state, self._seconds)
         self._saved = self._step
-
-    def _do(self, steps: int) -> tuple[Floats, Any]:
-        started = time.perf_counter()
-        try:
-            until = self._step + steps
-            with slow(f"at steps {self._step:,} to {until:,}; the first are compiled as well"):
-                self._state, info = self._advance(self._state, steps)
-                losses = np.asarray(info.loss, np.float64)
-        except jax.errors.JaxRuntimeError as error:
-            explained = out_of_memory(error, self._config.sampling.batch)
-            if explained is None:
-                raise
-            raise InputError(f"{explained}{self._kept()}") from error
-        self._seconds += time.perf_counter() - started
-        check_finite(losses, self._config.run.seed, self._step, self._kept())
-        self._step += steps
-        return losses, info
 
     def _record(self, figures: dict[str, Any], *, measures: bool) -> None:
         """Appends one record per step, so that a kill leaves all of its figures, or none."""
