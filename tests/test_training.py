@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -411,6 +412,11 @@ def test_a_loss_of_no_known_kind_is_not_taken_for_another() -> None:
     object.__setattr__(config, "loss", Loss())
     with pytest.raises(AssertionError, match=r"Loss\(\)"):
         loss_of(config)
+
+
+def test_tasks_can_be_taken_to_other_processes() -> None:
+    kinds = list(TASKS.values())
+    assert pickle.loads(pickle.dumps(kinds)) == kinds
 
 
 @pytest.mark.parametrize("name", TASKS)

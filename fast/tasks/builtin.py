@@ -134,3 +134,5 @@ CONSTRUCTED = [
     for value in vars(import_module(f"reference.problems.{module.name}")).values()
     if isinstance(value, Setup)
 ]
+# Where pickle looks for them, which takes configurations to other processes.
+globals().update({task.__name__: task for task in CONSTRUCTED})
