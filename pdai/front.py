@@ -1,20 +1,18 @@
 """`pdai.train`, `load`, `inspect` and `draw`."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 from fast.runs.display import Display, announce
 from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
-from fast.tasks import TASKS, Task
+from fast.tasks import task_meant
 from fast.training.compose import TrainConfig, configure
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
 from reference.arguments import checked
 from reference.dag import PointedDAG
-from reference.errors import InputError, no_such
 from reference.inspection import Inspection, inspect_problem
 from reference.loading import as_problem, name_of
 from reference.show import draw as draw_picture
@@ -52,16 +50,8 @@ def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> Trai
         return problem.changed(**options) if options else problem
     if environment is not None:
         options["environment"] = name_of(environment)
-    if isinstance(problem, Task):
-        own = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
-        return configure(type(problem), **{**own, **options})
-    if isinstance(problem, str) and problem in TASKS:
-        return configure(problem, **options)
-    if isinstance(problem, str) and ":" not in problem:
-        raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
-    if problem is not None:
-        options["problem"] = name_of(problem)
-    return configure("custom", **options)
+    kind, own = task_meant(problem)
+    return configure(kind, **{**own, **options})
 
 
 def inspect(problem: Any) -> Inspection[Any]:

@@ -16,7 +16,7 @@ from fast.runs.display import slow
 from fast.runs.files import free_folder, new_folder
 from fast.runs.identity import inputs_of
 from fast.runs.records import save_law, seal_run, write_json
-from fast.tasks import TASKS, CustomTask, Task
+from fast.tasks import CustomTask, Task, task_meant
 from pdai.solving.solved import Recipe, Solved
 from reference.arguments import build, checked
 from reference.balance import log_float
@@ -25,7 +25,6 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
-from reference.loading import name_of
 from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.sources import sources_of
@@ -126,18 +125,7 @@ def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, A
     Raises:
         InputError: if it means none, or an option breaks a rule.
     """
-    own: dict[str, Any] = {}
-    if isinstance(problem, Task):
-        kind = type(problem)
-        own = {part.name: getattr(problem, part.name) for part in fields(problem)}
-    elif isinstance(problem, str) and problem in TASKS:
-        kind = TASKS[problem]
-    elif isinstance(problem, str) and ":" not in problem:
-        raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
-    else:
-        kind = CustomTask
-        if problem is not None:
-            own = {"problem": problem if isinstance(problem, str) else name_of(problem)}
+    kind, own = task_meant(problem)
     known = {part.name for part in fields(kind)}
     own |= {name: value for name, value in options.items() if name in known}
     return build(kind, own, ""), {name: options[name] for name in options if name not in known}
