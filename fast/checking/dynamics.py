@@ -15,7 +15,7 @@ from fast.dynamics.own import check_network
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Floats
 from fast.policies.backward import UniformBackward
-from fast.policies.policy import Policy
+from fast.policies.policy import Policy, count_parameters
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
 from reference.errors import InputError
@@ -109,7 +109,9 @@ def check_dynamics(
     """
     name = name or type(network).__name__
     _check_markovian(name, network)
-    drawn = _draw(environment, seed)
+    uniform = Policy(Uniform(environment.actions), UniformBackward(), environment.actions)
+    draws = uniforms(jax.random.key(seed), environment, BATCH[0] * BATCH[1])
+    drawn, _ = sample_trajectories(uniform, environment, draws)
     seen = np.asarray(jax.jit(jax.vmap(jax.vmap(environment.observe)))(drawn.states))
     seen = seen.reshape(*BATCH, *seen.shape[1:])
     check_network(name, network, seen[0, 0, 0], seen.shape[-2])
@@ -117,9 +119,7 @@ def check_dynamics(
     with jax.enable_x64(True):
         double, exact = _cast(network, jnp.float64), jnp.asarray(seen, jnp.float64)
         unrolled, stepwise, recalled = _all_ways(name, double, exact)
-        parameters = sum(
-            leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array))
-        )
+        parameters = count_parameters(eqx.filter(network, eqx.is_inexact_array))
         ulps = ULPS * seen.shape[-2] * max(1, parameters) ** 0.5
         least = ulps * float(np.finfo(np.float64).eps)
         remembers = _has_memory(seen, unrolled, drawn, least)
@@ -160,13 +160,6 @@ def _check_markovian(
             f"{name}: is_markovian is True, but two histories of one state give different "
             "outputs: leave it at False, or let unroll() read each state by itself"
         )
-
-
-def _draw(environment: AbstractEnvironment[Any], seed: int) -> Trajectories:
-    """Trajectories from the uniform policy."""
-    policy = Policy(Uniform(environment.actions), UniformBackward(), environment.actions)
-    draws = uniforms(jax.random.key(seed), environment, BATCH[0] * BATCH[1])
-    return sample_trajectories(policy, environment, draws)[0]
 
 
 def _cast(network: AbstractDynamics[Any], dtype: Any) -> AbstractDynamics[Any]:

@@ -19,7 +19,7 @@ from fast.measure.report import (
     figures_of_all,
     mean_best,
 )
-from fast.measure.weights import Weights, mean_of
+from fast.measure.weights import Weights, mean_of, scaled
 from fast.policies.policy import Policy, uniform_policy
 from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
@@ -217,12 +217,6 @@ def estimated_fcs(
     whole, log_p = fcs(ratios)
     half = fcs(ratios[: backward // 2])[0].mean if backward > 1 else whole.mean
     return whole, half - whole.mean, log_p
-
-
-def scaled(logs: Floats) -> Floats:
-    """Exponentials, divided by the largest."""
-    scaled: Floats = np.exp(logs - logs.max())
-    return scaled
 
 
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:

@@ -47,8 +47,14 @@ def mean_of(values: Floats) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
+def scaled(logs: Floats) -> Floats:
+    """Exponentials, divided by the largest."""
+    weights: Floats = np.exp(logs - logs.max())
+    return weights
+
+
 def normalised(log_weights: Floats) -> Floats:
     """Weights that sum to 1."""
-    weights = np.exp(log_weights - log_weights.max())
+    weights = scaled(log_weights)
     shares: Floats = weights / weights.sum()
     return shares

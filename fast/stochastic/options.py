@@ -54,19 +54,9 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
         return "fixed"
 
     @property
-    def components(self) -> int:
-        """The number of normal laws in the mixture xi."""
-        return 4
-
-    @property
-    def mu(self) -> tuple[float, ...]:
-        """The mean of the latent at a terminal."""
-        return ()
-
-    @property
-    def covariance(self) -> tuple[float, ...]:
-        """The covariance of the latent at a terminal."""
-        return ()
+    def laws(self) -> dict[str, Any]:
+        """The laws of the first and the last latent, for `StochasticPolicy`."""
+        return {}
 
     def check(self, config: TrainConfig) -> None:
         """Refuses a run whose other parts need a deterministic latent.
@@ -110,11 +100,9 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
             self.latent_size,
             sigma=self.sigma,
             hidden=(width,) * self.layers,
-            components=self.components,
-            mu=self.mu,
-            covariance=self.covariance,
             is_stochastic=self.is_stochastic,
             key=key,
+            **self.laws,
         )
 
 
@@ -141,6 +129,11 @@ class GaussianOptions(MeanOptions):
         require_counts(self, "components")
         mean_vector(self.mu, self.latent_size)
         covariance_factor(self.covariance, self.latent_size)
+
+    @property
+    def laws(self) -> dict[str, Any]:
+        """`xi`, `mu` and `Lambda`."""
+        return {"components": self.components, "mu": self.mu, "covariance": self.covariance}
 
     def check(self, config: TrainConfig) -> None:
         """Also refuses exploration together with the on-policy gradient."""

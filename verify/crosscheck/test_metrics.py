@@ -39,12 +39,11 @@ from fast.measure.estimates import (
     estimated_report,
     exact_terminals,
     random_terminals,
-    scaled,
     total_variation_of_paths,
 )
 from fast.measure.report import figures_of_all, mean_best
 from fast.measure.terminals import enumerated_report
-from fast.measure.weights import mean_of
+from fast.measure.weights import mean_of, scaled
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
@@ -479,7 +478,7 @@ def test_each_sampler_is_measured_with_its_own_seed_and_log_z() -> None:
 @pytest.mark.crosscheck(
     "fast.measure.weights.mean_of",
     "fast.measure.report.mean_best",
-    "fast.measure.estimates.scaled",
+    "fast.measure.weights.scaled",
     "fast.policies.policy.count_parameters",
 )
 def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:
