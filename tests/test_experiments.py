@@ -22,12 +22,13 @@ from fast.stochastic.options import GaussianOptions
 from pdai.experiments import EXPERIMENTS, chosen, correlation, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
-from pdai.experiments.frames import Difference, Results
+from pdai.experiments.frames import Results
 from pdai.experiments.report import report, section
 from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
 from pdai.experiments.running import reproduce
-from pdai.experiments.tables import costs, header, rows
+from pdai.experiments.tables import costs, table
 from pdai.experiments.trainings import description
+from pdai.experiments.verdicts import Comparison, Standing
 from reference import InputError
 from tests.command_lines import answer
 from tests.made_up_runs import MODELS, TINY, run, tiny
@@ -109,11 +110,15 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     assert not tuned & instances
 
 
-def difference(first: list[Run], second: list[Run]) -> Difference | None:
+def compared(first: list[Run], second: list[Run]) -> Comparison:
     columns = zip(MODELS, (first, second), strict=True)
     runs = [dataclasses.replace(run, model=model) for model, of in columns for run in of]
     one, other = MODELS
-    return Results(tiny(), runs).difference("N = 3", (one, other))
+    return Comparison(Results(tiny(), runs), "N = 3", (one, other))
+
+
+def decides(comparison: Comparison) -> bool:
+    return comparison.standing in (Standing.BETTER, Standing.WORSE)
 
 
 def test_means_and_paired_differences_are_those_of_their_definition() -> None:
@@ -121,23 +126,24 @@ def test_means_and_paired_differences_are_those_of_their_definition() -> None:
     first = [run("Markovian", seed, x) for seed, x in enumerate(noise)]
     second = [run("SRWM", seed, x - 0.01 * (seed + 1)) for seed, x in enumerate(noise)]
     results = Results(tiny(), first)
-    assert results.mean("N = 3", "Markovian") == pytest.approx(0.3)
+    assert results.values("N = 3", "Markovian").mean() == pytest.approx(0.3)
     assert results.text("N = 3", "Markovian") == f"0.3000 ± {np.std(noise, ddof=1):.4f} (5)"
-    gap = difference(first, second)
+    comparison = compared(first, second)
+    gap = comparison.gap
     assert gap is not None
     assert gap.mean == pytest.approx(-0.03)
     # Student's interval: of a sample from a normal law it covers the mean 95 times in 100.
     values = -0.01 * np.arange(1, 6)
     low, high = scipy.stats.t.interval(0.95, 4, -0.03, scipy.stats.sem(values))
     assert (gap.low, gap.high) == pytest.approx((low, high))
-    assert gap.decides
+    assert decides(comparison)
     # Control: not paired, the same numbers tell nothing.
     shuffled = [dataclasses.replace(r, seed=(r.seed + 1) % 5) for r in second]
-    unpaired = difference(first, shuffled)
-    assert unpaired is not None
-    assert not unpaired.decides
+    unpaired = compared(first, shuffled)
+    assert unpaired.gap is not None
+    assert not decides(unpaired)
     # Two seeds have no interval.
-    assert difference(first[:2], second[:2]) is None
+    assert compared(first[:2], second[:2]).gap is None
 
 
 def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() -> None:
@@ -145,21 +151,19 @@ def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() 
     exact = [run("Markovian", seed, 0.001 + 0.001 * seed) for seed in range(3)]
     near = [run("SRWM", s, 0.013 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
     far = [run("SRWM", s, 0.03 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
-    gap, back = difference(exact, near), difference(near, exact)
+    gap, back = compared(exact, near).gap, compared(near, exact).gap
     assert gap is not None
     assert back is not None
     # The same difference in every seed: the interval has no other width than the floor.
     assert (gap.low, gap.high) == pytest.approx((0.012 - 0.0135, 0.012))
     assert (back.low, back.high) == pytest.approx((-0.012, -0.012 + 0.0135))
-    assert not gap.decides
-    assert not back.decides
+    assert not decides(compared(exact, near))
+    assert not decides(compared(near, exact))
     # Controls: further away than the floor; and as if both were exact.
     for second in (far, [dataclasses.replace(r, tv_kind="exact") for r in near]):
-        found = difference(exact, second)
-        assert found is not None
-        assert found.decides
+        assert decides(compared(exact, second))
     # Two sampled distances have the same floor.
-    both = difference(near, far)
+    both = compared(near, far).gap
     assert both is not None
     assert (both.low, both.high) == pytest.approx((0.017, 0.017))
 
@@ -390,10 +394,9 @@ def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert [(r.model, r.seed) for r in found] == [(r.model, r.seed) for r in runs]
     assert found[0].value("tv") == 0.3141593
     results = Results(experiment, found)
-    (line,) = rows(results)
-    assert len(line) == len(header(experiment))
+    (line,) = table(results).to_numpy().tolist()
     assert line[:4] == ["N = 3", "0.500 ± 0.100", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
-    assert results.difference("N = 3", experiment.compared) is not None
+    assert Comparison(results, "N = 3", experiment.compared).gap is not None
 
 
 def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:

@@ -13,6 +13,7 @@ from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
+from pdai.experiments.verdicts import Comparison, Standing
 from tests.faults import FAULTS
 from tests.test_pages import COMMANDS, python_blocks
 from verify.claims.record import Severity
@@ -58,7 +59,8 @@ def test_the_example_trains_and_certifies_as_shown(
 def test_the_table_and_the_picture_are_of_the_results() -> None:
     experiment = EXPERIMENTS["study:aliasing"]
     runs = stored(experiment)
-    head, body = tables.header(experiment), tables.rows(Results(experiment, runs))
+    table = tables.table(Results(experiment, runs))
+    head, body = [*table], table.to_numpy().tolist()
     names = [name.strip() for name in LINES[_table_line()].strip("| ").split("|")][1:]
     shown_rows = LINES[_table_line() + 2 : _table_line() + 2 + len(body)]
     for shown, line in zip(shown_rows, body, strict=True):
@@ -81,12 +83,13 @@ def test_what_memory_brings_is_of_the_results() -> None:
         Results(EXPERIMENTS[label], stored(EXPERIMENTS[label]))
         for label in ("fig:apx:lra", "study:dags")
     )
-    gap = walk.difference("rings", ("GRU+", "GRU+ reset"))
+    gap = Comparison(walk, "rings", ("GRU+", "GRU+ reset")).gap
     assert gap is not None
     assert f"by {gap.mean:.3f} of TV [{gap.low:.3f}, {gap.high:.3f}]" in TEXT
-    gap = dags.difference("SIX6, both ends", ("Markovian", "GRU"))
+    comparison = Comparison(dags, "SIX6, both ends", ("Markovian", "GRU"))
+    assert comparison.standing is Standing.WORSE
+    gap = comparison.gap
     assert gap is not None
-    assert gap.decides
     assert f"ahead of the GRU by {gap.mean:.3f} of TV" in TEXT
 
 

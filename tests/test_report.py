@@ -212,25 +212,26 @@ def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
     results = results_of(experiment)
     # The first of each kind is the better one.
     assert results.leaders("N = 3") == ["M 1", "S", "G"]
-    head, *body = layout(results)
-    assert head == ["", "N = 3"]
-    assert [line[0] for line in body[:5]] == [*kinds]
-    assert [line[1].startswith("**") for line in body[:5]] == [True, False, True, True, False]
+    shown = layout(results)
+    assert [*shown] == ["", "N = 3"]
+    assert [*shown[""]][:5] == [*kinds]
+    bold = [cell.startswith("**") for cell in shown["N = 3"]]
+    assert bold[:5] == [True, False, True, True, False]
     assert "The best of each kind is bold." in section(results)
     figure = figure_of(Results(dataclasses.replace(experiment, draw="rows"), results.runs))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == [*kinds]
     # Control: with rows as rows, models are columns, and none is bold.
     plain = Results(dataclasses.replace(experiment, layout="rows"), results.runs)
-    assert layout(plain)[0][1:6] == [*kinds]
+    assert [*layout(plain)][1:6] == [*kinds]
     assert "**" not in section(plain)
 
 
 def test_a_column_that_is_empty_is_not_shown() -> None:
     experiment = with_columns("Markovian", "SRWM")
-    assert "SRWM - Markovian [95 %]" in layout(results_of(experiment))[0]
+    assert "SRWM - Markovian [95 %]" in layout(results_of(experiment))
     # Of two seeds there is no interval.
-    assert "SRWM - Markovian [95 %]" not in layout(results_of(experiment, 2))[0]
+    assert "SRWM - Markovian [95 %]" not in layout(results_of(experiment, 2))
 
 
 def test_both_forms_of_the_srwm_are_judged() -> None:

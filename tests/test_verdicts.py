@@ -11,8 +11,8 @@ from pdai.experiments.base import MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
-from pdai.experiments.tables import all_rows, header, rows
-from pdai.experiments.verdicts import Comparison, Group, Outcome, Standing, compared, counts, group
+from pdai.experiments.tables import all_rows, table
+from pdai.experiments.verdicts import Comparison, Group, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, run, tiny
 
 PAIR = ("Markovian", "SRWM")
@@ -159,12 +159,13 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
     )
     experiment = dataclasses.replace(tiny(), cells=cells)
     runs = column("Markovian", FAR) + column("SRWM", NEAR)
-    (row,) = compared(Results(experiment, runs), PAIR)
+    row = Comparison(Results(experiment, runs), ROW, PAIR)
     assert (row.size, row.papers_size) == (pytest.approx(0.4), pytest.approx(0.25))
     # Where one law is sampled, what exact sampling has bounds the ratio.
     exact = {"tv": {"mean": 0.01}}
     sampled = column("SRWM", (0.02,) * 3, tv_kind="sampled", exact=exact)
-    (row,) = compared(Results(experiment, column("Markovian", (0.001,) * 3) + sampled), PAIR)
+    runs = column("Markovian", (0.001,) * 3) + sampled
+    row = Comparison(Results(experiment, runs), ROW, PAIR)
     assert row.size == pytest.approx(2.0)
 
 
@@ -238,9 +239,8 @@ def test_what_is_computed_stands_beside_what_is_trained() -> None:
     bounds = {"least TV": {ROW: (0.05, 0.0625)}}
     experiment = tiny(bounds=bounds)
     runs = column("Markovian", FAR) + column("SRWM", NEAR)
-    (line,) = rows(Results(experiment, runs))
-    assert line[header(experiment).index("least TV")] == "0.0500 to 0.0625"
-    assert "least TV" not in header(tiny())
+    assert [*table(Results(experiment, runs))["least TV"]] == ["0.0500 to 0.0625"]
+    assert "least TV" not in table(Results(tiny(), runs))
 
 
 def test_a_standing_needs_three_seeds() -> None:

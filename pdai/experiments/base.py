@@ -6,7 +6,7 @@ Imports no JAX, so that the command line answers at once.
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fast.dynamics.residual import MatrixOptions
 from fast.dynamics.wrappers import CellOptions
@@ -18,6 +18,7 @@ Metric = Literal["fcs", "tv", "separation", "memory", "best", "edges"]
 Drawing = Literal["curves", "rows", "points", "log lines", "laws", "probe", "best", "none"]
 Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best", "projection", "edges"]
+Pair: TypeAlias = tuple[str, str]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 # The best form of the SRWM.
@@ -138,10 +139,8 @@ class Experiment:
     finding: str = ""
     setting: str = ""
     draw: Drawing = "curves"
-    compared: tuple[str, str] = (MARKOVIAN, PRINTED)
-    also: tuple[tuple[str, str], ...] = (
-        (MARKOVIAN, STRONGEST), (MARKOVIAN, BEST), (RESET, BEST)
-    )  # fmt: skip
+    compared: Pair = (MARKOVIAN, PRINTED)
+    also: tuple[Pair, ...] = ((MARKOVIAN, STRONGEST), (MARKOVIAN, BEST), (RESET, BEST))
     expects: Literal["better", "equal"] = "better"
     seeds: tuple[int, ...] = SEEDS
     ties: tuple[str, ...] = ()
@@ -159,18 +158,28 @@ class Experiment:
         return self.label.replace(":", "_")
 
     @property
+    def places(self) -> set[tuple[str, str]]:
+        """Row and column of each cell."""
+        return {(cell.row, cell.model) for cell in self.cells}
+
+    @property
+    def quoted(self) -> dict[tuple[str, str], Quoted]:
+        """The paper's numbers, by row and column."""
+        return {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """The names of the rows, in order."""
         return tuple(dict.fromkeys(cell.row for cell in self.cells))
 
     @property
-    def comparisons(self) -> tuple[tuple[str, str], ...]:
+    def comparisons(self) -> tuple[Pair, ...]:
         """The pairs of columns whose differences are shown."""
         pairs = (self.compared, *self.also)
         return tuple(dict.fromkeys(p for p in pairs if set(p) <= set(self.models)))
 
     @property
-    def judged(self) -> tuple[tuple[str, str], ...]:
+    def judged(self) -> tuple[Pair, ...]:
         """The pairs that decide the claim: with the model as printed, and in its best form."""
         strongest = (MARKOVIAN, STRONGEST)
         both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models

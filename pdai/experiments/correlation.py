@@ -1,11 +1,11 @@
 """The rank correlation of FCS and total variation over samplers (eq:fcsa)."""
 
-import json
 from collections.abc import Sequence
+from typing import Any
 
 from scipy.stats import spearmanr
 
-from pdai.experiments.frames import Results
+from pdai.experiments.frames import Results, unshared
 from pdai.experiments.tables import markdown
 
 FEWEST = 10
@@ -45,23 +45,15 @@ def verdict(every: Sequence[Results]) -> str:
 
 def table(every: Sequence[Results]) -> list[list[str]]:
     """One line for each row of an experiment with enough runs that have both metrics."""
-    seen: set[str] = set()
     body = []
-    for results in every:
-        # With few terminals a batch holds all of them, and FCS is TV.
-        large = Results(results.experiment, [run for run in results.runs if run.law is None])
-        frame = large.frame.assign(
-            tv=[run.value("tv") for run in large.runs],
-            fcs=[run.value("fcs") for run in large.runs],
-            config=[json.dumps(run.config, sort_keys=True) for run in large.runs],
-        ).dropna(subset=["tv", "fcs"])
-        for row in results.experiment.rows:
-            of_row = frame[frame.row == row]
-            trained = set(of_row.config)
-            if not trained <= seen and len(of_row) >= FEWEST:
-                value = float(spearmanr(of_row.tv, of_row.fcs).statistic)
-                kinds = " or ".join(sorted(set(of_row.kind)))
-                name = f"{results.experiment.label}: {row}"
-                body.append([name, kinds, str(len(of_row)), f"{value:.3f}"])
-            seen |= trained
+    for results, row, lines in unshared(every, _with_both):
+        if len(lines) >= FEWEST:
+            value = float(spearmanr(lines.tv, lines.fcs).statistic)
+            name, kinds = f"{results.experiment.label}: {row}", " or ".join(sorted(set(lines.kind)))
+            body.append([name, kinds, str(len(lines)), f"{value:.3f}"])
     return body
+
+
+def _with_both(lines: Any) -> Any:
+    """The runs with both metrics; with few terminals a batch holds all of them, and FCS is TV."""
+    return lines.loc[[run.law is None for run in lines.run]].dropna(subset=["tv", "fcs"])

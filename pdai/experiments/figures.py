@@ -5,18 +5,19 @@ at a hundredth of the least relevant difference.
 """
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from pdai.experiments.base import APART, MEASURES, Experiment
+from pdai.experiments.base import APART, MEASURES, Experiment, Quoted
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
+from pdai.experiments.verdicts import Comparison
 from pdai.show.plotting import TARGET, Look, below_one, decimal, look
 from reference.show import save_figure
 
@@ -29,6 +30,10 @@ BOUNDS = ("#0072B2", "#222222", "#CC79A7")
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
 PER_LINE = 3
 MOST_MARKED = 12
+
+# The marks of a legend by name; and a figure with a note for its title, and its further marks.
+Handles: TypeAlias = dict[str, Line2D]
+Drawn: TypeAlias = tuple[Figure, str, Handles | None]
 
 
 def draw(results: Results, files: Sequence[Path]) -> None:
@@ -43,9 +48,17 @@ def draw(results: Results, files: Sequence[Path]) -> None:
 def figure_of(results: Results) -> Figure:
     """The figure of an experiment with runs, in the form of its option `draw`."""
     experiment = results.experiment
+    form = lines if experiment.draw == "log lines" else panels
     if experiment.draw in ("rows", "points"):
-        return by_model(results) if experiment.layout == "models" else points(results)
-    return lines(results) if experiment.draw == "log lines" else panels(results)
+        form = by_model if experiment.layout == "models" else points
+    figure, note, others = form(results)
+    counts = results.frame.groupby(["row", "model"]).size()
+    ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
+    seeds = f"{ends} seed{'s' * int(counts.max() > 1)}"
+    figure.suptitle(f"{experiment.label}: {seeds}{note}", fontsize=10)
+    if others is not None:
+        legend(figure, results, others)
+    return figure
 
 
 def looks(experiment: Experiment) -> dict[str, Look]:
@@ -71,7 +84,7 @@ def marks(style: Look, size: float = 5) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def legend(figure: Figure, results: Results, others: dict[str, Line2D]) -> None:
+def legend(figure: Figure, results: Results, others: Handles) -> None:
     """One legend below the panels: the models that were run, then other marks by name."""
     handles = {
         model: Line2D([], [], ls=style.line, lw=1.4, **marks(style))
@@ -88,10 +101,10 @@ def legend(figure: Figure, results: Results, others: dict[str, Line2D]) -> None:
     )  # fmt: skip
 
 
-def points(results: Results) -> Figure:
+def points(results: Results) -> Drawn:
     """One line per row: the metric, and its ratio to the first of the compared columns."""
     experiment, rows, models = results.experiment, results.rows, results.models
-    base = experiment.compared[0]
+    base, styles = experiment.compared[0], looks(experiment)
     is_compared = experiment.draw == "rows" and any(
         {base} < set(results.at(row).model) for row in rows
     )
@@ -100,9 +113,12 @@ def points(results: Results) -> Figure:
     axes = np.atleast_1d(figure.subplots(1, 1 + is_compared, sharey=True))
     for place, row in enumerate(rows):
         for model, offset in zip(models, _offsets(len(models), 0.66), strict=True):
-            _draw_seeds(axes[0], results, row, model, place + offset)
+            at = (place + offset, styles[model], experiment.quoted.get((row, model)))
+            _draw_seeds(axes[0], _shown(results, results.values(row, model)), None, *at)
             if is_compared and model != base:
-                _draw_ratios(axes[1], results, row, model, place + offset)
+                both = Comparison(results, row, (base, model))
+                others, ours = np.maximum(_shown(results, both.paired), both.least)
+                _draw_seeds(axes[1], ours, others, *at, experiment.quoted.get((row, base)))
         _draw_levels(axes[0], results, row, place)
     # The axis names the kind of TV if all rows have the same.
     metrics = [results.metric_name(row) for row in rows]
@@ -112,26 +128,23 @@ def points(results: Results) -> Figure:
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
     better = "left" if results.sign > 0 else "right"
     measured = metrics[0] if is_one else results.measure.name
-    axes[0].set(xscale="log", xlabel=f"{measured}: {better} is better")
     axes[0].set_ylabel(experiment.axis)
-    decimal(axes[0].xaxis)
+    labels = [f"{measured}: {better} is better", f'ratio to "{base}": below 1 is better']
     if is_compared:
         axes[1].axvline(1, color="black", lw=1)
-        axes[1].set(xscale="log", xlabel=f'ratio to "{base}": below 1 is better')
-        decimal(axes[1].xaxis)
-    for axis in axes:
+    for axis, label in zip(axes, labels, strict=False):
+        axis.set(xscale="log", xlabel=label)
+        decimal(axis.xaxis)
         axis.grid(axis="x", alpha=0.3)
         for between in np.arange(0.5, len(rows) - 1):
             axis.axhline(between, color="0.85", lw=0.8)
     bars = ", means as bars" if results.frame.seed.nunique() > 1 else ""
-    figure.suptitle(f"{experiment.label}: {_seeds(results)}{bars}", fontsize=10)
-    legend(figure, results, _other_marks(results))
-    return figure
+    return figure, bars, _levels(results)
 
 
-def by_model(results: Results) -> Figure:
+def by_model(results: Results) -> Drawn:
     """One panel per instance, one line per model; the marks of the best of each kind are filled."""
-    rows, models = results.rows, results.models
+    rows, models, styles = results.rows, results.models, looks(results.experiment)
     size = (2.2 + 2.6 * len(rows), 1.6 + 0.2 * len(models))
     figure = Figure(figsize=size, layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(rows), sharey=True))
@@ -139,8 +152,7 @@ def by_model(results: Results) -> Figure:
         best = results.leaders(row)
         for place, model in enumerate(models):
             values = _shown(results, results.values(row, model))
-            style = looks(results.experiment)[model]
-            style = style._replace(marker="o", is_filled=model in best)
+            style = styles[model]._replace(marker="o", is_filled=model in best)
             axis.plot(values, [place] * len(values), ls="", **marks(style, 5))
             if model in best:
                 axis.axvline(values.mean(), lw=1, color=style.colour, alpha=0.8)
@@ -151,53 +163,46 @@ def by_model(results: Results) -> Figure:
     axes[0].set_yticks(range(len(models)), models)
     axes[0].set_ylim(len(models) - 0.5, -0.5)
     axes[0].set_ylabel(results.experiment.axis)
-    title = f"{results.experiment.label}: {_seeds(results)}"
-    figure.suptitle(f"{title}; filled, with a line: the best of each kind", fontsize=10)
-    return figure
+    return figure, "; filled, with a line: the best of each kind", None
 
 
-def lines(results: Results) -> Figure:
+def lines(results: Results) -> Drawn:
     """The metric over rows that are numbers: each seed a point, the means joined."""
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    axis = figure.subplots()
-    rows = results.rows
+    axis, rows = figure.subplots(), results.rows
     places = np.array([float(row.replace(",", "")) for row in rows])
-    level = np.array([results.untrained(row) for row in rows], float)
-    axis.plot(places, _shown(results, level), zorder=1, **BAND)
+    level = _shown(results, [results.untrained(row) for row in rows])
+    axis.plot(places, level, zorder=1, **BAND)
     # A logarithmic scale has no zero.
-    exact = np.array([results.best(row) or None for row in rows], float)
-    axis.plot(places, exact, ls=EXACT, zorder=1, **GREY)
+    axis.plot(places, [results.best(row) or nan for row in rows], ls=EXACT, zorder=1, **GREY)
     for model, style in looks(results.experiment).items():
         columns = [_shown(results, results.values(row, model)) for row in rows]
         for place, values in zip(places, columns, strict=True):
             axis.plot([place] * len(values), values, ls="", **marks(style, 4))
-        means = [values.mean() if len(values) else np.nan for values in columns]
+        means = [values.mean() if len(values) else nan for values in columns]
         axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
     axis.set(xscale="log", xlabel=results.experiment.axis)
     axis.minorticks_off()
     axis.set_xticks(places, rows)
     axis.grid(alpha=0.3)
-    clipped = _note(results.frame.learned.min(), _least_shown(results))
     axis.set(yscale="log", ylabel=results.metric_name())
     decimal(axis.yaxis)
-    title = f"{results.experiment.label}: {_seeds(results)}, means joined{clipped}"
-    figure.suptitle(title, fontsize=10)
-    legend(figure, results, _other_marks(results))
-    return figure
+    clipped = _note(results.frame.learned.min(), results.measure.negligible / 100)
+    return figure, f", means joined{clipped}", _levels(results)
 
 
-def panels(results: Results) -> Figure:
+def panels(results: Results) -> Drawn:
     """One panel per row: curves of training with the final values at the right; or laws."""
     experiment, rows = results.experiment, results.rows
     width, height = min(len(rows), PER_LINE), -(-len(rows) // PER_LINE)
     figure = Figure(figsize=(5.0 * width, 0.9 + 3.4 * height), layout="constrained")
     cut = figure.add_gridspec(height, width)
     is_law = experiment.draw == "laws"
-    others: dict[str, Line2D] = {}
+    others: Handles = {}
     for place, row in enumerate(rows):
         area = cut[divmod(place, width)]
         others |= (_draw_laws if is_law else _draw_curves)(figure, area, results, row)
-    legible = "lines are means" if is_law else "thin lines; thick are medians"
+    note = ", lines are means" if is_law else ", thin lines; thick are medians"
     if experiment.draw in ("curves", "probe"):
         # All panels have one scale, so that they can be compared.
         limits = [axis.get_ylim() for axis in figure.axes]
@@ -205,20 +210,13 @@ def panels(results: Results) -> Figure:
             axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
             decimal(axis.yaxis)
         lowest = min(np.min(line.get_ydata()) for axis in figure.axes for line in axis.lines)
-        legible += _note(float(lowest), _least_of_curves(experiment))
-    figure.suptitle(f"{experiment.label}: {_seeds(results)}, {legible}", fontsize=10)
-    legend(figure, results, others)
-    return figure
-
-
-def _least_shown(results: Results) -> float:
-    """The low end of a logarithmic scale; smaller values are drawn there."""
-    return results.measure.negligible / 100
+        note += _note(float(lowest), _least_of_curves(experiment))
+    return figure, note, others
 
 
 def _shown(results: Results, values: Any) -> Any:
     """Values for a logarithmic scale, cut off at its low end."""
-    return np.maximum(np.asarray(values, float), _least_shown(results))
+    return np.maximum(np.asarray(values, float), results.measure.negligible / 100)
 
 
 def _note(lowest: float, least: float) -> str:
@@ -226,46 +224,31 @@ def _note(lowest: float, least: float) -> str:
     return f"; {below_one(least)} or less is drawn as that" if lowest <= least else ""
 
 
-def _seeds(results: Results) -> str:
-    """The number of seeds in a figure, such as "3 to 5 seeds"."""
-    counts = results.frame.groupby(["row", "model"]).size()
-    ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
-    return f"{ends} seed{'s' * int(counts.max() > 1)}"
-
-
 def _offsets(count: int, width: float) -> Any:
     """Places of several marks side by side around zero."""
     return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(1)
 
 
-def _draw_seeds(axis: Any, results: Results, row: str, model: str, y: float) -> None:
-    """Each seed as a point, their mean as a bar, and the paper's number as a cross."""
-    values, style = _shown(results, results.values(row, model)), looks(results.experiment)[model]
-    if len(values):
-        axis.plot(values, [y] * len(values), ls="", alpha=0.8, **marks(style, 4))
+def _draw_seeds(
+    axis: Any,
+    values: Any,
+    others: Any,
+    y: float,
+    style: Look,
+    paper: Quoted | None,
+    other: Quoted | None = None,
+) -> None:
+    """Each seed as a point, their mean as a bar, and the paper's number as a cross.
+
+    With the values of another column, ratios of the two are drawn.
+    """
+    below = np.ones(len(values)) if others is None else others
+    axis.plot(values / below, [y] * len(values), ls="", alpha=0.8, **marks(style, 4))
     if len(values) > 1:
-        axis.plot(values.mean(), y, "|", ms=11, mew=2, color=style.colour)
-    cells = results.experiment.cells
-    quoted = {(cell.row, cell.model): cell.paper for cell in cells}.get((row, model))
-    if quoted is not None:
-        axis.plot(quoted.mean, y, "x", ms=7, mew=2, color=style.colour)
-
-
-def _draw_ratios(axis: Any, results: Results, row: str, model: str, y: float) -> None:
-    """The ratio to the first column: of each seed, of the means, and of the paper."""
-    base = results.experiment.compared[0]
-    style, least = looks(results.experiment)[model], results.least(row, (base, model))
-    others, ours = (
-        np.maximum(_shown(results, column), least) for column in results.paired(row, (base, model))
-    )
-    if len(ours):
-        axis.plot(ours / others, [y] * len(ours), ls="", alpha=0.8, **marks(style, 4))
-    if len(ours) > 1:
-        axis.plot(ours.mean() / others.mean(), y, "|", ms=11, mew=2, color=style.colour)
-    quoted = {cell.model: cell.paper for cell in results.experiment.cells if cell.row == row}
-    one, two = quoted.get(base), quoted.get(model)
-    if one is not None and two is not None:
-        axis.plot(two.mean / one.mean, y, "x", ms=7, mew=2, color=style.colour)
+        axis.plot(values.mean() / below.mean(), y, "|", ms=11, mew=2, color=style.colour)
+    if paper is not None and (others is None or other is not None):
+        ratio = paper.mean / (1 if other is None else other.mean)
+        axis.plot(ratio, y, "x", ms=7, mew=2, color=style.colour)
 
 
 def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
@@ -273,7 +256,7 @@ def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
     ends = (place - 0.42, place + 0.42)
     for level, style in ((results.untrained(row), UNTRAINED), (results.best(row), EXACT)):
         # A logarithmic scale has no zero.
-        if level is not None and level > 0:
+        if level > 0:
             axis.vlines(level, *ends, ls=style, **GREY)
     for colour, bounds in zip(BOUNDS, results.experiment.bounds.values(), strict=False):
         if row in bounds and bounds[row][1] > 0:
@@ -281,18 +264,18 @@ def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
             axis.fill_betweenx(ends, low, high, color=colour, alpha=0.3, lw=2)
 
 
-def _other_marks(results: Results) -> dict[str, Line2D]:
+def _levels(results: Results) -> Handles:
     """The marks of a figure over rows in addition to the marks of models."""
     experiment = results.experiment
     handles = {}
-    if any(cell.paper for cell in experiment.cells):
+    if experiment.quoted:
         handles["the paper's number"] = Line2D([], [], ls="", marker="x", mew=2, color="black")
     for colour, name in zip(BOUNDS, experiment.bounds, strict=False):
         handles[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
-    if any(results.untrained(row) is not None for row in results.rows):
+    if results.frame.uniform.notna().any():
         is_band = experiment.draw == "log lines"
         handles["uniform policy"] = Line2D([], [], **BAND if is_band else {"ls": ":", **GREY})
-    if any(results.best(row) for row in results.rows):
+    if any(results.best(row) > 0 for row in results.rows):
         name = "best possible" if experiment.optimum else "exact sampling"
         handles[name] = Line2D([], [], ls=EXACT, **GREY)
     return handles
@@ -306,106 +289,92 @@ def _least_of_curves(experiment: Experiment) -> float:
     return MEASURES["tv" if experiment.draw == "curves" else experiment.metric].negligible / 100
 
 
-def _curve(experiment: Experiment, run: Run) -> list[tuple[float, float]]:
+def _curve(experiment: Experiment, run: Run, of: str = "learned") -> list[Any]:
     """The curve of a run: pairs of a step and a value."""
     if experiment.draw == "curves":
-        return [(step, value) for step, value in run.curve]
-    if experiment.draw == "best":
-        return [(step, run.best_until(step)) for step in _trained_steps(run)]
-    return [(record["step"], record["kl"]) for record in run.probes]
+        return run.curve
+    if experiment.draw == "probe":
+        return [(record["step"], record["kl"]) for record in run.probes]
+    steps = [record["step"] for record in run.probes if record["step"] > 0]
+    return [(step, run.best_until(step, of)) for step in steps]
 
 
-def _trained_steps(run: Run) -> list[int]:
-    return [record["step"] for record in run.probes if record["step"] > 0]
-
-
-def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> dict[str, Line2D]:
+def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> Handles:
     """Every seed thin, their median thick; at the right every seed at the end, side by side."""
     experiment = results.experiment
     inner = area.subgridspec(1, 2, width_ratios=(4, 1), wspace=0)
     axis = figure.add_subplot(inner[0])
     ends = figure.add_subplot(inner[1], sharey=axis)
-    is_log = experiment.draw != "best"
+    is_log, styles = experiment.draw != "best", looks(experiment)
     models = [model for model in results.models if len(results.at(row, model))]
     for model, place in zip(models, _offsets(len(models), 1), strict=True):
-        style = looks(experiment)[model]
-        curves = [_curve(experiment, run) for run in results.runs_at(row, model)]
-        curves = [curve for curve in curves if curve]
-        if not curves:
+        style = styles[model]
+        curves = [_curve(experiment, run) for run in results.at(row, model).run]
+        drawn = np.array([curve for curve in curves if curve], float)
+        if not len(drawn):
             continue
-        values = np.array([[value for _, value in curve] for curve in curves])
+        steps, values = drawn[0, :, 0], drawn[:, :, 1]
         values = np.maximum(values, _least_of_curves(experiment)) if is_log else values
-        steps = np.array([step for step, _ in curves[0]], float)
         for line in values:
             axis.plot(steps, line, lw=0.6, alpha=0.45, ls=style.line, color=style.colour)
         median = marks(style, 3.5 if len(steps) <= MOST_MARKED else 0)
         axis.plot(steps, np.median(values, 0), lw=1.8, ls=style.line, **median)
         ends.plot([place] * len(values), values[:, -1], ls="", alpha=0.9, **marks(style, 4))
     others = _draw_curve_levels(axis, ends, results, row)
-    axis.set(xlabel="step")
-    axis.set_ylabel(_curve_name(results, row))
+    tv = f"TV ({', '.join(sorted(set(results.at(row).kind)))})"
+    names = {"probe": "KL, nats", "best": results.metric_name(row), "curves": tv}
+    axis.set(xlabel="step", ylabel=names[experiment.draw])
     axis.set_title(row, fontsize=10)
     if is_log:
         axis.set(yscale="log")
         decimal(axis.yaxis)
     if experiment.metric == "separation" and experiment.draw == "probe":
         # A claim about a factor of steps.
-        axis.set(xscale="log", xlim=(min(s for s in steps if s > 0), None))
+        axis.set(xscale="log", xlim=(steps[steps > 0].min(), None))
         decimal(axis.xaxis)
     else:
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.grid(alpha=0.3)
     ends.grid(axis="y", alpha=0.3)
-    ends.tick_params(labelleft=False, left=False)
-    ends.tick_params(which="minor", left=False)
+    ends.tick_params(which="both", labelleft=False, left=False)
     ends.set(xlim=(-1, 1), xticks=[], xlabel="end")
     return others
 
 
-def _curve_name(results: Results, row: str) -> str:
-    if results.experiment.draw == "probe":
-        return "KL, nats"
-    if results.experiment.draw == "best":
-        return results.metric_name(row)
-    return f"TV ({', '.join(sorted(set(results.at(row).kind)))})"
-
-
-def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> dict[str, Line2D]:
+def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> Handles:
     """The reference lines of a curve, by name."""
-    experiment = results.experiment
-    levels: dict[str, tuple[float | None, str]] = {}
+    experiment, best = results.experiment, results.best(row)
+    levels = {}
     if experiment.metric == "separation":
         levels = {"told apart": (APART, EXACT), "optimal policy": (2 * APART, "-.")}
-    elif experiment.draw == "best":
-        levels = {"best possible": (results.best(row), EXACT)}
-    elif experiment.draw == "curves" and experiment.metric == "tv":
-        levels = {"exact sampling": (results.best(row) or None, EXACT)}
+    elif experiment.draw == "best" and not isnan(best):
+        levels = {"best possible": (best, EXACT)}
+    elif experiment.draw == "curves" and experiment.metric == "tv" and best > 0:
+        levels = {"exact sampling": (best, EXACT)}
     handles = {}
     for name, (level, style) in levels.items():
-        if level is not None:
-            for place in (axis, ends):
-                place.axhline(level, ls=style, zorder=1, **GREY)
-            handles[name] = Line2D([], [], ls=style, **GREY)
+        for place in (axis, ends):
+            place.axhline(level, ls=style, zorder=1, **GREY)
+        handles[name] = Line2D([], [], ls=style, **GREY)
     if experiment.draw == "best":
-        runs = [run for run in results.runs if run.row == row]
-        steps = _trained_steps(runs[0])
-        every = np.array([[run.best_until(step, "uniform") for step in steps] for run in runs])
-        axis.plot(steps, np.median(every, 0), ls=":", **GREY)
+        every = np.array([_curve(experiment, run, "uniform") for run in results.at(row).run])
+        axis.plot(every[0, :, 0], np.median(every[:, :, 1], 0), ls=":", **GREY)
         handles["uniform policy"] = Line2D([], [], ls=":", **GREY)
     return handles
 
 
-def _draw_laws(figure: Figure, area: Any, results: Results, row: str) -> dict[str, Line2D]:
+def _draw_laws(figure: Figure, area: Any, results: Results, row: str) -> Handles:
     """Learned laws: each seed as points, their mean as a line, against the target."""
     axis = figure.add_subplot(area)
-    targets = [run.law[1] for run in results.runs if run.row == row and run.law is not None]
-    axis.bar(range(len(targets[0])), targets[0], color=TARGET, alpha=0.3)
+    laws = results.at(row).run.map(lambda run: run.law).dropna()
+    target = laws.iloc[0][1]
+    axis.bar(range(len(target)), target, color=TARGET, alpha=0.3)
     for model, style in looks(results.experiment).items():
-        laws = [run.law[0] for run in results.runs_at(row, model) if run.law is not None]
-        for law in laws:
+        learned = [law[0] for law in laws[results.at(row).model == model]]
+        for law in learned:
             axis.plot(range(len(law)), law, ls="", alpha=0.6, **marks(style, 3))
-        if laws:
-            axis.plot(np.mean(laws, 0), lw=1.6, ls=style.line, color=style.colour)
+        if learned:
+            axis.plot(np.mean(learned, 0), lw=1.6, ls=style.line, color=style.colour)
     axis.set(xlabel="terminal state", ylabel="probability")
     axis.set_title(row, fontsize=10)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -7,17 +7,16 @@ from pdai.experiments import correlation
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.figures import draw
-from pdai.experiments.frames import Results, comma_separated
+from pdai.experiments.frames import Results
 from pdai.experiments.results import RESULTS, Run, stored, wanted
 from pdai.experiments.tables import (
     COSTS,
     all_rows,
     costs,
-    header,
     layout,
     markdown,
     overview,
-    rows,
+    table,
     verdict,
 )
 from reference.files import read_file, replace_file
@@ -28,8 +27,7 @@ def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:
     results = Results(experiment, wanted(experiment, list(runs)))
     text = section(results)
     replace_file(out / f"{experiment.slug}.md", f"{text}\n".encode())
-    table = comma_separated(header(experiment), rows(results))
-    replace_file(out / f"{experiment.slug}.csv", table.encode())
+    replace_file(out / f"{experiment.slug}.csv", table(results).to_csv(index=False).encode())
     draw(results, [out / f"{experiment.slug}.{kind}" for kind in ("png", "pdf")])
     return text
 
@@ -38,14 +36,14 @@ def section(results: Results) -> str:
     """Claim, setting, table and verdict of one experiment."""
     experiment = results.experiment
     better = "lower" if results.sign > 0 else "higher"
-    head, *body = layout(results)
+    shown = layout(results)
     bold = " The best of each kind is bold." if experiment.layout == "models" else ""
     return _joined(
         f"## {experiment.label}: {experiment.title}",
         f"The paper: {experiment.claim}" if experiment.claim else "",
         experiment.setting,
         f"{results.metric_name()}, {better} is better.{bold}",
-        markdown(head, body),
+        markdown(shown, shown.to_numpy()),
         verdict(results) if experiment.claim else "",
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pdai.experiments.base import APART, Experiment, Metric
-from pdai.experiments.trainings import Training, defaults, description, of_chosen_parts
+from pdai.experiments.trainings import is_of
 from reference.errors import InputError
 from reference.files import kind_of, parsed_json, read_file, replace_file
 
@@ -61,26 +61,29 @@ class Run:
         """A figure of the learned, uniform or exact sampler; None where it is unknown."""
         if metric == "best":
             return None if of == "exact" else self.best_until(self.probes[-1]["step"], of)
-        if metric == "edges":
-            error = self.probes[-1].get(of) if self.probes else None
-            return None if error is None else float(error)
-        if metric in ("memory", "separation"):
-            if of != "learned":
-                return None
-            return float(self.probes[-1]["kl"]) if metric == "memory" else self._separation()
-        figures = getattr(self, of)
-        value: dict[str, float] | None = None if figures is None else figures[metric]
-        return None if value is None else float(value["mean"])
+        if metric in ("memory", "separation") and of != "learned":
+            return None
+        if metric == "separation":
+            # The number of steps if no policy tells the two apart.
+            apart = (record["step"] for record in self.probes if record["kl"] > APART)
+            return float(next(apart, self.config["steps"]))
+        value: Any
+        if metric in ("memory", "edges"):
+            last = self.probes[-1] if self.probes else {}
+            value = last.get("kl" if metric == "memory" else of)
+        else:
+            figures = (getattr(self, of) or {}).get(metric)
+            value = None if figures is None else figures["mean"]
+        return None if value is None else float(value)
 
-    def distance_after(self, share: float) -> float | None:
+    def distance_after(self, share: float) -> float:
         """The TV after a share of the steps: the training curve, interpolated geometrically.
 
-        None before the first measurement in training.
+        NaN before the first measurement in training.
         """
-        trained = [(step, tv) for step, tv in self.curve if step > 0]
-        if not trained or share * trained[-1][0] < trained[0][0]:
-            return None
-        steps, values = zip(*trained, strict=True)
+        steps, values = np.array([point for point in self.curve if point[0] > 0]).reshape(-1, 2).T
+        if not len(steps) or share * steps[-1] < steps[0]:
+            return float("nan")
         logs = np.log(np.maximum(values, np.finfo(float).tiny))
         return float(np.exp(np.interp(share * steps[-1], steps, logs)))
 
@@ -89,11 +92,6 @@ class Run:
         records = [record for record in self.probes if 0 < record["step"] <= step]
         met = {label: value for record in records for label, value in record[of]}
         return float(statistics.mean(sorted(met.values())[-TOP:]))
-
-    def _separation(self) -> float:
-        """The first recorded step with a large KL; the number of steps if there is none."""
-        apart = (record["step"] for record in self.probes if record["kl"] > APART)
-        return float(next(apart, self.config["steps"]))
 
 
 def load(path: Path) -> list[Run]:
@@ -158,14 +156,5 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
         for run in runs
         if run.seed in experiment.seeds
         and (cell := cells.get((run.row, run.model))) is not None
-        and (cell.config is None or _is_stored(run.config, cell.config, run.seed))
+        and (cell.config is None or is_of(run.config, cell.config, run.seed))
     ]
-
-
-def _is_stored(stored: dict[str, Any], training: Training, seed: int) -> bool:
-    """True if a run belongs to a training; newer options must have their defaults."""
-    expected, usual = of_chosen_parts(description(training, seed)), defaults(training)
-    known = of_chosen_parts(stored)
-    old = {name: value for name, value in expected.items() if name in known}
-    new = {name: value for name, value in expected.items() if name not in known}
-    return old == known and all(name in usual and usual[name] == new[name] for name in new)

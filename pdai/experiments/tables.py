@@ -1,23 +1,25 @@
 """The tables of the report: of one experiment, of all verdicts, and of all rows together."""
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from math import exp, log
-from statistics import mean
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from statistics import fmean, geometric_mean
+from typing import Any
 
-from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, RESET, STRONGEST, Experiment, Quoted
-from pdai.experiments.frames import Pair, Results
+import pandas as pd
+
+from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, RESET, STRONGEST, Experiment, Pair
+from pdai.experiments.frames import Results, unshared
 from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
     Comparison,
     Group,
     Outcome,
     Standing,
-    compared,
+    against,
     counts,
     group,
-    judged_pairs,
+    judged,
 )
 
 # The pairs of models that are compared over all experiments.
@@ -30,60 +32,41 @@ PAIRS: tuple[Pair, ...] = (
 )
 
 
-def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def markdown(head: Iterable[str], body: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
-    lines = [head, ["---"] * len(head), *body]
+    names = list(head)
+    lines = [names, ["---"] * len(names), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def header(experiment: Experiment) -> list[str]:
-    """The names of the columns."""
-    return [
-        "",
-        *(f"paper: {model}" for model in _quoted_models(experiment)),
-        *experiment.models,
-        "uniform policy",
-        "best possible" if experiment.optimum else "exact sampling",
-        *(["TV that residuals allow (N6)"] if experiment.is_combined else []),
-        *experiment.bounds,
-        *(f"{second} - {first} [95 %]" for first, second in experiment.comparisons),
-    ]
-
-
-def rows(results: Results) -> list[list[str]]:
-    """One line per row: the paper's numbers, ours as mean ± sd (n), untrained and exact."""
+def table(results: Results) -> Any:
+    """A frame of text, one line per row: the paper's numbers, ours as mean ± sd (n), and levels."""
     experiment, digits = results.experiment, results.measure.digits
+    best = "best possible" if experiment.optimum else "exact sampling"
+    quoted = {model for _, model in experiment.quoted}
+    number = f"{{:.{digits}f}}".format
     lines = []
     for row in experiment.rows:
-        paper = {cell.model: cell.paper for cell in experiment.cells if cell.row == row}
+        line = {"": row}
+        for model in experiment.models:
+            if model in quoted:
+                paper = experiment.quoted.get((row, model))
+                line[f"paper: {model}"] = f"{paper.mean:.3f} ± {paper.spread:.3f}" if paper else "-"
+        for model in experiment.models:
+            is_defined = (row, model) in experiment.places
+            line[model] = results.text(row, model) or ("not run" if is_defined else "-")
         # No spread is shown, as this is one sampler, measured with several samples.
-        others = [results.untrained(row), results.best(row)]
-        gaps = [results.difference(row, pair) for pair in experiment.comparisons]
-        lines.append(
-            [
-                row,
-                *(_quoted(paper.get(model)) for model in _quoted_models(experiment)),
-                *(
-                    results.text(row, model) or ("not run" if model in paper else "-")
-                    for model in experiment.models
-                ),
-                *("-" if value is None else f"{value:.{digits}f}" for value in others),
-                *([_allowed(results, row)] if experiment.is_combined else []),
-                *(_between(bounds.get(row), digits) for bounds in experiment.bounds.values()),
-                *("-" if gap is None else gap.text(digits) for gap in gaps),
-            ]
-        )
-    return lines
-
-
-def _quoted_models(experiment: Experiment) -> list[str]:
-    quoted = {cell.model for cell in experiment.cells if cell.paper}
-    return [model for model in experiment.models if model in quoted]
-
-
-def _quoted(number: Quoted | None) -> str:
-    """The paper's number for a cell, as text."""
-    return "-" if number is None else f"{number.mean:.3f} ± {number.spread:.3f}"
+        line["uniform policy"] = _ends([results.untrained(row)], number)
+        line[best] = _ends([results.best(row)], number)
+        if experiment.is_combined:
+            line["TV that residuals allow (N6)"] = _allowed(results, row)
+        for name, bounds in experiment.bounds.items():
+            line[name] = _ends(bounds.get(row, ()), number)
+        for pair in experiment.comparisons:
+            gap = Comparison(results, row, pair).gap
+            line[f"{pair[1]} - {pair[0]} [95 %]"] = gap.text(digits) if gap else "-"
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 def _allowed(results: Results, row: str) -> str:
@@ -91,32 +74,21 @@ def _allowed(results: Results, row: str) -> str:
     bounds = results.at(row).bound
     if bounds.empty:
         return "not run"
-    if bounds.isna().all():
-        return "too many to check"
-    return f"{bounds.mean():.{results.measure.digits}f}"
+    return f"{bounds.mean():.{results.measure.digits}f}" if bounds.any() else "too many to check"
 
 
-def _between(pair: tuple[float, float] | None, digits: int) -> str:
-    if pair is None:
-        return "-"
-    return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in pair))
-
-
-def layout(results: Results) -> list[list[str]]:
-    """Header and rows of the table as it is shown: one row per instance, or one per model.
+def layout(results: Results) -> Any:
+    """The table as it is shown: one row per instance, or one per model.
 
     If models are rows, the best of each kind is bold. Columns without any entry are left out.
     """
-    experiment, head, body = results.experiment, header(results.experiment), rows(results)
-    if experiment.layout == "models":
-        for line, row in zip(body, experiment.rows, strict=True):
-            for model in results.leaders(row):
-                place = head.index(model)
-                line[place] = f"**{line[place]}**"
-    columns = [column for column in zip(head, *body, strict=True) if set(column[1:]) != {"-"}]
-    if experiment.layout == "models":
-        return [list(column) for column in columns]
-    return [list(line) for line in zip(*columns, strict=True)]
+    shown = table(results).set_index("", drop=False)
+    is_turned = results.experiment.layout == "models"
+    for row in results.experiment.rows if is_turned else ():
+        for model in results.leaders(row):
+            shown.loc[row, model] = f"**{shown.loc[row, model]}**"
+    shown = shown.loc[:, (shown != "-").any()]
+    return shown.drop(columns="").T.reset_index(names="") if is_turned else shown
 
 
 COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
@@ -130,21 +102,13 @@ def costs(results: Results) -> list[list[str]]:
     lines = []
     for row in results.rows:
         seconds = results.at(row).groupby("model").seconds.min()
-        for model in (model for model in results.experiment.models if model in seconds):
-            runs, share = results.runs_at(row, model), seconds.min() / seconds[model]
-            early = [tv for run in runs if (tv := run.distance_after(share)) is not None]
+        for model, least in seconds.reindex(results.experiment.models).dropna().items():
+            runs, share = results.at(row, model).run, seconds.min() / least
+            first, early = runs.iloc[0], [run.distance_after(share) for run in runs]
             # A combined sampler has the curve of its last part.
-            is_shown = early and not results.experiment.is_combined
-            lines.append(
-                [
-                    row,
-                    model,
-                    f"{runs[0].parameters:,}",
-                    total_steps(runs[0].config),
-                    f"{seconds[model]:.0f}",
-                    f"{mean(early):.4f}" if is_shown else "-",
-                ]
-            )
+            shown = [] if results.experiment.is_combined else [fmean(early)]
+            facts = [f"{first.parameters:,}", total_steps(first.config), f"{least:.0f}"]
+            lines.append([row, model, *facts, _ends(shown, "{:.4f}".format)])
     return lines
 
 
@@ -156,7 +120,7 @@ def overview(every: Sequence[Results]) -> str:
     members: dict[Group, list[Results]] = {}
     for results in every:
         if results.experiment.claim:
-            last = compared(results, judged_pairs(results)[-1])
+            *_, last = judged(results).values()
             members.setdefault(group([row.outcome for row in last]), []).append(results)
     kinds = [kind for kind in Group if kind in members]
     listed = "; ".join(f"**{len(members[k])}** {k.value[0].lower()}{k.value[1:]}" for k in kinds)
@@ -174,11 +138,8 @@ def overview(every: Sequence[Results]) -> str:
 def _overview_lines(results: Results) -> Iterator[list[str]]:
     """A line for each judged form, the first with the name of the experiment."""
     name = _link(results.experiment)
-    for pair in judged_pairs(results):
-        rows = compared(results, pair)
-        here = [row.size for row in rows if row.outcome is not Outcome.NO_HEADROOM]
-        sizes = (_span(results, here), _span(results, [row.papers_size for row in rows]))
-        yield [name, f"{pair[1]} against {pair[0]}", counts([r.outcome for r in rows]), *sizes]
+    for pair, rows in judged(results).items():
+        yield [name, against(pair), counts([row.outcome for row in rows]), *_sizes(results, rows)]
         name = ""
 
 
@@ -187,23 +148,13 @@ def verdict(results: Results) -> str:
     reason = results.experiment.not_testable
     if reason:
         return f"Verdict: not testable as stated. {reason}"
-    size = "ratio here" if results.sign > 0 else "difference here"
+    head = ["", "verdict", f"{'ratio' if results.sign > 0 else 'difference'} here", "in the paper"]
     parts = []
-    for pair in judged_pairs(results):
-        rows = compared(results, pair)
-        total = counts([row.outcome for row in rows])
-        parts.append(f"Verdict, {pair[1]} against {pair[0]}: {total}.")
-        lines = [
-            # Without headroom a ratio compares noise, and is not shown.
-            [
-                row.row,
-                row.outcome.value,
-                _span(results, [] if row.outcome is Outcome.NO_HEADROOM else [row.size]),
-                _span(results, [row.papers_size]),
-            ]
-            for row in rows
-        ]
-        parts.append(markdown(["", "verdict", size, "in the paper"], lines))
+    for pair, rows in judged(results).items():
+        parts.append(f"Verdict, {against(pair)}: {counts([row.outcome for row in rows])}.")
+        parts.append(
+            markdown(head, [[r.row, r.outcome.value, *_sizes(results, [r])] for r in rows])
+        )
     return "\n\n".join(parts)
 
 
@@ -217,12 +168,19 @@ def _link(experiment: Experiment) -> str:
     return f"[{experiment.label}](details.md#{anchor(experiment)})"
 
 
-def _span(results: Results, sizes: Sequence[float | None]) -> str:
-    """The smallest and the largest size of an effect, as text."""
-    ordered = sorted(size for size in sizes if size is not None)
-    if not ordered:
-        return "-"
-    return " to ".join(dict.fromkeys(_digits(ordered[i], results.sign < 0) for i in (0, -1)))
+def _sizes(results: Results, rows: Sequence[Comparison]) -> tuple[str, str]:
+    """The sizes of an effect in some rows, here and in the paper."""
+    digits = partial(_digits, is_difference=results.sign < 0)
+    # Without headroom a ratio compares noise, and is not shown.
+    here = [row.size for row in rows if row.outcome is not Outcome.NO_HEADROOM]
+    return _ends(here, digits), _ends([row.papers_size for row in rows], digits)
+
+
+def _ends(values: Iterable[float | None], form: Callable[[float], str]) -> str:
+    """The smallest and the largest of some numbers, as text; "-" if none is known."""
+    known = pd.Series(list(values), dtype=float).dropna()
+    ends = [] if known.empty else [known.min(), known.max()]
+    return " to ".join(dict.fromkeys(map(form, ends))) or "-"
 
 
 def _digits(size: float, is_difference: bool) -> str:
@@ -234,32 +192,21 @@ def _digits(size: float, is_difference: bool) -> str:
 
 def all_rows(every: Sequence[Results]) -> str:
     """One line for each pair of models: rows by standing, and the geometric mean of the ratios."""
-    head = ["", "rows", *(standing.value for standing in Standing), "mean ratio"]
-    return markdown(head, [_all_rows_line(every, pair) for pair in PAIRS])
-
-
-def _all_rows_line(every: Sequence[Results], pair: Pair) -> list[str]:
-    """A line of `all_rows`; ratios use rows with headroom, as others compare noise."""
-    rows = [row for row in _claimed(every, pair) if row.standing is not None]
-    of = Counter(row.standing for row in rows)
-    ratios = [row.size for row in rows if row.standing is not Standing.NO_HEADROOM]
-    logs = [log(ratio) for ratio in ratios if ratio]
-    average = f"{exp(sum(logs) / len(logs)):.2f}" if logs else "-"
-    name = f"{pair[1]} against {pair[0]}"
-    if not rows:
-        return [name, "not run", *["-"] * len(Standing), "-"]
-    return [name, str(len(rows)), *(str(of[kind]) for kind in Standing), average]
+    body = []
+    for pair in PAIRS:
+        rows = [row for row in _claimed(every, pair) if row.standing is not None]
+        of = Counter(row.standing for row in rows)
+        # Without headroom a ratio compares noise, and zero has no logarithm.
+        sizes = [row.size for row in rows if row.standing is not Standing.NO_HEADROOM]
+        average = [geometric_mean(ratios)] if (ratios := [s for s in sizes if s > 0]) else []
+        counted = [f"{len(rows)}", *(f"{of[kind]}" for kind in Standing)]
+        empty = ["not run", *["-"] * len(Standing)]
+        body.append([against(pair), *(counted if rows else empty), _ends(average, "{:.2f}".format)])
+    return markdown(["", "rows", *(standing.value for standing in Standing), "mean ratio"], body)
 
 
 def _claimed(every: Sequence[Results], pair: Pair) -> Iterator[Comparison]:
     """The rows of claims that have both models; a training that two figures share counts once."""
-    seen: set[str] = set()
-    for results in every:
-        if not results.experiment.claim or results.experiment.metric not in ("tv", "fcs"):
-            continue
-        for row in results.experiment.rows:
-            runs = [run for model in pair for run in results.runs_at(row, model)]
-            trained = {json.dumps(run.config, sort_keys=True) for run in runs}
-            if trained - seen:
-                yield Comparison(results, row, pair)
-            seen |= trained
+    claims = [r for r in every if r.experiment.claim and r.experiment.metric in ("tv", "fcs")]
+    for results, row, _ in unshared(claims, lambda runs: runs[runs.model.isin(pair)]):
+        yield Comparison(results, row, pair)

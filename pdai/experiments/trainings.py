@@ -5,10 +5,12 @@ Imports no JAX, so that the command line answers at once.
 
 import dataclasses
 import json
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.parts import CHOICES, choose, option_names
+from fast.parts import CHOICES, option_names
 from fast.training.compose import FIXED, TrainConfig, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
@@ -52,38 +54,37 @@ def description(training: Training, seed: int) -> dict[str, Any]:
     if not isinstance(training, TrainConfig):
         data = {**training.to_json(), **data}
         del data["config"]
-    # In the form in which JSON is read back, with lists for tuples.
-    plain = json.loads(json.dumps(data))
+    plain = _plain(data)
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
 
 
-def of_chosen_parts(stored: dict[str, Any]) -> dict[str, Any]:
-    """A stored description without the options of parts that it does not choose.
+def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
+    """True if a stored description is that of a training; an option that it lacks has its default.
 
     Old results have the options of all parts, and the task under "problem".
     """
-    kept = {name: value for name, value in stored.items() if name not in ("format", "problem")}
-    kept["task"] = stored.get("task", stored.get("problem"))
-    chosen = set().union(*(option_names(choose(part, kept[part]).options) for part in CHOICES))
-    every = {
-        name for known in CHOICES.values() for kind in known.values() for name in option_names(kind)
-    }
-    return {name: value for name, value in kept.items() if name in chosen or name not in every}
-
-
-def defaults(training: Training) -> dict[str, Any]:
-    """The default of each option, as stored."""
-    config = config_of(training)
+    expected, config = description(training, seed), config_of(training)
     owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
     owners += [training] * (config is not training)
-    values = {
-        field.name: field.default
-        for owner in owners
-        for field in dataclasses.fields(owner)
-        if field.default is not dataclasses.MISSING and field.name != "out"
-    }
-    stored: dict[str, Any] = json.loads(json.dumps(values, default=str))
-    return stored
+    fields = [field for owner in owners for field in dataclasses.fields(owner)]
+    usual = {field.name: field.default for field in fields if field.name in expected}
+    known = {"task": stored.get("problem"), **stored, "format": expected["format"]}
+    of_other_parts = _of_parts() - expected.keys()
+    kept = {name: known[name] for name in known.keys() - of_other_parts - {"problem"}}
+    return {**_plain(usual), **kept} == expected
+
+
+@cache
+def _of_parts() -> set[str]:
+    """The options of all parts that are chosen by name."""
+    return set().union(
+        *(option_names(kind) for known in CHOICES.values() for kind in known.values())
+    )
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data in the form in which JSON is read back, with lists for tuples."""
+    return dict(json.loads(json.dumps(data, default=str)))
 
 
 def short_name(training: Training) -> str:
