@@ -15,7 +15,6 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -35,13 +34,12 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig, configure, from_json, to_json
 from fast.training.trainer import make_trainer
 from pdai import certify
-from pdai.distributed import engine, experiment
-from pdai.distributed.certificates import all_trajectories
-from pdai.distributed.comparison import Comparison
+from pdai.distributed import comparison, engine, experiment
+from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.engine import LocalProcesses, Task, bring_to_end, dask_executor
 from pdai.distributed.experiment import RunsFailedError, begin, proceed, run_all
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
-from reference import InputError, TooLargeError
+from reference import InputError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 from tests.command_lines import answer, environment, parameters
 
@@ -558,10 +556,15 @@ def test_configurations_without_factors_are_written_as_before_there_were_any() -
     assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
 
 
-def test_too_many_trajectories_to_go_through_are_refused() -> None:
-    large: Any = SimpleNamespace(dag=SimpleNamespace(trajectory_count=10**7))
-    with pytest.raises(TooLargeError, match=r"1e\+07 trajectories"):
-        all_trajectories(large)
+@pytest.mark.long
+def test_too_many_trajectories_are_not_gone_through(
+    finished: tuple[Plan, Comparison], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, found = finished
+    monkeypatch.setattr(comparison, "MAX_TRAJECTORIES", 1)
+    left_out = compare(plan, found.reports)
+    assert left_out == replace(found, oscillations=None) != found
+    assert left_out.predicted is left_out.direct_bound is None
 
 
 # A shell that runs the tests in the background lets its children ignore Ctrl-C.

@@ -63,7 +63,7 @@ class _Frontier(NamedTuple):
 
 
 def complete_histories(
-    policy: Policy, enumeration: Enumeration, *, float64: bool
+    policy: Policy, enumeration: Enumeration, *, float64: bool, visits_ends: bool = False
 ) -> Iterator[Paths]:
     """Every complete trajectory of the DAG, depth-first in blocks; ends are nodes.
 
@@ -71,8 +71,11 @@ def complete_histories(
         policy: the policy.
         enumeration: the enumerated problem.
         float64: whether the network is evaluated in float64; sums always are.
+        visits_ends: whether it is evaluated in terminal states even if `p_B` reads no latent: then
+            the order of the trajectories is the same for every policy.
     """
     dag, is_lifted = enumeration.dag, policy.backward.reads_latent
+    visits_ends = visits_ends or is_lifted
     # The precision is set for each call and not for the loop: a generator that is suspended inside
     # the setting would leave it to its caller.
     with jax.enable_x64(float64):
@@ -101,6 +104,7 @@ def complete_histories(
         arrived_b = front.log_p_b
         if is_lifted and front.latents is not None:
             arrived_b = arrived_b + np.asarray(log_back, np.float64)[:size]
+        if visits_ends:
             ends = is_terminal[front.nodes]
             if ends.any():
                 yield ended(front.nodes[ends], front.log_p_f[ends], arrived_b[ends])
@@ -111,7 +115,7 @@ def complete_histories(
         child_f = front.log_p_f[rows] + np.asarray(log_p, np.float64)[rows, actions]
         child_b = arrived_b[rows] + log_p_b[taken]
         # A lifted p_B reads the latent of the terminal state too: go there first.
-        ends = is_terminal[child] & (not is_lifted)
+        ends = is_terminal[child] & (not visits_ends)
         if ends.any():
             yield ended(child[ends], child_f[ends], child_b[ends])
         going = np.flatnonzero(~ends)

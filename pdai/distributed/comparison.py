@@ -1,9 +1,8 @@
 """The combined sampler of an experiment, compared with one trained on the product itself."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 
@@ -11,10 +10,12 @@ from fast.laws.enumeration import enumerate_environment
 from fast.measure.report import Report
 from fast.runs.frozen import load_policy
 from fast.training.compose import TrainConfig
-from pdai.distributed.certificates import all_trajectories, oscillations, path_ratios
+from pdai.distributed.certificates import MAX_TRAJECTORIES, oscillations, path_ratios
 from pdai.distributed.plan import DIRECT, Plan
 from reference.bounds import combined_tv_bound, tv_bound
-from reference.errors import TooLargeError
+
+# Oscillations by run, one for each seed.
+Spreads: TypeAlias = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,32 @@ class Comparison:
         trajectories: the number of trajectories that each run drew in training.
         oscillations: `Delta` of each run for every seed, the largest minus the least log residual
             over all trajectories, in nats; None if there are too many to go through.
-        predicted: the bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6).
-        direct_bound: the bound on the TV of the direct run (N5).
     """
 
     combined: str
     reports: dict[str, Report]
     trajectories: dict[str, int]
-    oscillations: dict[str, list[float]] | None = None
-    predicted: list[float] | None = None
-    direct_bound: list[float] | None = None
+    oscillations: Spreads | None
+
+    @property
+    def predicted(self) -> list[float] | None:
+        """The bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6)."""
+        if self.oscillations is None:
+            return None
+        return allowed({n: spread for n, spread in self.oscillations.items() if n != DIRECT})
+
+    @property
+    def direct_bound(self) -> list[float] | None:
+        """The bound on the TV of the direct run (N5)."""
+        if self.oscillations is None:
+            return None
+        return [tv_bound(spread) for spread in self.oscillations[DIRECT]]
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain data."""
         reports = {name: report.to_json() for name, report in self.reports.items()}
-        return {**vars(self), "reports": reports}
+        bounds = {"predicted": self.predicted, "direct_bound": self.direct_bound}
+        return {**vars(self), **bounds, "reports": reports}
 
 
 def compare(plan: Plan, reports: Mapping[str, Report]) -> Comparison:
@@ -50,61 +62,39 @@ def compare(plan: Plan, reports: Mapping[str, Report]) -> Comparison:
     drawn = {
         name: run.optimiser.steps * run.sampling.batch * run.run.seeds for name, run in runs.items()
     }
-    comparison = Comparison(plan.combined, {name: reports[name] for name in runs}, drawn)
-    spreads = _oscillations(plan.config, runs)
-    if spreads is None:
-        return comparison
-    pieces = {name: of_run for name, of_run in spreads.items() if name != DIRECT}
-    direct = [tv_bound(spread) for spread in spreads[DIRECT]]
-    return dataclasses.replace(
-        comparison, oscillations=spreads, predicted=_allowed(pieces), direct_bound=direct
-    )
+    of_runs = {name: reports[name] for name in runs}
+    return Comparison(plan.combined, of_runs, drawn, spreads(plan.config, runs))
 
 
-def allowed(config: TrainConfig, pieces: Mapping[str, TrainConfig]) -> list[float] | None:
-    """The bound on a combined sampler's TV, per seed (N6); None if it is too much to compute.
-
-    Args:
-        config: the configuration of the combined sampler.
-        pieces: all runs that it is made of, its own included; finished.
-    """
-    spreads = _oscillations(config, pieces)
-    return None if spreads is None else _allowed(spreads)
-
-
-def _allowed(oscillations: Mapping[str, list[float]]) -> list[float]:
+def allowed(oscillations: Spreads) -> list[float]:
+    """The bound on a combined sampler's TV, per seed (N6), by the oscillations of all its runs."""
     return [combined_tv_bound(of_seed) for of_seed in zip(*oscillations.values(), strict=True)]
 
 
-def _oscillations(
-    config: TrainConfig, runs: Mapping[str, TrainConfig]
-) -> dict[str, list[float]] | None:
-    """The oscillations of every run, for every seed; None if there are too many trajectories."""
+def spreads(config: TrainConfig, runs: Mapping[str, TrainConfig]) -> Spreads | None:
+    """The oscillations of finished runs, for every seed; None if it is too much to compute.
+
+    Args:
+        config: the configuration of the combined sampler.
+        runs: the runs by name, with all that they are given.
+    """
     if config.task.states() > config.run.max_states:
         return None
-    problem = config.problem()
-    environment = config.task.make_environment(problem, config.run.max_states)
-    enumeration = enumerate_environment(problem, environment, config.run.max_states)
-    try:
-        trajectories = all_trajectories(enumeration)
-    except TooLargeError:
+    most, environment = config.run.max_states, config.make_environment()
+    enumeration = enumerate_environment(config.problem(), environment, most)
+    if enumeration.dag.trajectory_count > MAX_TRAJECTORIES:
         return None
     names = {run.folder(): name for name, run in runs.items()}
     frozen = {name: tuple(names[path] for path in run.factors.frozen) for name, run in runs.items()}
     policies = {name: load_policy(run) for name, run in runs.items()}
-    environments = {name: run.make_environment() for name, run in runs.items()}
-    spreads: dict[str, list[float]] = {name: [] for name in runs}
-    for seed in range(next(iter(runs.values())).run.seeds):
-        ratios = {
-            name: path_ratios(
-                jax.tree.map(lambda leaf, at=seed: leaf[at], policies[name]),
-                environments[name],
-                enumeration,
-                trajectories,
-            )
-            for name in runs
+    made: Spreads = {name: [] for name in runs}
+    for seed in range(config.run.seeds):
+        paths = {
+            name: path_ratios(jax.tree.map(lambda leaf, at=seed: leaf[at], policy), enumeration)
+            for name, policy in policies.items()
         }
-        of_seed = oscillations(runs, frozen, ratios, enumeration, trajectories)
-        for name, spread in of_seed.items():
-            spreads[name].append(spread)
-    return spreads
+        ratios = {name: log_ratios for name, (_, log_ratios) in paths.items()}
+        (ends, _), *_ = paths.values()
+        for name, spread in oscillations(runs, frozen, ratios, enumeration, ends).items():
+            made[name].append(spread)
+    return made

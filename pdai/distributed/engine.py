@@ -77,21 +77,34 @@ def bring_to_end(
     try:
         while True:
             for name in [n for n, task in waiting.items() if succeeded >= set(task.after)]:
-                running[_submitted(waiting.pop(name), executor)] = name
+                task, future = waiting.pop(name), Future[Any]()
+                try:
+                    future = executor.submit(task.work, task.argument)
+                except BrokenExecutor as error:
+                    future.set_exception(error)
+                running[future] = name
             if not running:
                 return
             done = wait(running, INTERVAL, FIRST_COMPLETED).done
             for future in done:
-                ended = _outcome(running.pop(future), future)
-                if isinstance(ended.error, BrokenExecutor):
-                    lost[ended.name] += 1
-                    if lost[ended.name] <= RETRIES:
-                        say(f"{ended.name}: its worker died; continued from its last checkpoint")
-                        waiting[ended.name] = tasks[ended.name]
+                name = running.pop(future)
+                try:
+                    ended = Ended(name, future.result())
+                    succeeded.add(name)
+                except BrokenExecutor as error:
+                    lost[name] += 1
+                    if lost[name] <= RETRIES:
+                        say(f"{name}: its worker died; continued from its last checkpoint")
+                        waiting[name] = tasks[name]
                         continue
-                    ended = ended._replace(error=_given_up(lost[ended.name], ended.error))
-                if ended.error is None:
-                    succeeded.add(ended.name)
+                    reason = (
+                        f"its worker died {lost[name]} times ({type(error).__name__}: {error}), "
+                        "perhaps as memory ran out: with fewer workers at a time there is more for "
+                        "each"
+                    )
+                    ended = Ended(name, error=InputError(reason))
+                except Exception as error:
+                    ended = Ended(name, error=error)
                 yield ended
             if not done:
                 say(_progress({name: tasks[name] for name in running.values()}))
@@ -99,29 +112,6 @@ def bring_to_end(
         # After Ctrl-C, or if the caller reads no further tasks.
         for future in running:
             future.cancel()
-
-
-def _submitted(task: Task, executor: Executor) -> Future[Any]:
-    try:
-        return executor.submit(task.work, task.argument)
-    except BrokenExecutor as error:
-        future = Future[Any]()
-        future.set_exception(error)
-        return future
-
-
-def _outcome(name: str, future: Future[Any]) -> Ended:
-    try:
-        return Ended(name, future.result())
-    except Exception as error:
-        return Ended(name, error=error)
-
-
-def _given_up(times: int, error: BrokenExecutor) -> InputError:
-    return InputError(
-        f"its worker died {times} times ({type(error).__name__}: {error}), perhaps as memory ran "
-        "out: with fewer workers at a time there is more for each"
-    )
 
 
 def _progress(tasks: Mapping[str, Task]) -> str:
@@ -148,31 +138,27 @@ class LocalProcesses(ThreadPoolExecutor):
 
     def __init__(self, workers: int, *, pinned: bool = False):
         super().__init__(workers)
-        self._pinned = pinned
+        self._places = [number if pinned else None for number in range(workers)]
+        self._pools = [*map(_one_process, self._places)]
         # The numbers of idle processes, one per thread.
-        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._pools: dict[int, ProcessPoolExecutor] = {}
+        self._idle: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in range(workers):
-            self._free.put(number)
+            self._idle.put(number)
 
     def submit(self, task: Any, /, *args: Any, **options: Any) -> Future[Any]:
         """Schedules a task, which has to be importable by name."""
         return super().submit(self._in_a_process, task, *args, **options)
 
     def _in_a_process(self, task: Any, /, *args: Any, **options: Any) -> Any:
-        number = self._free.get()
+        number = self._idle.get()
         try:
-            if number not in self._pools:
-                # Spawned, not forked, as JAX has threads.
-                spawn = multiprocessing.get_context("spawn")
-                place = number if self._pinned else None
-                self._pools[number] = ProcessPoolExecutor(1, spawn, _settle, (place,))
             return self._pools[number].submit(task, *args, **options).result()
         except BrokenExecutor:
-            self._pools.pop(number).shutdown()
+            self._pools[number].shutdown()
+            self._pools[number] = _one_process(self._places[number])
             raise
         finally:
-            self._free.put(number)
+            self._idle.put(number)
 
     def __exit__(
         self,
@@ -186,9 +172,14 @@ class LocalProcesses(ThreadPoolExecutor):
             for process in multiprocessing.active_children():
                 process.terminate()
         self.shutdown(wait=True, cancel_futures=stopped)
-        for pool in self._pools.values():
+        for pool in self._pools:
             pool.shutdown()
         return None
+
+
+def _one_process(number: int | None) -> ProcessPoolExecutor:
+    """A process that starts with its first task; spawned, not forked, as JAX has threads."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _settle, (number,))
 
 
 def _settle(number: int | None) -> None:

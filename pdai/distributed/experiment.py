@@ -9,6 +9,7 @@ plot.png         the laws of the combined and of the direct run
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 
 from fast.measure.report import Report
@@ -102,7 +103,8 @@ def run_all(
     names = {config.folder(): name for name, config in runs.items()}
     tasks = {
         name: Task(
-            run_task,
+            # Its metrics are in its folder, and need no display.
+            partial(complete, display=QUIET),
             config,
             {config.folder(): config.optimiser.steps},
             tuple(names[path] for path in config.factors.frozen if path in names),
@@ -122,17 +124,6 @@ def run_all(
     if failed:
         waiting = ", ".join(name for name in runs if name not in reports and name not in failed)
         also = f"; not begun, as they wait for these: {waiting}" if waiting else ""
-        raise RunsFailedError(
-            "\n".join(
-                [
-                    f"{len(failed)} of {len(runs)} runs failed, the others are kept{also}.",
-                    *failed.values(),
-                ]
-            )
-        )
+        head = f"{len(failed)} of {len(runs)} runs failed, the others are kept{also}."
+        raise RunsFailedError("\n".join([head, *failed.values()]))
     return reports
-
-
-def run_task(config: TrainConfig) -> Report:
-    """Trains a run to its end in a worker, without a display: its metrics are in its folder."""
-    return complete(config, display=QUIET)

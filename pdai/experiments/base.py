@@ -203,7 +203,7 @@ class Experiment:
             self,
             cells=tuple(
                 dataclasses.replace(cell, config=shortened(cell.config, QUICK_STEPS))
-                for cell in self.runnable
+                for cell in self.cells
                 if cell.config is not None and cell.row in kept
             ),
             seeds=self.seeds[:1],
@@ -217,7 +217,7 @@ class Experiment:
 
 def cells(
     row: str,
-    config: TrainConfig,
+    config: TrainConfig | None,
     models: Mapping[str, Mapping[str, Any]],
     paper: Sequence[Quoted | None] = (),
     probe: ProbeName | None = None,
@@ -226,13 +226,13 @@ def cells(
 
     Args:
         row: the name of the row.
-        config: the instance, with the options that all models share.
+        config: the instance, with the options that all models share; None if a file is missing.
         models: the options of each column.
         paper: the paper's numbers, for the first columns.
         probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     return tuple(
-        Cell(row, name, config.changed(**options), number, probe)
+        Cell(row, name, config and config.changed(**options), number, probe)
         for (name, options), number in zip(models.items(), quoted, strict=True)
     )

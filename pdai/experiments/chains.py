@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from random import Random
 from typing import Any, Literal
 
@@ -75,18 +75,11 @@ def walked(plan: Chain) -> dict[str, Any]:
 
 def _by_edges(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:
     """The fraction of the states with each edge."""
-    total = np.zeros((problem.nodes, problem.nodes))
-    kept, held, state = 0, 0, None
-    for graph in islice(chain(GraphTarget(problem), rng), round(BURN_IN * moves), moves):
-        # A repeated state is added once, with its count.
-        if graph != state:
-            if state is not None:
-                total += held * adjacency(state)
-            state, held = graph, 0
-        held += 1
-        kept += 1
-    assert state is not None
-    return {"learned": (total + held * adjacency(state)) / kept}
+    total, first = np.zeros((problem.nodes, problem.nodes)), round(BURN_IN * moves)
+    # A repeated state is added once, with its count.
+    for graph, repeated in groupby(islice(chain(GraphTarget(problem), rng), first, moves)):
+        total += sum(1 for _ in repeated) * adjacency(graph)
+    return {"learned": total / (moves - first)}
 
 
 def _by_orders(problem: StructureLearning, moves: int, rng: Random) -> dict[str, Floats]:

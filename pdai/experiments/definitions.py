@@ -60,8 +60,7 @@ def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
     columns = _columns(row)
     if options.get("base") == "pho4":
         if pho4 is None:
-            quoted = dict(zip(columns, paper, strict=False))
-            return tuple(Cell(name, model, None, quoted.get(model)) for model in columns)
+            return cells(name, None, columns, paper)
         options["table"] = pho4
     config = _task(options)
     if "plan" in row:

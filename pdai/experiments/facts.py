@@ -7,7 +7,7 @@ from fast.runs.checkpoints import run_records
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
 from fast.runs.records import load_law, read_json, read_report
-from pdai.distributed.comparison import allowed
+from pdai.distributed.comparison import allowed, spreads
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
 from pdai.experiments.chains import Chain, walked
@@ -62,9 +62,9 @@ def _of_plan(plan: Plan) -> dict[str, Any]:
         complete(config, display=DISPLAY)
     seconds = [read_report(config.folder())["seconds"] for config in pieces.values()]
     with arithmetic(plan.config.run.precision):
-        bound = allowed(plan.config, pieces)
+        oscillations = spreads(plan.config, pieces)
     return {
         **_of_run(pieces[plan.combined].folder()),
         "seconds": sum(seconds),
-        "bound": None if bound is None else bound[0],
+        "bound": None if oscillations is None else allowed(oscillations)[0],
     }

@@ -93,12 +93,9 @@ class _SmoothedDistance:
         self.terminals = np.array(tied.dag.terminals)
         self.target = np.array([float(p) for p in target])
         self.nodes = len(tied.dag.labels)
-        depth = np.zeros(self.nodes, int)
-        for u, v in tied.dag.edges:
-            depth[v] = max(depth[v], depth[u] + 1)
         # Edges into a node of depth d come from lower depths, so layers are processed in order.
-        starts = depth[self.edges[:, 0]]
-        self.layers = [np.nonzero(starts == d)[0] for d in range(int(depth.max()))]
+        starts = np.array(tied.dag.depths)[self.edges[:, 0]]
+        self.layers = [np.nonzero(starts == d)[0] for d in range(max(tied.dag.depths))]
 
     def __call__(self, logits: Vector, smoothing: float) -> tuple[float, Vector]:
         start, end = self.edges.T

@@ -14,22 +14,20 @@ Solvers round. The bound of a box is that of Lagrange: for any multipliers m >= 
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
+from scipy.sparse.csgraph import connected_components
 
 from pdai.experiments.nearest import check_law
 from reference.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 
 Vector = npt.NDArray[np.float64]
-# (columns, coefficients) of a rule.
-Rule = tuple[list[int], list[float]]
 
 # The ends of boxes are multiples of this, so that floats hold them, and 1 less them, exactly.
 GRAIN = 2.0**-40
@@ -77,161 +75,112 @@ def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) 
     return max(min(programme.bound(box) for _, _, box in boxes), Fraction(0))
 
 
-@dataclass
-class _Row:
-    """The edges of a state, their classes, and whether these are all classes of the group."""
-
-    edges: list[int]
-    classes: list[int]
-    full: bool
-
-
 class _Programme:
     """The linear programme of a box: flows on the edges, and the shortfall of each terminal."""
 
     def __init__(self, tied: TiedPolicies, target: Sequence[Fraction]):
         dag = tied.dag
-        self.target, self.count = target, tied.count
-        self.edges, self.terminals = len(dag.edges), list(dag.terminals)
-        self.groups = _groups(tied)
-        self.group_of = {c: group for group in self.groups for c in group}
-        self.rows = [
-            _Row(
-                list(out),
-                [tied.classes[e] for e in out],
-                len(out) == len(self.group_of[tied.classes[out[0]]]),
-            )
-            for out in dag.out_edges
-            if out
-        ]
-        inner = [u for u, out in enumerate(dag.out_edges) if out]
+        nodes, edges, terminals = len(dag.labels), len(dag.edges), len(dag.terminals)
+        self.target, self.count, self.classes = target, tied.count, np.array(tied.classes)
+        # One row for each node, with the edges out of it and into it.
+        out, into = (
+            csr_array((np.ones(edges), (ends, np.arange(edges))), shape=(nodes, edges))
+            for ends in np.array(dag.edges).T
+        )
+        inner = [u for u, row in enumerate(dag.out_edges) if row]
         # Outflow minus inflow is 1 at the first state and 0 at the others.
-        self.balance: list[Rule] = [
-            (
-                [*dag.out_edges[u], *dag.in_edges[u]],
-                [1.0] * len(dag.out_edges[u]) + [-1.0] * len(dag.in_edges[u]),
-            )
-            for u in inner
-        ]
+        self.balance = hstack([(out - into)[inner], csr_array((len(inner), terminals))], "csr")
         # The shortfall of a terminal is at least its target minus its inflow.
-        self.lack: list[Rule] = [
-            ([*dag.in_edges[x], self.edges + i], [-1.0] * (len(dag.in_edges[x]) + 1))
-            for i, x in enumerate(self.terminals)
-        ]
-        self.size = self.edges + len(self.terminals)
-        self.balanced = self._matrix(self.balance)
+        self.lack = hstack([-into[list(dag.terminals)], -eye_array(terminals)], "csr")
+        # 1 for two edges out of one node, and 1 for an edge and its class.
+        self.siblings = (out.T @ out).tocsr()
+        member = csr_array((np.ones(edges), (self.classes, np.arange(edges))))
+        # A group has the classes that meet in some row, directly or through others.
+        self.group = connected_components(member @ self.siblings @ member.T)[1]
+        sizes = np.bincount(self.group)[self.group]
+        self.alone = sizes == 1
+        self.full = self.siblings.sum(1) == sizes[self.classes]
 
     def whole(self) -> tuple[Vector, Vector]:
         """The box of all weights."""
-        low, high = np.zeros(self.count), np.ones(self.count)
-        for group in self.groups:
-            if len(group) == 1:
-                low[list(group)] = 1
-        return low, high
+        return self.alone.astype(float), np.ones(self.count)
 
-    def ties(self, low: Vector, high: Vector) -> list[Rule]:
-        """The rules of a box, each a combination of flows that is not positive."""
-        rules: list[Rule] = []
-        for row in self.rows:
-            for e, c in zip(row.edges, row.classes, strict=True):
-                others = [x for x in row.edges if x != e]
-                if row.full and high[c] < 1:
-                    rules.append(([e, *others], [1 - high[c], *[-high[c]] * len(others)]))
-                if row.full and low[c] > 0:
-                    rules.append(([e, *others], [low[c] - 1, *[low[c]] * len(others)]))
-                if not row.full:
-                    rules += [
-                        ([e, x], [low[k], -high[c]])
-                        for x, k in zip(row.edges, row.classes, strict=True)
-                        if x != e and low[k] > 0
-                    ]
-        return rules
+    def rules(self, low: Vector, high: Vector) -> Any:
+        """The rules of a box as rows of a matrix: shortfalls, then flows that are not positive."""
+        least, most = low[self.classes], high[self.classes]
+        edges, one = len(least), eye_array(len(least), format="csr")
+        above = (one - diags_array(most) @ self.siblings)[self.full & (most < 1)]
+        below = (diags_array(least) @ self.siblings - one)[self.full & (least > 0)]
+        first, second = self.siblings.nonzero()
+        kept = ~self.full[first] & (first != second) & (least[second] > 0)
+        first, second = first[kept], second[kept]
+        number = np.arange(len(first))
+        pairs = csr_array(
+            (
+                np.r_[least[second], -most[first]],
+                (np.r_[number, number], np.r_[first, second]),
+            ),
+            shape=(len(first), edges),
+        )
+        ties = vstack([above, below, pairs], "csr")
+        nothing = csr_array((ties.shape[0], len(self.target)))
+        return vstack([self.lack, hstack([ties, nothing])], "csr")
 
     def solved(self, low: Vector, high: Vector, at_least: float) -> Box:
         """The box, with the least TV of the flows in it and the multipliers that prove it."""
-        rules = self._matrix([*self.lack, *self.ties(low, high)])
+        rules, edges = self.rules(low, high), len(self.classes)
         limits = np.zeros(rules.shape[0])
-        limits[: len(self.terminals)] = [-float(p) for p in self.target]
-        start = np.zeros(len(self.balance))
+        limits[: len(self.target)] = [-float(p) for p in self.target]
+        start = np.zeros(self.balance.shape[0])
         start[0] = 1
-        cost = np.r_[np.zeros(self.edges), np.ones(len(self.terminals))]
         solved: Any = linprog(
-            cost, A_ub=rules, b_ub=limits, A_eq=self.balanced, b_eq=start, bounds=(0, 1),
-            method="highs",
+            np.arange(self.balance.shape[1]) >= edges, A_ub=rules, b_ub=limits,
+            A_eq=self.balance, b_eq=start, bounds=(0, 1), method="highs",
         )  # fmt: skip
         if solved.status != 0:
             # Multipliers of zero always prove that TV is not negative, whatever the solver returns.
-            none = np.zeros(rules.shape[0]), np.zeros(len(self.balance))
-            return Box(low, high, at_least, np.zeros(self.edges), *none)
+            return Box(low, high, at_least, np.zeros(edges), 0 * limits, 0 * start)
         multipliers = np.maximum(-solved.ineqlin.marginals, 0)
         value = max(float(solved.fun), at_least)
-        return Box(low, high, value, solved.x[: self.edges], multipliers, solved.eqlin.marginals)
+        return Box(low, high, value, solved.x[:edges], multipliers, solved.eqlin.marginals)
 
     def halves(self, box: Box) -> list[tuple[Vector, Vector]]:
         """Two halves of a box, split at the class whose flows disagree most."""
-        total, flow = np.zeros(self.count), np.zeros(self.count)
-        for row in self.rows:
-            flow[row.classes] += box.flows[row.edges]
-            total[row.classes] += box.flows[row.edges].sum()
+        of_row = self.siblings @ box.flows
+        flow, total = (np.bincount(self.classes, x, self.count) for x in (box.flows, of_row))
         mean = np.divide(flow, total, out=(box.low + box.high) / 2, where=total > 0)
-        apart = np.zeros(self.count)
-        for row in self.rows:
-            own = box.flows[row.edges]
-            apart[row.classes] += np.abs(own - own.sum() * mean[row.classes])
-        width = box.high - box.low
+        differences = np.abs(box.flows - of_row * mean[self.classes])
+        apart, width = np.bincount(self.classes, differences, self.count), box.high - box.low
         c = int(np.argmax(np.where(width > 0, apart + 1e-9 * width, -1)))
         margin = 0.15 * width[c]
-        at = GRAIN * round(
-            min(
-                max((mean[c] + box.low[c] / 2 + box.high[c] / 2) / 2, box.low[c] + margin),
-                box.high[c] - margin,
-            )
-            / GRAIN
-        )
+        middle = (mean[c] + box.low[c] / 2 + box.high[c] / 2) / 2
+        at = GRAIN * round(np.clip(middle, box.low[c] + margin, box.high[c] - margin) / GRAIN)
         boxes = []
         for below in (True, False):
             low, high = box.low.copy(), box.high.copy()
             (high if below else low)[c] = at
-            self._tighten(low, high, self.group_of[c])
+            self._tighten(low, high, np.flatnonzero(self.group == self.group[c]))
             boxes.append((low, high))
         return boxes
 
-    def _tighten(self, low: Vector, high: Vector, group: tuple[int, ...]) -> None:
+    def _tighten(self, low: Vector, high: Vector, group: Any) -> None:
         """Narrows the box: weights of a group that cannot sum to 1 are left out."""
         for c in group:
-            others = [k for k in group if k != c]
+            others = group[group != c]
             high[c] = min(high[c], max(1 - low[others].sum(), low[c]))
             low[c] = max(low[c], min(1 - high[others].sum(), high[c]))
 
     def bound(self, box: Box) -> Fraction:
         """The exact lower bound of a box that its multipliers prove."""
-        slopes = [Fraction(0)] * self.edges + [Fraction(1)] * len(self.terminals)
-        total = Fraction(float(box.balances[0]))
-        for y, (columns, coefficients) in zip(box.balances.tolist(), self.balance, strict=True):
-            for j, a in zip(columns, coefficients, strict=True):
-                slopes[j] -= Fraction(y) * Fraction(a)
-        rules = [*self.lack, *self.ties(box.low, box.high)]
-        for m, (columns, coefficients) in zip(box.multipliers.tolist(), rules, strict=True):
-            if m:
-                for j, a in zip(columns, coefficients, strict=True):
-                    slopes[j] += Fraction(m) * Fraction(float(a))
-        lacking = map(Fraction, box.multipliers[: len(self.terminals)].tolist())
-        total += sum((m * p for m, p in zip(lacking, self.target, strict=True)), Fraction(0))
-        return total + sum((s for s in slopes if s < 0), Fraction(0))
-
-    def _matrix(self, rules: list[Rule]) -> Any:
-        """Rules as a sparse matrix."""
-        rows = [i for i, (columns, _) in enumerate(rules) for _ in columns]
-        columns = [j for columns, _ in rules for j in columns]
-        values = [float(a) for _, coefficients in rules for a in coefficients]
-        return csr_matrix((values, (rows, columns)), shape=(len(rules), self.size))
-
-
-def _groups(tied: TiedPolicies) -> list[tuple[int, ...]]:
-    """The classes that meet in some row, directly or through others."""
-    group = {c: {c} for c in range(tied.count)}
-    for out in tied.dag.out_edges:
-        met = set().union(*(group[tied.classes[e]] for e in out))
-        for c in met:
-            group[c] = met
-    return sorted({tuple(sorted(g)) for g in group.values()})
+        edges, terminals = len(self.classes), len(self.target)
+        slopes = [Fraction(0)] * edges + [Fraction(1)] * terminals
+        rules = self.rules(box.low, box.high)
+        for matrix, multipliers in ((self.balance, -box.balances), (rules, box.multipliers)):
+            entries = matrix.tocoo()
+            numbers = (multipliers[entries.row], entries.col, entries.data)
+            for m, j, a in zip(*(number.tolist() for number in numbers), strict=True):
+                slopes[j] += Fraction(m) * Fraction(a)
+        lacking = map(Fraction, box.multipliers[:terminals].tolist())
+        total = sum((m * p for m, p in zip(lacking, self.target, strict=True)), Fraction(0))
+        below = sum((s for s in slopes if s < 0), Fraction(0))
+        return total + Fraction(float(box.balances[0])) + below

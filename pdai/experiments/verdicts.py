@@ -8,7 +8,6 @@ from functools import cached_property
 from math import nan
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.special import stdtrit
 
 from pdai.experiments.base import Pair
@@ -78,14 +77,10 @@ class Comparison:
         return wide.reindex(columns=[*self.pair]).dropna().to_numpy().T
 
     @cached_property
-    def means(self) -> list[float]:
-        """The mean of each column over its seeds."""
-        return [self.results.values(self.row, model).mean() for model in self.pair]
-
-    @cached_property
-    def floors(self) -> list[float]:
-        """The mean floor of the samples of each column; 0 if all its laws are exact."""
-        return [self.results.at(self.row, model).floor.mean() for model in self.pair]
+    def cells(self) -> Any:
+        """The mean of each column, and the mean floor of its samples; 0 if all laws are exact."""
+        means = self.results.at(self.row).groupby("model")[["learned", "floor"]].mean()
+        return means.reindex([*self.pair]).to_numpy().T
 
     @property
     def least(self) -> float:
@@ -93,7 +88,8 @@ class Comparison:
 
         It is the value of exact sampling; ratios are formed after raising both values to it.
         """
-        return max(self.floors) if min(self.floors) == 0 else 0.0
+        floors = self.cells[1]
+        return float(floors.max()) if floors.min() == 0 else 0.0
 
     @cached_property
     def gap(self) -> Difference | None:
@@ -109,7 +105,8 @@ class Comparison:
             return None
         mean, count = float(values.mean()), len(values)
         half = float(stdtrit(count - 1, 0.975) * values.std(ddof=1) / count**0.5)
-        excess = self.floors[1] - self.floors[0]
+        above, below = self.cells[1]
+        excess = float(below - above)
         return Difference(mean, mean - half - max(excess, 0.0), mean + half + max(-excess, 0.0))
 
     @cached_property
@@ -144,7 +141,7 @@ class Comparison:
             return Outcome.REPRODUCED if is_tie and is_equal else Outcome(self.standing.value)
         if is_tie or self.standing is Standing.WORSE:
             return Outcome.OPPOSITE
-        is_short = limit is not None and self.means[1] > limit
+        is_short = limit is not None and self.cells[0, 1] > limit
         return Outcome.DIRECTION if is_short else Outcome.REPRODUCED
 
     def is_at_the_floor(self) -> bool:
@@ -155,11 +152,9 @@ class Comparison:
         results, optimum = self.results, self.results.experiment.optimum
         if self.row not in optimum and results.sign < 0:
             return False
-        gaps = [
-            results.sign * (mean - optimum.get(self.row, floor))
-            for mean, floor in zip(self.means, self.floors, strict=True)
-        ]
-        return max(gaps) <= results.measure.negligible
+        means, floors = self.cells
+        gaps = results.sign * (means - optimum.get(self.row, floors))
+        return bool(gaps.max() <= results.measure.negligible)
 
     def is_without_power(self) -> bool:
         """True if no model improves on the untrained policy, or all are stuck far from the target.
@@ -168,12 +163,12 @@ class Comparison:
         distance, where a distance is measured.
         """
         results, negligible = self.results, self.results.measure.negligible
-        before = results.untrained(self.row)
-        values = np.concatenate([results.values(self.row, model) for model in self.pair])
+        before, runs = results.untrained(self.row), results.at(self.row)
+        values = runs.learned[runs.model.isin(self.pair)].dropna()
         # No comparison with an unknown distance is true.
         if (results.sign * (before - values) <= negligible).all():
             return True
-        is_one_place = np.ptp(values) <= negligible
+        is_one_place = values.max() - values.min() <= negligible
         return bool(is_one_place and results.sign > 0 and values.min() > before / 2)
 
     @property
@@ -182,7 +177,7 @@ class Comparison:
 
         If one is sampled and one exact, means below that of exact sampling are raised to it.
         """
-        return self._relation(*(max(mean, self.least) for mean in self.means))
+        return self._relation(*(max(mean, self.least) for mean in self.cells[0].tolist()))
 
     @property
     def papers_size(self) -> float | None:
