@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.measure.report import Report
 from fast.runs.job import train
-from fast.runs.records import SEAL, read_report, seal_run
+from fast.runs.records import SEAL, seal_run
 from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.solving.hints import exact_beside
@@ -323,7 +322,7 @@ def test_a_solved_run_is_plotted_and_reported(words: str, tmp_path: Path) -> Non
     answer("report", "run", "--out", "run.html", cwd=tmp_path)
     page = (tmp_path / "run.html").read_text()
     assert "dynamic programming" in page or "closed form" in page
-    report = Report.from_json(read_report(tmp_path / "run"))
+    report = pdai.load(tmp_path / "run").report
     assert report.tv_kind == "exact"
     assert report.learned[0].tv is not None
     # A sum of float64 differences over the states.

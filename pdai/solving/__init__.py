@@ -1,1 +1,4 @@
-"""Exact samplers: by dynamic programming, or by a problem's closed form. Imports no JAX."""
+"""Exact samplers, by dynamic programming or a closed form; and the teacher that they make.
+
+Only the teacher imports JAX.
+"""

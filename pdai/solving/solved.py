@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fast.laws.samples import MAX_SAMPLES, Law, Samples
 from fast.runs.display import slow
 from fast.runs.identity import check_own_parts
-from fast.runs.records import BRING_BACK, check_finished, read_json
+from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
 from fast.tasks import TASKS, Task
 from reference.arguments import build, checked
 from reference.balance import log_float
@@ -32,6 +32,8 @@ from reference.problems.closed_form import Enclosure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from fast.measure.report import Report
 
 Floats = npt.NDArray[np.float64]
 Way = Literal["listed", "closed-form"]
@@ -158,6 +160,14 @@ class Solved:
     def tv_bound(self) -> float:
         """A proved bound of TV between terminal states; 0 of a closed form."""
         return float(self._arrays("tv_bound")[0])
+
+    @cached_property
+    def report(self) -> "Report":
+        """The figures of the sampler, of the uniform policy and of the target."""
+        # Imported here, as it loads JAX.
+        from fast.measure.report import Report
+
+        return Report.from_json(read_report(self.folder))
 
     @cached_property
     def exact(self) -> ExactSampler:
