@@ -14,6 +14,7 @@ from reference.arguments import checked
 from reference.errors import InputError
 from reference.files import sha256
 from reference.problems.columns import Table, read_table, table_of
+from reference.problems.dag_floats import Progress
 from reference.problems.edge_rules import NamedEdge
 from reference.problems.graph_posterior import GraphPosterior
 from reference.problems.network_scores import ChosenScore, Score, choose_score
@@ -21,6 +22,8 @@ from reference.problems.networks import Network
 from reference.problems.variables import VariableSelection
 
 Columns = dict[str, list[Any]]
+# Up to here paths take seconds.
+MOST_FOR_PATHS = 16
 FORMULAS = {
     "bge": "BGe: Gaussian, columns moved and scaled to mean 0 and variance 1",
     "bdeu": "BDeu: categories, equivalent sample size 1",
@@ -39,6 +42,7 @@ def posterior(
     forbid: Sequence[NamedEdge] = (),
     require: Sequence[NamedEdge] = (),
     prior: Literal["zellner", "hyper-g"] = "zellner",
+    progress: Progress = lambda share, word: None,
 ) -> "GraphAnswer | SelectionAnswer":
     """The exact posterior given a table: of the graph, or of the columns that explain an outcome.
 
@@ -50,6 +54,7 @@ def posterior(
         forbid: edges that no graph has, as "a -> b" or ("a", "b").
         require: edges that every graph has.
         prior: of an outcome: the prior of the coefficients.
+        progress: is told the share of a long sum that is done, and a word for it.
 
     Raises:
         InputError: if the data cannot be learned from, or an argument breaks a rule or belongs to
@@ -60,9 +65,8 @@ def posterior(
         if prior != "zellner":
             raise InputError(f"prior is {prior!r}, but is of an outcome: name one, or leave it out")
         chosen = choose_score(table, score)
-        return GraphAnswer(
-            table, chosen, GraphPosterior.from_table(table, chosen, max_parents, forbid, require)
-        )
+        law = GraphPosterior.from_table(table, chosen, max_parents, forbid, require, progress)
+        return GraphAnswer(table, chosen, law)
     given = {"max_parents": max_parents, "forbid": forbid, "require": require}
     for name, value in {**given, "score": "" if score == "auto" else score}.items():
         if value not in (None, (), [], ""):
@@ -161,10 +165,12 @@ class GraphAnswer(Answer):
         table: the data.
         score: the score, and why it is taken.
         posterior: the sums.
+        has_paths: whether tables have the paths, which take n times as long; up to 16 columns.
     """
 
     def __init__(self, table: Table, score: ChosenScore, law: GraphPosterior) -> None:
         self.table, self.score, self.posterior = table, score, law
+        self.has_paths = law.nodes <= MOST_FOR_PATHS
 
     @property
     def edges(self) -> Any:
@@ -178,8 +184,10 @@ class GraphAnswer(Answer):
 
     def tables(self) -> dict[str, Columns]:
         """The probability of each edge, and of a path between each two columns, largest first."""
-        law = self.posterior
-        return {"edges": self._pairs(law.edges), "ancestors": self._pairs(law.ancestors)}
+        tables = {"edges": self._pairs(self.posterior.edges)}
+        if self.has_paths:
+            tables["ancestors"] = self._pairs(self.posterior.ancestors)
+        return tables
 
     @property
     def facts(self) -> dict[str, str]:
@@ -197,9 +205,19 @@ class GraphAnswer(Answer):
             "prior": "all graphs that keep to the limits equally probable",
             **{name: text for name, text in rules.items() if text},
             "log of the sum of scores": f"{log_z.value + law.offset:.6f} nats",
-            "error of each probability": f"at most {law.error:.1g}",
+            "error": self._errors(),
             "expected edges": f"{law.expected_edges:.3f}",
         }
+
+    def _errors(self) -> str:
+        law = self.posterior
+        if law.is_exact:
+            return "none: sums of integers"
+        paths = f", of a path {law.ancestor_error:.1g}" if self.has_paths else ""
+        return (
+            f"proved: of an edge at most {law.error:.1g}{paths}; draws, in total variation, "
+            f"{law.draw_error:.1g}"
+        )
 
     def words(self) -> list[str]:
         """The answer in sentences."""
@@ -312,7 +330,7 @@ class SelectionAnswer(Answer):
             "score": FORMULAS[self.prior],
             "prior": "all sets of columns equally probable",
             "log of the sum of Bayes factors": f"{factor:.6f} nats",
-            "error of each probability": f"at most {2.0**-53:.1g}",
+            "error": "none: sums of integers",
         }
 
     def words(self) -> list[str]:

@@ -1,6 +1,7 @@
 """`pdai posterior`."""
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
 # Rows of a table that are printed; files have all.
 MOST_ROWS = 20
+
+
+class Lines:
+    """Lines on stderr about a long sum, at most one in five seconds."""
+
+    def __init__(self) -> None:
+        self.at = time.monotonic()
+
+    def __call__(self, share: float, word: str) -> None:
+        """Prints a line, if the last one is old."""
+        if time.monotonic() > self.at + 5:
+            self.at = time.monotonic()
+            print(f"{word}: {share:.0%} of the terms", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,8 @@ class ExactPosterior:
     """Edges that no graph has, each as "a -> b"."""
     require: tuple[str, ...] = ()
     """Edges that every graph has, each as "a -> b"."""
+    paths: bool = False
+    """Sum paths beyond 16 columns too, which takes minutes."""
     best: int = 5
     """Number of the most probable graphs (or sets) to list."""
     draws: int = 0
@@ -62,7 +78,7 @@ class ExactPosterior:
         Raises:
             InputError: if the file cannot be learned from, or an option breaks a rule.
         """
-        from pdai.posterior import posterior
+        from pdai.posterior import GraphAnswer, posterior
 
         check_integer("posterior", "best", self.best, 1, most=1000)
         check_integer("posterior", "draws", self.draws, 0)
@@ -77,7 +93,12 @@ class ExactPosterior:
             forbid=self.forbid,
             require=self.require,
             prior=self.prior,
+            progress=Lines(),
         )
+        if self.paths and not isinstance(answer, GraphAnswer):
+            raise InputError("--paths is of graphs, and there is an outcome: leave out one")
+        if isinstance(answer, GraphAnswer):
+            answer.has_paths |= self.paths
         for remark in answer.table.remarks():
             print(printable(f"warning: {remark}"), file=sys.stderr)
         if self.out is not None:

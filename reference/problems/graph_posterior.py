@@ -12,6 +12,7 @@ import numpy.typing as npt
 from reference.problems.best_graphs import best_graphs
 from reference.problems.closed_form import Enclosure, check_count, seeded
 from reference.problems.columns import Table, column_names
+from reference.problems.dag_floats import DagFloats, Progress
 from reference.problems.dag_limits import (
     check_affordable,
     check_max_parents,
@@ -19,13 +20,17 @@ from reference.problems.dag_limits import (
     possible_families,
 )
 from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_exponentials, dyadic_weights
 from reference.problems.edge_rules import EdgeRules, NamedEdge
 from reference.problems.network_scores import ChosenScore, table_scores
 from reference.problems.networks import Network
 from reference.problems.score_tables import relative_scores, score_table
 
 Floats = npt.NDArray[np.float64]
+
+
+# Up to here integers answer within a second.
+MOST_INTEGERS = 10
 
 
 class Likely(NamedTuple):
@@ -47,6 +52,11 @@ class GraphPosterior:
         max_parents: the largest number of parents of a node; no limit by default.
         forbid: edges that no graph has, as `"a -> b"` or `("a", "b")`.
         require: edges that every graph has.
+        progress: is told how far a long sum is.
+
+    Attributes:
+        is_exact: whether sums are in integers, up to 10 variables; they are else in double-double
+            arithmetic, with a proved error.
 
     Raises:
         InputError: as `StructureLearning.from_scores` and `EdgeRules.of` do.
@@ -60,6 +70,7 @@ class GraphPosterior:
         max_parents: int | None = None,
         forbid: Iterable[NamedEdge] = (),
         require: Iterable[NamedEdge] = (),
+        progress: Progress = lambda share, word: None,
     ) -> None:
         owner = "GraphPosterior"
         table = score_table(owner, scores)
@@ -69,6 +80,8 @@ class GraphPosterior:
         self.rules = EdgeRules.of(owner, self.names, self.max_parents, forbid, require)
         allowed = possible_families(self.nodes, self.max_parents) & self.rules.allowed()
         self.scores, self.offset = relative_scores(owner, table, self.names, allowed)
+        self._progress = progress
+        self.is_exact = self.nodes <= MOST_INTEGERS
 
     @classmethod
     def from_table(
@@ -78,6 +91,7 @@ class GraphPosterior:
         max_parents: int | None = None,
         forbid: Iterable[NamedEdge] = (),
         require: Iterable[NamedEdge] = (),
+        progress: Progress = lambda share, word: None,
     ) -> Self:
         """The posterior given a table of data.
 
@@ -87,6 +101,7 @@ class GraphPosterior:
             max_parents: as for the class.
             forbid: as for the class.
             require: as for the class.
+            progress: as for the class.
 
         Raises:
             InputError: as for the class, or as `table_scores` does.
@@ -97,26 +112,38 @@ class GraphPosterior:
         # Before scores are computed, which may take long.
         EdgeRules.of(table.source, table.names, most, forbid, require)
         scores = table_scores(table, score.name, most)
-        return cls(scores, table.names, most, forbid, require)
+        return cls(scores, table.names, most, forbid, require, progress)
 
     def log_z(self) -> Enclosure:
         """`log Z` of the rounded weights; with `offset`, the log of the sum of all scores, nats."""
-        return Enclosure.log_of(Fraction(self._sums.total, 2 ** sum(self._shifts)))
+        if self.is_exact:
+            return Enclosure.log_of(Fraction(self._sums.total, 2 ** sum(self._shifts)))
+        return self._floats.log_total()
 
     @property
     def error(self) -> float:
-        """A bound on the error of every probability."""
-        return 2.0**-53
+        """A bound on the error of the probability of each edge and each graph."""
+        return 2.0**-53 if self.is_exact else self._floats.edge_error
+
+    @property
+    def ancestor_error(self) -> float:
+        """A bound on the error of the probability of each path."""
+        return 2.0**-53 if self.is_exact else self._floats.ancestor_error
+
+    @property
+    def draw_error(self) -> float:
+        """A bound on the total variation between the law of a draw and the posterior."""
+        return 0.0 if self.is_exact else self._floats.draw_error
 
     @cached_property
     def edges(self) -> Floats:
         """The probability of each edge; the row is its start."""
-        return self._shares(self._sums.edges)
+        return self._shares(self._sums.edges) if self.is_exact else self._floats.edges
 
     @cached_property
     def ancestors(self) -> Floats:
         """The probability of a path from u, the row, to v; 1 if u is v."""
-        return self._shares(self._sums.ancestors)
+        return self._shares(self._sums.ancestors) if self.is_exact else self._floats.ancestors
 
     @property
     def expected_edges(self) -> float:
@@ -125,26 +152,42 @@ class GraphPosterior:
 
     def probability(self, graph: Network) -> float:
         """The probability of a graph."""
-        rows = zip(self._weights, graph.parents, strict=True)
-        weight = math.prod(row[mask] for row, mask in rows)
-        return float(Fraction(weight, self._sums.total))
+        nodes = np.arange(self.nodes)
+        logs = self.scores[nodes, list(graph.parents)]
+        if not (logs > -np.inf).all():
+            return 0.0
+        rounded = dyadic_exponentials(logs)
+        weight = math.prod(rounded.mantissas.tolist())
+        power = int(rounded.exponents.sum())
+        if self.is_exact:
+            return float(weight * Fraction(2) ** (power + sum(self._shifts)) / self._sums.total)
+        total, place = self._floats.above.high[0], int(self._floats.above.exponent[0])
+        return float(Fraction(weight) * Fraction(2) ** (power - place) / Fraction(float(total)))
 
     def best(self, count: int) -> list[Likely]:
         """The most probable graphs, best first; all, if there are fewer.
 
-        Graphs whose weights differ by less than a relative `1e-12` may change places.
+        Graphs whose log weights differ by less than `1e-9` may change places.
         """
-        logs = self._log_weights
+        logs = np.full_like(self.scores, -np.inf)
+        present = self.scores > -np.inf
+        for row, here, scores in zip(logs, present, self.scores, strict=True):
+            rounded = dyadic_exponentials(scores[here])
+            row[here] = np.log(rounded.mantissas) + rounded.exponents * LOG_2
         graphs = [Network(one.parents, True) for one in best_graphs(logs, check_count(count))]
         return [Likely(graph, self.probability(graph)) for graph in graphs]
 
     def sample(self, count: int, seed: int) -> list[Network]:
-        """Independent draws of the posterior."""
-        rng = seeded(seed)
-        return [Network(self._sums.draw(rng), True) for _ in range(check_count(count))]
+        """Independent draws of the posterior, up to `draw_error`."""
+        rng, law = seeded(seed), self._sums if self.is_exact else self._floats
+        return [Network(law.draw(rng), True) for _ in range(check_count(count))]
 
     def _shares(self, sums: list[list[int]]) -> Floats:
         return np.array([[x / self._sums.total for x in row] for row in sums])
+
+    @cached_property
+    def _shifts(self) -> tuple[int, ...]:
+        return tuple(shift for _, shift in self._dyadic)
 
     @cached_property
     def _dyadic(self) -> tuple[tuple[tuple[int, ...], int], ...]:
@@ -152,18 +195,10 @@ class GraphPosterior:
         check_affordable(self.nodes, int((spread.max() - spread.min()) / LOG_2) + BITS)
         return tuple(map(dyadic_weights, self.scores))
 
-    @property
-    def _weights(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(row for row, _ in self._dyadic)
-
-    @property
-    def _shifts(self) -> tuple[int, ...]:
-        return tuple(shift for _, shift in self._dyadic)
-
-    @property
-    def _log_weights(self) -> Floats:
-        return self.scores
-
     @cached_property
     def _sums(self) -> DagSums:
-        return DagSums(self._weights)
+        return DagSums([row for row, _ in self._dyadic])
+
+    @cached_property
+    def _floats(self) -> DagFloats:
+        return DagFloats(self.scores, self._progress)
