@@ -187,7 +187,7 @@ class Inspect:
     """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
-    """Where the problem is; a class or function is called without arguments."""
+    """Where the problem is; a class or function is called without arguments. Or a run folder."""
     draw: Path | None = None
     """Write a picture of the state graph here (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
@@ -197,14 +197,17 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
+        from pdai.loading import load
         from reference.inspection import inspect_problem
         from reference.loading import as_problem
         from reference.show import check_picture, draw
 
         if self.draw is not None:
             check_picture(self.draw)
+        is_run = Path(self.problem).is_dir()
+        problem = as_problem(load(self.problem).problem if is_run else self.problem)
         with slow(f"enumerating {self.problem}"):
-            inspection = inspect_problem(as_problem(self.problem), self.max_nodes)
+            inspection = inspect_problem(problem, self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)
         if self.draw is not None:
             draw(inspection, self.draw, self.colour)
