@@ -1,7 +1,7 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
@@ -183,7 +183,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         path = Path(what)
         if str(path) == STDIN or path.is_file() or path.suffix in FILES:
             return RecordSource(path, target)
-    elif isinstance(what, Iterable) and not hasattr(what, "draw"):
+    elif isinstance(what, Iterable) and not isinstance(what, Mapping) and not hasattr(what, "draw"):
         return SampleSource(what, target, options.samples)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
         raise InputError(
@@ -196,8 +196,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     if not callable(sampler):
         raise InputError(
             f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
-            "function from a state to a row of probabilities, a CSV file of samples, or an object "
-            "with draw(count)"
+            "function from a state to a row of probabilities, samples in the order of the draws, a "
+            "CSV file of samples, or an object with draw(count)"
         )
     if own is None:
         raise InputError(

@@ -1,6 +1,6 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -184,12 +184,12 @@ class SampleSource(SamplerSource):
         most: of an iterator, which may have no end, as many are taken.
 
     Raises:
-        InputError: if there is no target, the samples are counts, or one is no terminal state.
+        InputError: if there is no target, the samples are a set, or one is no terminal state.
     """
 
     def __init__(self, samples: Iterable[Any], target: Target, most: int):
         super().__init__("samples", target)
-        if isinstance(samples, Mapping | set | frozenset):
+        if isinstance(samples, set | frozenset):
             raise InputError(
                 f"the samples are a {type(samples).__name__}, which has each value once: give "
                 "every draw, in the order of the draws"
