@@ -400,3 +400,21 @@ def test_a_training_hints_at_the_exact_sampler(
 ) -> None:
     hint = exact_beside(configure(task, **options))
     assert hint is None if said is None else said in (hint or "")
+
+
+def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
+    rows = "\n".join(
+        "ab"[i % 2] + "," + "xy"[i // 2 % 2] + "," + "pq"[i // 3 % 2] for i in range(24)
+    )
+    data = tmp_path / "mine.csv"
+    data.write_text("one,two,three\n" + rows + "\n")
+    words = "solve structure --score bdeu --out run --data mine.csv"
+    answer(*words.split(), cwd=tmp_path)
+    data.unlink()
+    drawn = answer("sample", "run", "--count", "40", cwd=tmp_path).stdout
+    assert "one" in drawn
+    made = pdai.certify(tmp_path / "run")
+    assert made.tv is not None
+    assert made.tv <= MOST
+    answer("report", "run", cwd=tmp_path)
+    assert str(tmp_path) not in (tmp_path / "run" / "config.json").read_text()

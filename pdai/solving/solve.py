@@ -3,7 +3,7 @@
 import io
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -264,6 +264,7 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
     task = answer.recipe.task
     inputs = inputs_of(task)
     copies = {task.inputs[option]: read_file(path) for option, path in inputs.items()}
+    own = replace(task, **{option: Path(task.inputs[option]) for option in inputs})
     meta = {
         "versions": {"python": platform.python_version(), "pdai": version("pdai")},
         "device": platform.machine(),
@@ -279,7 +280,7 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
     with new_folder(folder) as partial:
         for name, content in copies.items():
             replace_file(partial / name, content)
-        write_json(partial / "config.json", answer.recipe.to_json())
+        write_json(partial / "config.json", replace(answer.recipe, task=own).to_json())
         write_json(partial / "meta.json", meta)
         write_json(partial / "report.json", _report(answer))
         replace_file(partial / "policy.npz", buffer.getvalue())
