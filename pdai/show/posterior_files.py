@@ -7,7 +7,9 @@ from typing import Any
 from fast.runs.files import new_folder
 from pdai import __version__
 from pdai.posterior import Answer, GraphAnswer
+from pdai.show.edge_picture import draw_edges
 from pdai.show.graph_files import dot, graphml
+from pdai.show.page.posterior_page import posterior_page
 from pdai.show.sample_tables import csv_table
 from reference.files import replace_file
 
@@ -35,6 +37,8 @@ def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> 
         replace_file(place / "posterior.json", (json.dumps(record, indent=1) + "\n").encode())
         if isinstance(answer, GraphAnswer):
             _write_graphs(answer, place, best)
+            draw_edges(answer.posterior.edges, answer.table.names, place / "edges.png")
+        replace_file(place / "posterior.html", posterior_page(answer, best))
 
 
 def _record(answer: Answer, best: int, draws: int, seed: int) -> dict[str, Any]:

@@ -114,7 +114,8 @@ class DagFloats:
         """All sets of a size, in blocks."""
         masks = np.arange(self.full + 1)
         sets = masks[np.bitwise_count(masks) == size]
-        return np.array_split(sets, -(-len(sets) * 2 ** (self.nodes - size) // BLOCK))
+        parts = -(-len(sets) * 2 ** (self.nodes - size) // BLOCK)
+        return np.array_split(sets, min(len(sets), parts))
 
     def _block(self, sets: Ints, work: Workspace) -> Block:
         outside = ~sets[:, None] >> np.arange(self.nodes) & 1

@@ -1,22 +1,20 @@
 """The page: runs side by side by problem, then each run by itself."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from pdai import __version__
 from pdai.run import Run
 from pdai.show.page.chart import COLOURS, dash_of, figure, marker
 from pdai.show.page.curves import loss_chart, tv_chart
-from pdai.show.page.elements import short, table, tag, written
+from pdai.show.page.document import document
+from pdai.show.page.elements import short, table, tag
 from pdai.show.page.entries import Entry
 from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words, run_section, tv_words
 from pdai.solving.solved import Solved
 from reference.errors import InputError, check_list, check_type
-from reference.files import check_output, read_file, replace_file
+from reference.files import check_output, replace_file
 
 
 def report(
@@ -95,52 +93,10 @@ def page_of(entries: Sequence[Entry]) -> bytes:
     links = [("#overview", "Overview")]
     links += [(f"#problem-{i}", name) for i, name in enumerate(names)]
     links += [(f"#run-{entry.number}", entry.name) for entry in entries]
-    items = [tag("li", tag("a", name, href=href)) for href, name in links]
     sections = [_overview(entries)]
     sections += [_problem(i, name, groups[i]) for i, name in enumerate(names)]
     sections += [run_section(entry) for entry in entries]
-    style, script = _part("page.css"), _part("page.js")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        # The policy blocks all loading and every script but ours, whatever a label contains.
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"pdai report: {title}"),
-        _raw("style", style),
-    )
-    body = tag(
-        "body",
-        tag("a", "Skip to the figures", href="#overview", class_="skip"),
-        tag("header", tag("h1", title), tag("nav", tag("ul", *items), aria_label="Contents")),
-        tag("main", *sections),
-        tag("footer", tag("p", f"Made by pdai {__version__} report.")),
-        tag("div", class_="tip", role="presentation", hidden="hidden"),
-        _raw("script", script),
-    )
-    return written(tag("html", head, body, lang="en"))
-
-
-def _part(name: str) -> str:
-    return read_file(Path(__file__).with_name(name), follow=True).decode()
-
-
-def _raw(name: str, text: str) -> Element:
-    """An element with our own text, unescaped."""
-    made = Element(name)
-    made.text = text
-    return made
-
-
-def _policy(style: str, script: str) -> str:
-    def digest(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
-        f"script-src 'sha256-{digest(script)}'"
-    )
+    return document(title, links, sections, "report")
 
 
 def _task(group: Sequence[Entry]) -> str:
