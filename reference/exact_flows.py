@@ -266,14 +266,14 @@ class ExactFlows:
         inner[ends] = -self.graph.path_counts().at(ends).log()
         return inner
 
-    def draw(self, count: int, seed: int) -> "Drawn":
+    def draw(self, count: int, rng: np.random.Generator) -> "Drawn":
         """Independent trajectories, with exactly the probabilities of the exact rows.
 
         Args:
             count: the number of trajectories.
-            seed: the seed of the draw.
+            rng: the source of bits.
         """
-        rng, graph = np.random.default_rng(seed), self.graph
+        graph = self.graph
         node = np.zeros(count, np.int64)
         log_p_f, log_p_b = np.zeros(count), np.zeros(count)
         steps: list[Ints] = []

@@ -135,7 +135,7 @@ def test_rows_are_those_of_the_reference(name: str, p_b: Backward, tmp_path: Pat
     right = np.array([*map(float, forward.values)])
     # The bound of TV has more roundings than any row.
     assert (abs(run.flows.rows - right) <= run.tv_bound * right + 1e-300).all()
-    drawn = run.flows.draw(50, 3)
+    drawn = run.flows.draw(50, np.random.default_rng(3))
     log_b = np.log([float(value) for value in backward.values])
     for steps, total in zip(drawn.steps.tolist(), drawn.log_p_b, strict=True):
         node, along = 0, 0.0
@@ -158,6 +158,12 @@ def test_draws_have_the_law_of_the_target(tmp_path: Path) -> None:
     assert run.log_prob(["ab"])[0] == pytest.approx(math.log(weights["ab"] / sum(weights.values())))
     assert drawn.log_p_b[drawn.states.index("ab")] == pytest.approx(-math.log(2))
     assert run.sample(20, seed=5).states == run.sample(20, seed=5).states
+    # Blocks are drawn one after the other.
+    longer = run.sample(5_000, seed=5)
+    assert longer.states[:4_096] == run.sample(4_096, seed=5).states
+    assert longer.log_reward.tolist() == pytest.approx(
+        [Fork().log_reward(state) for state in longer.states]
+    )
     assert run.sample(20, seed=5).states != run.sample(20, seed=6).states
 
 

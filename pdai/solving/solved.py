@@ -22,7 +22,7 @@ from reference.certificates.exact import ExactSampler
 from reference.certificates.rows import exact_row
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_integer, check_seed, shown
-from reference.exact_flows import Backward, ExactFlows, GraphArrays
+from reference.exact_flows import Backward, Drawn, ExactFlows, GraphArrays
 from reference.fields.field import RATIONAL
 from reference.files import load_arrays
 from reference.lifted import LiftedDAG
@@ -40,6 +40,8 @@ Way = Literal["listed", "closed-form"]
 
 # The version of the layout.
 FORMAT = 1
+# Trajectories drawn at a time, so that their steps need little memory.
+BLOCK = 4_096
 # Rewards are compared with those of the problem as it is now, in nats per nat.
 SAME_REWARD = 1e-12
 
@@ -193,29 +195,38 @@ class Solved:
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
         check_seed("sample", seed)
         if self.recipe.way == "closed-form":
-            states = list(self.problem.sample(count, seed))
-            logs = self._log_rewards(states)
-            return Samples(states, logs, logs - self.log_z.value, np.zeros(count))
-        drawn = self.flows.draw(count, seed)
+            drawn = list(self.problem.sample(count, seed))
+            log_reward = self._log_rewards(drawn)
+            return Samples(drawn, log_reward, log_reward - self.log_z.value, np.zeros(count))
         stored = np.zeros(len(self.flows.graph.counts))
         (stored[self.flows.graph.terminals],) = self._arrays("log_rewards")
-        ends, first, inverse = np.unique(drawn.ends, return_index=True, return_inverse=True)
-        children = AskedProblem[Hashable](self.problem).children
-        found: list[Any] = []
-        for steps in drawn.steps[first].tolist():
-            state = self.problem.initial
-            for step in steps:
-                if step >= 0:
-                    row = children(state)
-                    if step >= len(row):
-                        raise self._other("states")
-                    state = row[step]
-            found.append(state)
-        logs = self._log_rewards(found)
-        if (abs(logs - stored[ends]) > SAME_REWARD * (1 + abs(logs))).any():
+        rng, states = np.random.default_rng(seed), dict[int, Any]()
+        blocks = [
+            self._named(self.flows.draw(min(BLOCK, count - done), rng), states)
+            for done in range(0, count, BLOCK)
+        ]
+        ends, log_p_f, log_p_b = map(np.concatenate, zip(*blocks, strict=True))
+        logs = dict(zip(states, self._log_rewards(list(states.values())).tolist(), strict=True))
+        log_reward = np.array([logs[end] for end in ends.tolist()])
+        if (abs(log_reward - stored[ends]) > SAME_REWARD * (1 + abs(log_reward))).any():
             raise self._other("states or rewards")
-        states = [found[place] for place in inverse.tolist()]
-        return Samples(states, logs[inverse], drawn.log_p_f, drawn.log_p_b)
+        return Samples([states[end] for end in ends.tolist()], log_reward, log_p_f, log_p_b)
+
+    def _named(self, drawn: Drawn, states: dict[int, Any]) -> tuple[Any, Floats, Floats]:
+        """The ends and probabilities of trajectories; adds the states of new ends."""
+        children = AskedProblem[Hashable](self.problem).children
+        ends, first = np.unique(drawn.ends, return_index=True)
+        for end, steps in zip(ends.tolist(), drawn.steps[first].tolist(), strict=True):
+            if end in states:
+                continue
+            state = self.problem.initial
+            for step in (step for step in steps if step >= 0):
+                row = children(state)
+                if step >= len(row):
+                    raise self._other("states")
+                state = row[step]
+            states[end] = state
+        return drawn.ends, drawn.log_p_f, drawn.log_p_b
 
     @checked
     def log_prob(self, terminals: Sequence[Hashable]) -> Floats:
