@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fast.laws.samples import Law as Law
     from fast.laws.samples import Samples as Samples
+    from pdai.answers import posterior as posterior
     from pdai.certifying.certify import certify as certify
     from pdai.checks import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
     from pdai.front import train as train
     from pdai.loading import load as load
-    from pdai.posterior import posterior as posterior
     from pdai.run import Run as Run
     from pdai.show.page.page import report as report
     from pdai.solving.ladder import Sampler as Sampler
@@ -45,7 +45,7 @@ _FROM = {
     "draw": "pdai.front",
     "inspect": "pdai.front",
     "load": "pdai.loading",
-    "posterior": "pdai.posterior",
+    "posterior": "pdai.answers",
     "report": "pdai.show.page.page",
     "sampler": "pdai.solving.ladder",
     "solve": "pdai.solving.solve",

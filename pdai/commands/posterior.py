@@ -13,7 +13,7 @@ from reference.errors import InputError, check_integer, check_seed, printable
 from reference.problems.network_scores import Score
 
 if TYPE_CHECKING:
-    from pdai.posterior import Answer, Columns
+    from pdai.answers import Answer, Columns
 
 # Rows of a table that are printed; files have all.
 MOST_ROWS = 20
@@ -78,7 +78,7 @@ class ExactPosterior:
         Raises:
             InputError: if the file cannot be learned from, or an option breaks a rule.
         """
-        from pdai.posterior import GraphAnswer, posterior
+        from pdai.answers import GraphAnswer, posterior
 
         check_integer("posterior", "best", self.best, 1, most=1000)
         check_integer("posterior", "draws", self.draws, 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fast.runs.files import new_folder
 from pdai import __version__
-from pdai.posterior import Answer, GraphAnswer
+from pdai.answers import Answer, GraphAnswer
 from pdai.show.edge_picture import draw_edges
 from pdai.show.graph_files import dot, graphml
 from pdai.show.page.posterior_page import posterior_page

@@ -2,7 +2,7 @@
 
 from xml.etree.ElementTree import Element
 
-from pdai.posterior import Answer, Columns, GraphAnswer
+from pdai.answers import Answer, Columns, GraphAnswer
 from pdai.show.page.document import document
 from pdai.show.page.elements import folded, table, tag
 from pdai.show.page.heat_map import heat_map

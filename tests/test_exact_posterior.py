@@ -1,0 +1,299 @@
+"""The exact posterior of a table: against all graphs, against integers, and as a command."""
+
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import networkx
+import numpy as np
+import numpy.typing as npt
+import pandas
+import pytest
+
+import pdai
+from pdai.answers import GraphAnswer, SelectionAnswer, table_from
+from pdai.cli import main
+from reference.errors import InputError
+from reference.problems import StructureLearning, VariableSelection
+from reference.problems.columns import standard_columns
+from reference.problems.dag_floats import DagFloats, sum_error
+from reference.problems.dag_sums import DagSums
+from reference.problems.graph_posterior import GraphPosterior
+from reference.problems.network_scores import bge_scores
+from reference.problems.networks import Network, all_ancestors
+from reference.problems.random_networks import random_network
+from verify.lib.all_dags import all_dags
+
+Floats = npt.NDArray[np.float64]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "my.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def made_up(nodes: int, seed: int, text: bool, folder: Path) -> Path:
+    """A CSV file of a random network, as numbers or as words."""
+    data = random_network(nodes, 40, seed).data
+    names = "abcde"[:nodes]
+    cells = [
+        ["hi" if x > 0 else "lo" for x in row] if text else map(repr, row) for row in data.tolist()
+    ]
+    return written(folder, "\n".join(map(",".join, [names, *cells])) + "\n")
+
+
+FILES = [
+    (nodes, seed, text) for nodes in (2, 3, 4, 5) for seed in range(3) for text in (True, False)
+]
+
+
+@pytest.mark.parametrize(("nodes", "seed", "text"), FILES)
+def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
+    nodes: int, seed: int, text: bool, tmp_path: Path
+) -> None:
+    path = made_up(nodes, seed, text, tmp_path)
+    problem = StructureLearning.from_csv(path, "bdeu" if text else "bge")
+    law = {g: problem.reward(Network(g, True)) for g in all_dags(nodes)}
+    total = sum(law.values())
+    edges, paths = np.zeros((nodes, nodes)), np.zeros((nodes, nodes))
+    for graph, weight in law.items():
+        for v, (parents, behind) in enumerate(zip(graph, all_ancestors(graph), strict=True)):
+            for u in range(nodes):
+                edges[u, v] += float(weight / total) * (parents >> u & 1)
+                paths[u, v] += float(weight / total) * (behind >> u & 1)
+    answer = pdai.posterior(path)
+    assert isinstance(answer, GraphAnswer)
+    assert answer.score.name == ("bdeu" if text else "bge")
+    assert answer.edges.to_numpy() == pytest.approx(edges, abs=1e-12)
+    assert answer.ancestors.to_numpy() == pytest.approx(paths, abs=1e-12)
+    most = sorted((float(w / total) for w in law.values()), reverse=True)[:7]
+    best = answer.posterior.best(7)
+    assert [one.probability for one in best] == pytest.approx(most, rel=1e-9)
+    assert len({one.graph for one in best}) == len(best)
+    assert all(float(law[g.parents] / total) == pytest.approx(p) for g, p in best)
+
+
+def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_path: Path) -> None:
+    path = made_up(4, 0, False, tmp_path)
+    problem = StructureLearning.from_csv(path, "bge")
+    law = {g: problem.reward(Network(g, True)) for g in all_dags(4)}
+    kept = {
+        g: w
+        for g, w in law.items()
+        if g[1] & 4 and not g[0] & 2 and all(mask.bit_count() <= 2 for mask in g)
+    }
+    total = sum(kept.values())
+    answer: Any = pdai.posterior(path, max_parents=2, require=["c -> b"], forbid=[("b", "a")])
+    for v, end in enumerate("abcd"):
+        for u, start in enumerate("abcd"):
+            share = sum(w for g, w in kept.items() if g[v] >> u & 1) / total
+            # Another best graph has other roundings of 24 bits.
+            assert answer.edges.loc[start, end] == pytest.approx(float(share), abs=1e-6)
+    assert answer.posterior.best(1000)[-1].probability > 0
+    assert len(answer.posterior.best(1000)) == len(kept)
+    drawn = answer.sample(200, seed=3)
+    assert drawn["c -> b"].all()
+    assert not drawn["b -> a"].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inclusions_and_best_sets_are_those_of_all_sets(seed: int, tmp_path: Path) -> None:
+    path = made_up(5, seed, False, tmp_path)
+    problem = VariableSelection.from_csv(path, "c")
+    weights = [
+        m * Fraction(2) ** e for m, e in zip(problem.mantissas, problem.exponents, strict=True)
+    ]
+    total = sum(weights)
+    answer = pdai.posterior(path, "c", prior="zellner")
+    assert isinstance(answer, SelectionAnswer)
+    inclusion = dict(zip(answer.inclusion["column"], answer.inclusion["probability"], strict=True))
+    for i, name in enumerate(problem.names):
+        share = sum(w for mask, w in enumerate(weights) if mask >> i & 1) / total
+        assert inclusion[name] == float(share)
+    assert answer.best(4)["probability"].tolist() == [
+        float(w / total) for w in sorted(weights, reverse=True)[:4]
+    ]
+
+
+def scores_of(nodes: int, kind: str) -> Floats:
+    """Local scores of columns that depend on each other weakly, strongly or not at all."""
+    rows = {"weak": 30, "strong": 3000, "independent": 200}[kind]
+    data = random_network(nodes, rows, nodes).data
+    if kind == "independent":
+        data = np.random.default_rng(nodes).normal(size=(rows, nodes))
+    names = [str(v) for v in range(nodes)]
+    return bge_scores(standard_columns("data", data, names), nodes - 1)
+
+
+def number(sums: Any, place: int) -> Fraction:
+    """A double-double number with an exponent, exactly."""
+    value = Fraction(float(sums.high[place])) + Fraction(float(sums.low[place]))
+    return value * Fraction(2) ** int(sums.exponent[place])
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong", "independent"])
+@pytest.mark.parametrize("nodes", range(2, 12))
+def test_sums_in_floats_are_those_in_integers_within_the_bound(nodes: int, kind: str) -> None:
+    law = GraphPosterior(scores_of(nodes, kind))
+    law.is_exact = True
+    exact, floats, bounds = law._sums, DagFloats(law.scores), sum_error(nodes)
+    for placed in range(0, 2**nodes, 1 if nodes < 9 else 37):
+        outside = [v for v in range(nodes) if not placed >> v & 1]
+        truth = Fraction(exact.above[placed], 2 ** sum(law._shifts[v] for v in outside))
+        assert abs(number(floats.above, placed) - truth) <= Fraction(bounds[len(outside)]) * truth
+    if nodes < 9:
+        assert np.abs(floats.edges - law.edges).max() <= floats.edge_error
+        assert np.abs(floats.ancestors - law.ancestors).max() <= floats.ancestor_error
+    assert floats.closed[-1] == pytest.approx(1, abs=1e-12)
+
+
+def test_control_a_weight_changed_or_a_term_dropped_is_seen() -> None:
+    scores = GraphPosterior(scores_of(6, "weak")).scores
+    floats, bound = DagFloats(scores), sum_error(6)[-1]
+    changed = scores.copy()
+    changed[2, 9] += 1e-5
+    assert abs(number(DagFloats(changed).above, 0) / number(floats.above, 0) - 1) > bound
+    within = floats.within
+    within.high[0, 0] = 0.0
+    dropped = floats._sum_above(None)
+    assert abs(number(dropped, 0) / number(DagFloats(scores).above, 0) - 1) > bound
+
+
+def test_a_bound_is_far_below_one_where_a_sum_in_float64_has_none() -> None:
+    assert sum_error(14)[-1] < 1e-12
+    assert sum_error(20)[-1] < 1e-6
+    # The sizes of the terms, with roundings of float64.
+    assert sum_error(20)[-1] * 2.0**53 > 1
+
+
+def test_draws_in_floats_have_the_law_of_the_edges() -> None:
+    law = GraphPosterior(scores_of(5, "weak"))
+    law.is_exact = False
+    count = 4000
+    mean = np.zeros((5, 5))
+    for graph in law.sample(count, seed=1):
+        for u, v in graph.edges:
+            mean[u, v] += 1 / count
+    spread = np.sqrt(law.edges * (1 - law.edges) / count)
+    assert np.all(np.abs(mean - law.edges) <= 5 * spread + 1e-12)
+
+
+class Zero(Random):
+    """Always the least number."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+def test_the_least_number_draws_a_graph_that_may_be() -> None:
+    law = GraphPosterior(scores_of(4, "weak"), require=["0 -> 1"])
+    law.is_exact = False
+    assert law._floats.draw(Zero())[1] & 1
+
+
+def test_frames_matrices_and_files_have_one_answer(tmp_path: Path) -> None:
+    path = made_up(4, 1, True, tmp_path)
+    frame = pandas.read_csv(path)
+    file = pdai.posterior(path)
+    assert pdai.posterior(frame).edges.equals(file.edges)
+    assert pdai.posterior(frame.astype("category")).edges.equals(file.edges)
+    unnamed = pdai.posterior(frame.to_numpy())
+    assert np.array_equal(unnamed.edges.to_numpy(), file.edges.to_numpy())
+    assert [*unnamed.edges.columns] == ["0", "1", "2", "3"]
+    frame.loc[1, "b"] = None
+    with pytest.raises(InputError, match=r"frame.*line 3: the value of 'b' is missing"):
+        table_from(frame)
+
+
+GOOD = "a,b\nx,p\ny,q\nx,q\ny,p\n"
+MESSAGES = [
+    (GOOD.replace("p", ""), [], "the value of 'b' is missing"),
+    ("a,b\nx,p\nx,q\nx,q\n", [], "column 'a' is constant"),
+    ("a,a\nx,p\ny,q\nx,q\n", [], "must name each column once"),
+    ("x,p\ny,q\nx,q\ny,p\n", [], "looks like values"),
+    (GOOD.replace(",", ";"), [], "separate the values by commas, and not by ';'"),
+    ("a,b\n0,1\n1,0\n0,0\n1,1\n", [], "choose `--score bdeu`"),
+    ("a,b\nx,1.5\ny,2.5\nx,0.5\n", [], "must be a decimal number"),
+    (GOOD, ["--require", "a -> b", "--forbid", "a -> b"], "is required and forbidden"),
+    (GOOD, ["--require", "a -> b", "b -> a"], "close a cycle"),
+    (GOOD, ["--require", "a -> b", "--max-parents", "0"], "1 required parents"),
+    (GOOD, ["--forbid", "a -> c"], "two of the columns a, b"),
+    (GOOD, ["--forbid", "a b"], "must be written 'a -> b'"),
+    (GOOD, ["--draws", "5"], "add --out"),
+    (GOOD, ["--best", "0"], "best is 0"),
+    (GOOD, ["--prior", "hyper-g"], "is of an outcome"),
+    (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is of graphs"),
+    (GOOD, ["--outcome", "z"], "outcome is 'z'"),
+    (",".join("abcdefghijklmnopqrstu") + "\n" + ",".join(["1.5"] * 21) + "\n", [], "at most 20"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MESSAGES)))
+def test_what_cannot_be_answered_is_refused_in_a_line_and_nothing_is_written(
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, options, message = MESSAGES[number]
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, text)
+    out = [] if "--draws" in options else ["--out", "answer"]
+    with pytest.raises(SystemExit) as end:
+        main(["posterior", "my.csv", *options, *out])
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "my.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert pdai.posterior(path).table.names == ("a", "b")
+
+
+HOSTILE = '"<script>alert(1)</script>","a ""b"" \\ -> c",d\n'
+
+
+def test_the_command_writes_files_that_other_programs_read(tmp_path: Path) -> None:
+    text = made_up(3, 2, True, tmp_path).read_text().partition("\n")[2]
+    path, out = written(tmp_path, HOSTILE + text), tmp_path / "answer"
+    code = f"""
+import sys
+from pdai.cli import main
+main(["posterior", {str(path)!r}, "--out", {str(out)!r}, "--draws", "4", "--best", "2"])
+sys.exit("jax" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "No causal effect is claimed" in done.stdout
+    answer = pdai.posterior(path)
+    assert isinstance(answer, GraphAnswer)
+    names = answer.table.names
+    graph = networkx.read_graphml(out / "best-1.graphml")
+    assert dict(graph.nodes(data="name")) == {f"n{i}": name for i, name in enumerate(names)}
+    best = answer.posterior.best(1)[0].graph.edges
+    assert {(u, v) for u, v in graph.edges} == {(f"n{u}", f"n{v}") for u, v in best}
+    edges = pandas.read_csv(out / "edges.csv")
+    for start, end, p in edges.itertuples(index=False):
+        assert p == answer.edges.loc[start, end]
+    dot = (out / "edges.dot").read_text()
+    assert r'n1 [label="a \"b\" \\ -> c"];' in dot
+    record = json.loads((out / "posterior.json").read_text())
+    assert record["tables"]["edges"]["probability"] == edges["probability"].tolist()
+    page = (out / "posterior.html").read_text()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert (out / "edges.png").read_bytes().startswith(b"\x89PNG")
+    assert len(pandas.read_csv(out / "draws.csv")) == 4
+    assert sum(math.isnan(x) for x in edges["probability"]) == 0
+
+
+def test_required_edges_make_some_sums_nothing_and_edges_stay_right() -> None:
+    weights = ((1, 0, 2, 0), (0, 3, 0, 0))
+    assert DagSums(weights).edges == [[0, 3], [0, 0]]
