@@ -344,9 +344,11 @@ class DagFloats:
         if key in self._kept:
             return self._kept[key]
         work, sets = self._spaces[0], np.array([placed])
+        # First, as it uses the same workspace.
+        base = self.above.exponent[sets]
         block = self._block(sets, work)
         others = block.others[0]
-        high, low, by = self._entries(block, sets, self.above.exponent[sets], work)
+        high, low, by = self._entries(block, sets, base, work)
         for j in range(len(others)):
             halves = [part.reshape(-1, 2, 2**j) for part in (high, low)]
             first, after = [part[:, 0] for part in halves], [part[:, 1] for part in halves]
