@@ -374,6 +374,12 @@ def test_the_ladder_takes_the_first_way(
         made.log_prob([made.run.problem.initial])
 
 
+def test_a_misspelled_option_is_refused_though_nothing_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no option 'stps'"):
+        pdai.sampler("lines", stps=100, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.long
 def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
     small = {"parameters": 500, "steps": 100, "batch": 8, "evaluations": 1, "dynamics": "markov"}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fast.tasks import task_meant
+from fast.training.compose import configure
 from pdai.certifying.certify import certify
 from pdai.solving.solve import solve, task_of
 from pdai.solving.solved import Solved
@@ -92,6 +94,10 @@ def sampler(
         InputError: if the problem or an option breaks a rule.
     """
     task, training = task_of(problem, options)
+    if training:
+        # A misspelled option is refused even if nothing will be trained.
+        kind, values = task_meant(task)
+        configure(kind, **{**values, **training})
     own = task.make_problem()
     why = f"{type(own).__name__} has no closed form"
     if isinstance(own, ClosedForm):
