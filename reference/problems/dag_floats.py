@@ -1,6 +1,6 @@
 """Sums over all directed acyclic graphs in double-double arithmetic, with a proved error.
 
-The recursions are those of `DagSums`; the error is bounded in proofs_notes/dag-floats.md. All sets
+The recursions are those of `DagSums`; the error is bounded in proofs_notes/dag-sums.md. All sets
 U of one size are treated at once, in blocks: for each U, the numbers of all `U + T` are gathered
 and folded by halving. `H(U)` and `W_v(U)` span thousands of powers of two, so that each has an
 exponent of its own.
