@@ -122,7 +122,9 @@ def test_control_a_circle_is_seen() -> None:
         TopologicalSorter({n: names & imported.keys() for n, names in imported.items()}).prepare()
 
 
-@pytest.mark.parametrize("module", ["reference", "fast.training.compose", "fast.tasks", "pdai.cli"])
+@pytest.mark.parametrize(
+    "module", ["reference", "fast.training.compose", "fast.tasks", "pdai.cli", "pdai.answers"]
+)
 def test_importing_the_reference_or_the_command_line_does_not_import_jax(module: str) -> None:
     code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
