@@ -512,7 +512,10 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (["train", "six7"], ["no problem 'six7': did you mean six6? There are six6, pho4, syn,"]),
+        (
+            ["train", "six7"],
+            ["no problem 'six7': did you mean six6? There are bits, graphs, grid,"],
+        ),
         (["trian"], ["there is no command 'trian': did you mean train?"]),
         (["reproduce", "tab:set"], ["no label of an experiment 'tab:set': did you mean tab:sets?"]),
         (["inspect", "reference.problems:Gird"], ["has no attribute 'Gird': did you mean Grid?"]),
@@ -522,12 +525,15 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
         (["inspect", "builtins:int"], ["'builtins:int' cannot be called without arguments"]),
         (
             ["train", "six6", "--dynamics", "lstn"],
-            ["'lstn'", "did you mean lstm?", "'gru', 'lstm', 'rnn', 'srwm'"],
+            ["'lstn'", "did you mean lstm?", "'mingru', 'rnn', 'self-referential'"],
         ),
         (["train", "six6", "--dynamics", "gcn"], ["graph networks read graphs"]),
         (
             ["train", "lines", "--heads", "2"],
-            ["heads with dynamics markov, which has no such option", "--dynamics srwm"],
+            [
+                "heads with dynamics markov, which has no such option",
+                "--dynamics self-referential or srwm",
+            ],
         ),
         (["train", "custom", "--problem", "nowhere:It"], ["'nowhere' cannot be imported"]),
         (

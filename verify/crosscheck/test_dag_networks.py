@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, scorer_of
 from fast.environments import make_environment
 from fast.environments.structure import StructureEnvironment
 from fast.training.compose import configure
 from reference.errors import InputError
-from reference.problems import Lines, StructureLearning
+from reference.problems import StructureLearning
 from reference.problems.networks import Network
 from verify.crosscheck.instances import filled
 
@@ -158,8 +157,5 @@ def test_an_options_network_is_that_of_the_environment(environment: StructureEnv
 
 
 def test_bad_input_is_refused(environment: StructureEnvironment) -> None:
-    lines: Any = make_environment(Lines.laplaces(3, 1, seed=0))
-    with pytest.raises(InputError, match="but must be a StructureEnvironment"):
-        ArcScorer(lines, 4, key=jax.random.key(0))
     with pytest.raises(InputError, match="the width is 0, but must be an integer of at least 1"):
         scorer_of(environment, 0, key=jax.random.key(0))
