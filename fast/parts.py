@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reference.errors import InputError, nearest
-from reference.files import read_file
 from reference.loading import load_object, name_of
 
 FAST = Path(__file__).parent
@@ -54,8 +53,7 @@ class Kind(Mapping[str, type[Any]]):
         """The parts, in the order of their names."""
         entries = {}
         for file in (file for folder in self.folders for file in (FAST / folder).glob("*.py")):
-            text = read_file(file, follow=True).decode()
-            classes = re.split(r"^class (\w+)", text, flags=re.MULTILINE)
+            classes = re.split(r"^class (\w+)", file.read_text("utf-8"), flags=re.MULTILINE)
             for owner, body in zip(classes[1::2], classes[2::2], strict=True):
                 if name := NAME.search(body):
                     target = f"{file.parent.name}.{file.stem}:{owner}"

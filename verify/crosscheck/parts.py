@@ -63,7 +63,6 @@ ELSEWHERE = {
     "pdai.show.page.chart": "draws pictures: tests/test_page.py",
     "pdai.show.page.curves": "likewise",
     "pdai.show.page.laws": "likewise",
-    "pdai.show.page.posteriors": "likewise",
     "pdai.show.plotting": "draws pictures",
     "pdai.show.posterior_plots": "likewise",
     "pdai.show.stored": "reads runs for pictures: tests/test_page.py",

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, scorer_of
+from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.environments import make_environment
 from fast.environments.structure import StructureEnvironment
 from fast.training.compose import configure
-from reference.errors import InputError
 from reference.problems import StructureLearning
 from reference.problems.networks import Network
 from verify.crosscheck.instances import filled
@@ -154,8 +153,3 @@ def test_an_options_network_is_that_of_the_environment(environment: StructureEnv
     network = constant.dynamics.build(environment, environment.actions, 4, key=jax.random.key(0))
     assert isinstance(network, TemporalGCNNetwork)
     assert network.gate == "constant"
-
-
-def test_bad_input_is_refused(environment: StructureEnvironment) -> None:
-    with pytest.raises(InputError, match="the width is 0, but must be an integer of at least 1"):
-        scorer_of(environment, 0, key=jax.random.key(0))
