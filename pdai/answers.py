@@ -198,7 +198,8 @@ class GraphAnswer(Answer):
             "forbidden": ", ".join(self._rule(law.rules.forbidden)),
             "required": ", ".join(self._rule(law.rules.required)),
         }
-        log_z = law.log_z()
+        # Edges first: their sums have log Z as well.
+        expected_edges, log_z = law.expected_edges, law.log_z()
         return {
             **self._data_facts(),
             "score": f"{FORMULAS[self.score.name]}; {self.score.reason}",
@@ -206,7 +207,7 @@ class GraphAnswer(Answer):
             **{name: text for name, text in rules.items() if text},
             "log of the sum of scores": f"{log_z.value + law.offset:.6f} nats",
             "error": self._errors(),
-            "expected edges": f"{law.expected_edges:.3f}",
+            "expected edges": f"{expected_edges:.3f}",
         }
 
     def _errors(self) -> str:
