@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
+from fast.dynamics.arc_scorer import ArcScorer
+from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, scorer_of
 from fast.environments import make_environment
 from fast.environments.structure import StructureEnvironment
 from fast.training.compose import configure
@@ -114,6 +115,7 @@ def test_networks_on_dags_equal_their_equations(
     kind: Any, options: Any, environment: StructureEnvironment
 ) -> None:
     network = random_network(kind, environment, **options)
+    assert isinstance(scorer_of(environment, WIDTH, key=jax.random.key(0)), ArcScorer)
     ends = []
     with jax.enable_x64(True):
         observations = jnp.asarray(np.array([observed(environment, h) for h in HISTORIES]))
