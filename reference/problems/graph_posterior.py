@@ -169,12 +169,22 @@ class GraphPosterior:
 
         Graphs whose log weights differ by less than `1e-9` may change places.
         """
+        if check_count(count) not in self._best:
+            self._best[count] = self._search(count)
+        return list(self._best[count])
+
+    @cached_property
+    def _best(self) -> dict[int, list[Likely]]:
+        """The answers of `best`, as tables, graphs and pages each ask for them."""
+        return {}
+
+    def _search(self, count: int) -> list[Likely]:
         logs = np.full_like(self.scores, -np.inf)
         present = self.scores > -np.inf
         for row, here, scores in zip(logs, present, self.scores, strict=True):
             rounded = dyadic_exponentials(scores[here])
             row[here] = np.log(rounded.mantissas) + rounded.exponents * LOG_2
-        graphs = [Network(one.parents, True) for one in best_graphs(logs, check_count(count))]
+        graphs = [Network(one.parents, True) for one in best_graphs(logs, count)]
         return [Likely(graph, self.probability(graph)) for graph in graphs]
 
     def sample(self, count: int, seed: int) -> list[Network]:
