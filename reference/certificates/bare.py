@@ -59,14 +59,15 @@ def against_law(
     places = np.array([place[x] for x in samples])
     halves = np.array_split(places, [len(places) // 2])
     chosen, measured = (np.bincount(half, minlength=len(law)) for half in halves)
-    low = _events(chosen, measured, law, level / 2)
+    score = scores(chosen, law)
+    low = _events(score, measured, law, level / 2)
     high, lines = _from_above(places, law, level / 2)
-    return Interval(low, high), [*lines, *_farthest(chosen, measured, [*target], law, level)]
+    return Interval(low, high), [*lines, *_farthest(score, measured, [*target], law, level)]
 
 
-def _events(chosen: Counts, measured: Counts, law: Floats, level: float) -> float:
+def _events(score: Floats, measured: Counts, law: Floats, level: float) -> float:
     """The largest lower bound of TV by sets of values that stand out in the first half."""
-    score, count = scores(chosen, law), int(measured.sum())
+    count = int(measured.sum())
     sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
     events = list({values.tobytes(): values for values in sides if values.any()}.values())
     # Both ends, as samples in a wrong order have too little where they had too much.
@@ -103,10 +104,10 @@ def _from_above(places: Any, law: Floats, level: float) -> tuple[float, list[Lin
 
 
 def _farthest(
-    chosen: Counts, measured: Counts, labels: Sequence[Hashable], law: Floats, level: float
+    score: Floats, measured: Counts, labels: Sequence[Hashable], law: Floats, level: float
 ) -> list[Line]:
     """The values that stand out most in the first half, with intervals from the second."""
-    score, count = scores(chosen, law), int(measured.sum())
+    count = int(measured.sum())
     least, log = math.sqrt(2 * math.log(len(law) / LISTING)), math.log(2 / level)
     lines = []
     for i in np.argsort(-abs(score), kind="stable")[:LISTED].tolist():
