@@ -52,30 +52,34 @@ def _run(arguments: Sequence[str]) -> None:
         # The terminal's encoding may lack characters of a file name or a state.
         with suppress(AttributeError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    # With --fail-above, 1 and 2 are answers, so that 3 stands for every failure.
+    failed = 3 if any(word.startswith("--fail-above") for word in arguments) else 0
     try:
         _check_working_directory()
         with _no_collection():
             from pdai.parsing import parse
 
-            command = parse(arguments)
+            try:
+                command = parse(arguments)
+            except SystemExit as ended:
+                sys.exit(ended.code and (failed or ended.code))
         command.run()
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {printable(str(error))}", file=sys.stderr)
-        # With --fail-above, 2 says that the samples do not decide.
-        sys.exit(3 if any(word.startswith("--fail-above") for word in arguments) else 2)
+        sys.exit(failed or 2)
     except MemoryError:
         print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(failed or 2)
     except BrokenPipeError:
         # The program that reads the output, such as `head`, has stopped.
         _abandon_stdout()
-        sys.exit(1)
+        sys.exit(failed or 1)
     except OSError as error:
         _abandon_stdout()
         refused = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
         print(f"pdai: {printable(str(refused))}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(failed or 1)
 
 
 @contextmanager

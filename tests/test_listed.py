@@ -75,6 +75,7 @@ def test_the_command_exits_by_the_distance(
     assert status(right, "--law", law, "--fail-above", "0.05") == 0
     assert status(right, "--law", law, "--fail-above", "0.001") == 2
     assert status(right, "--law", f"{law}x", "--fail-above", "0.05") == 3
+    assert status(right, "--law", law, "--fail-above", "0.05", "--lvel", "1") == 3
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(wrong)))
     capsys.readouterr()
     assert status("-", "--law", law, "--fail-above", "0.05", "--json") == 1
