@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tests.certificates.mutants import build
-from tests.test_certificates_program import random_samplers
+from tests.certificates.test_certificates_program import random_samplers
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 400

@@ -18,7 +18,7 @@ FAULTS = (
         "reference/certificates/betting.py",
         "logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
         "logs = gains - 0 * np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
-        "tests/test_betting.py"
+        "tests/certificates/test_betting.py"
         "::test_the_mean_is_hardly_ever_excluded_at_the_worst_moment_to_stop[uniform]",
     ),
     Fault(
@@ -27,7 +27,7 @@ FAULTS = (
         "reference/certificates/betting.py",
         "logs = self.gains - lost - self.count",
         "logs = self.gains - 0 * lost - self.count",
-        "tests/test_betting.py::test_what_rounding_may_have_added_is_taken_off",
+        "tests/certificates/test_betting.py::test_what_rounding_may_have_added_is_taken_off",
     ),
     Fault(
         "upper-side-of-lower-ends",
@@ -35,7 +35,7 @@ FAULTS = (
         "reference/certificates/betting.py",
         "np.nextafter(1 - high, 0.0)",
         "np.nextafter(1 - low, 0.0)",
-        "tests/test_adapters.py::test_rewards_of_the_library_alone_widen_the_interval",
+        "tests/certificates/test_adapters.py::test_rewards_of_the_library_alone_widen_the_interval",
     ),
     # --- weights
     Fault(
@@ -52,7 +52,7 @@ FAULTS = (
         "reference/certificates/importance.py",
         "for sign in (1, -1))",
         "for sign in (-1, 1))",
-        "tests/test_certify.py::test_rounding_is_outward",
+        "tests/certificates/test_certify.py::test_rounding_is_outward",
     ),
     # --- regimes
     Fault(
@@ -61,7 +61,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "((above, log_z.high), (below, max(log_z.low, -LARGEST)))",
         "((above, max(log_z.low, -LARGEST)), (below, log_z.high))",
-        "tests/test_certify.py::test_bounds_of_z_keep_the_interval_and_widen_it",
+        "tests/certificates/test_certify.py::test_bounds_of_z_keep_the_interval_and_widen_it",
     ),
     Fault(
         "the-smaller-mean-for-the-larger",
@@ -69,7 +69,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "interval = Interval(least, max(side.high for side in sides))",
         "interval = Interval(least, min(side.high for side in sides))",
-        "tests/test_regimes.py::test_the_larger_mean_bounds_the_distance_from_above",
+        "tests/certificates/test_regimes.py::test_the_larger_mean_bounds_the_distance_from_above",
     ),
     Fault(
         "event-by-its-outer-ends",
@@ -77,7 +77,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "(events[1].low - events[0].high)",
         "(events[1].high - events[0].low)",
-        "tests/test_guarantees.py::test_a_regime_splits_its_level_over_the_means_it_needs[in_s]",
+        "tests/certificates/test_guarantees.py::test_a_regime_splits_its_level_over_the_means_it_needs[in_s]",
     ),
     Fault(
         "closeness-claimed-without-z",
@@ -85,7 +85,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "Result(Interval(low, 1.0), lines, draws.count)",
         "Result(Interval(0.0, low), lines, draws.count)",
-        "tests/test_certify.py::test_without_z_no_closeness_is_claimed",
+        "tests/certificates/test_certify.py::test_without_z_no_closeness_is_claimed",
     ),
     Fault(
         "floor-of-z-estimated",
@@ -93,7 +93,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "bound, floor, low = weight.bound(level / 2), -math.inf, 0.0",
         "bound, floor, low = math.exp(log_mean(draws.all) - log_scale), -math.inf, 0.0",
-        "tests/test_regimes.py::test_without_z_the_same_samples_bound_z_and_then_the_distance",
+        "tests/certificates/test_regimes.py::test_without_z_the_same_samples_bound_z_and_then_the_distance",
     ),
     Fault(
         "ends-of-another-block",
@@ -101,7 +101,7 @@ FAULTS = (
         "reference/certificates/kept.py",
         "elif kept.terminals != drawn.terminals or not all",
         "elif not all",
-        "tests/test_kept_draws.py"
+        "tests/certificates/test_kept_draws.py"
         "::test_control_features_that_were_not_kept_or_are_others_are_refused",
     ),
     Fault(
@@ -110,7 +110,7 @@ FAULTS = (
         "reference/certificates/features.py",
         "Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))",
         "Interval(low, high)",
-        "tests/test_guarantees.py"
+        "tests/certificates/test_guarantees.py"
         "::test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv",
     ),
     # --- levels, splits, seeds: what frequencies are too coarse to show
@@ -120,7 +120,7 @@ FAULTS = (
         "reference/certificates/betting.py",
         "1 - self.above.bound(level / 2)",
         "1 - self.above.bound(level)",
-        "tests/test_guarantees.py::test_an_interval_gives_half_of_its_level_to_each_end",
+        "tests/certificates/test_guarantees.py::test_an_interval_gives_half_of_its_level_to_each_end",
     ),
     Fault(
         "target-means-at-the-whole-level",
@@ -128,7 +128,7 @@ FAULTS = (
         "reference/certificates/regimes.py",
         "sides = model.interval(level / 4), target.interval(level / 4)",
         "sides = model.interval(level), target.interval(level)",
-        "tests/test_guarantees.py::test_a_regime_splits_its_level_over_the_means_it_needs[in_s]",
+        "tests/certificates/test_guarantees.py::test_a_regime_splits_its_level_over_the_means_it_needs[in_s]",
     ),
     Fault(
         "event-on-its-own-samples",
@@ -136,7 +136,7 @@ FAULTS = (
         "reference/certificates/bare.py",
         "halves = np.array_split(places, [len(places) // 2])",
         "halves = places[: len(places) // 2], places",
-        "tests/test_guarantees.py::test_an_event_is_measured_on_the_half_that_did_not_choose_it",
+        "tests/certificates/test_guarantees.py::test_an_event_is_measured_on_the_half_that_did_not_choose_it",
     ),
     Fault(
         "one-part-for-both",
@@ -160,7 +160,7 @@ FAULTS = (
         "reference/certificates/features.py",
         "min(1.0, high + tv.high)",
         "min(1.0, high + tv.low)",
-        "tests/test_guarantees.py::test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv",
+        "tests/certificates/test_guarantees.py::test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv",
     ),
     Fault(
         "expectation-at-level-and-a-half",
@@ -168,7 +168,7 @@ FAULTS = (
         "reference/certificates/features.py",
         "low, high = mean.interval(level / 2)",
         "low, high = mean.interval(level)",
-        "tests/test_guarantees.py::test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv",
+        "tests/certificates/test_guarantees.py::test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv",
     ),
     Fault(
         "learned-from-a-fixed-seed",
@@ -176,7 +176,7 @@ FAULTS = (
         "reference/certificates/walks.py",
         "        other.rng = self.rng\n",
         "",
-        "tests/test_guarantees.py::test_draws_after_learning_use_the_random_numbers_of_the_walker",
+        "tests/certificates/test_guarantees.py::test_draws_after_learning_use_the_random_numbers_of_the_walker",
     ),
     Fault(
         "recorded-rewards-believed",
@@ -184,7 +184,7 @@ FAULTS = (
         "reference/certificates/recorded.py",
         "reward, off = np.array([",
         "_, off = np.array([",
-        "tests/test_recorded_input.py::test_the_rewards_of_the_problem_count_not_those_that_were_recorded",
+        "tests/certificates/test_recorded_input.py::test_the_rewards_of_the_problem_count_not_those_that_were_recorded",
     ),
     # --- margins of rounding
     Fault(
@@ -193,7 +193,7 @@ FAULTS = (
         "reference/certificates/sums.py",
         "2 * width",
         "2",
-        "tests/test_certificate_rows.py::test_sums_along_paths_and_their_error[1-3000]",
+        "tests/certificates/test_certificate_rows.py::test_sums_along_paths_and_their_error[1-3000]",
     ),
     Fault(
         "margin-of-a-single-step",
@@ -201,7 +201,7 @@ FAULTS = (
         "reference/bounds.py",
         "gamma(8 + max(dag.depths))",
         "gamma(8)",
-        "tests/test_guarantees.py::test_residuals_of_many_steps_and_of_large_logs_lie_inside",
+        "tests/certificates/test_guarantees.py::test_residuals_of_many_steps_and_of_large_logs_lie_inside",
     ),
     Fault(
         "margin-after-cancellation",
@@ -209,7 +209,7 @@ FAULTS = (
         "reference/bounds.py",
         "abs(p_f) + sum(map(abs, others))",
         "abs(p_f - sum(others))",
-        "tests/test_guarantees.py::test_residuals_of_many_steps_and_of_large_logs_lie_inside",
+        "tests/certificates/test_guarantees.py::test_residuals_of_many_steps_and_of_large_logs_lie_inside",
     ),
     Fault(
         "margin-of-the-difference",
@@ -217,7 +217,7 @@ FAULTS = (
         "reference/problems/closed_form.py",
         "gamma(12) * (1 + abs(top) + abs(bottom))",
         "gamma(12) * (1 + abs(top - bottom))",
-        "tests/test_guarantees.py::test_a_logarithm_of_a_large_fraction_that_cancels_lies_inside",
+        "tests/certificates/test_guarantees.py::test_a_logarithm_of_a_large_fraction_that_cancels_lies_inside",
     ),
     Fault(
         "bound-of-mass-to-the-nearest",
@@ -225,7 +225,7 @@ FAULTS = (
         "reference/certificates/partition.py",
         "Fraction(log_bound) + Fraction(1, 2**45)",
         "Fraction(log_bound)",
-        "tests/test_guarantees.py::test_the_tightest_bounds_of_mass_are_not_below_what_they_bound",
+        "tests/certificates/test_guarantees.py::test_the_tightest_bounds_of_mass_are_not_below_what_they_bound",
         "refusal",
     ),
     # --- NaN, and bounds that contradict each other
@@ -235,7 +235,7 @@ FAULTS = (
         "reference/certificates/betting.py",
         "if math.isnan(capital):",
         "if False:",
-        "tests/test_guarantees.py::test_a_capital_that_is_nan_refutes_nothing_and_is_an_error",
+        "tests/certificates/test_guarantees.py::test_a_capital_that_is_nan_refutes_nothing_and_is_an_error",
     ),
     Fault(
         "contradiction-certified",
@@ -243,7 +243,7 @@ FAULTS = (
         "reference/certificates/statement.py",
         "if low > high:",
         "if False:",
-        "tests/test_guarantees.py::test_no_certificate_holds_what_tv_cannot_be",
+        "tests/certificates/test_guarantees.py::test_no_certificate_holds_what_tv_cannot_be",
     ),
     # --- trajectories
     Fault(
@@ -252,7 +252,7 @@ FAULTS = (
         "reference/certificates/walks.py",
         "counts[after][before] += 1",
         "counts[before][after] += 1",
-        "tests/test_certify.py"
+        "tests/certificates/test_certify.py"
         "::test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals",
         "refusal",
     ),
@@ -262,7 +262,7 @@ FAULTS = (
         "reference/certificates/walks.py",
         "if not abs(own.value - given) <= tolerance:",
         "if False:",
-        "tests/test_adapters.py::test_control_a_reward_that_disagrees_is_refused",
+        "tests/certificates/test_adapters.py::test_control_a_reward_that_disagrees_is_refused",
     ),
     # --- a user's functions
     Fault(
@@ -271,7 +271,7 @@ FAULTS = (
         "reference/user_code.py",
         "if not self._same(first, again):",
         "if False:",
-        "tests/test_user_code.py::test_what_is_not_a_function_is_refused",
+        "tests/certificates/test_user_code.py::test_what_is_not_a_function_is_refused",
     ),
     Fault(
         "first-answers-not-asked-again-later",
@@ -279,7 +279,7 @@ FAULTS = (
         "reference/user_code.py",
         "[(question, answer), self._rng.choice(self._first)]",
         "[(question, answer)]",
-        "tests/test_certify.py::test_a_policy_that_changes_while_it_is_asked_is_refused",
+        "tests/certificates/test_certify.py::test_a_policy_that_changes_while_it_is_asked_is_refused",
     ),
     Fault(
         "parents-that-are-not-reached-accepted",
@@ -287,7 +287,7 @@ FAULTS = (
         "reference/certificates/policies.py",
         "if is_met and (odd := {*self._in_graph(state)} ^ {*parents}):",
         "if False:",
-        "tests/test_certify.py::test_parents_that_are_never_reached_are_refused",
+        "tests/certificates/test_certify.py::test_parents_that_are_never_reached_are_refused",
     ),
     # --- kept draws
     Fault(
@@ -296,7 +296,7 @@ FAULTS = (
         "reference/certificates/kept.py",
         'default_rng([self.seed, number, kind == "backward"])',
         'default_rng([self.seed, 0, kind == "backward"])',
-        "tests/test_kept_draws.py::test_more_samples_are_added_to_those_that_are_kept",
+        "tests/certificates/test_kept_draws.py::test_more_samples_are_added_to_those_that_are_kept",
     ),
     Fault(
         "random-numbers-go-on",
@@ -304,7 +304,7 @@ FAULTS = (
         "reference/certificates/kept.py",
         'self.sampler.rng = np.random.default_rng([self.seed, number, kind == "backward"])',
         "pass",
-        "tests/test_kept_draws.py"
+        "tests/certificates/test_kept_draws.py"
         "::test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers[Z-None-2]",
     ),
     Fault(
@@ -313,7 +313,7 @@ FAULTS = (
         "reference/certificates/kept.py",
         "not all(map(np.array_equal",
         "not any(map(np.array_equal",
-        "tests/test_kept_draws.py"
+        "tests/certificates/test_kept_draws.py"
         "::test_control_blocks_of_another_sampler_and_their_seal_are_refused",
     ),
     # --- certificate files
@@ -323,7 +323,7 @@ FAULTS = (
         "reference/certificates/check.py",
         "if sum(numerator for _, numerator in row.steps) != row.denominator:",
         "if sum(numerator for _, numerator in row.steps) > row.denominator:",
-        "tests/test_certificates.py::test_control_wrong_certificates_are_not",
+        "tests/certificates/test_certificates.py::test_control_wrong_certificates_are_not",
     ),
     Fault(
         "mass-of-the-last-parent",
@@ -331,7 +331,7 @@ FAULTS = (
         "reference/certificates/check.py",
         "self._masses[child] = new if old is None else self._arithmetic.plus(old, new)",
         "self._masses[child] = new",
-        "tests/test_certificates.py::test_right_certificates_are_accepted",
+        "tests/certificates/test_certificates.py::test_right_certificates_are_accepted",
     ),
     Fault(
         "terminal-state-twice",
@@ -339,7 +339,7 @@ FAULTS = (
         "reference/certificates/problem.py",
         "if state in ends:",
         "if False:",
-        "tests/test_certificates.py::test_a_certificate_of_another_problem_is_noticed",
+        "tests/certificates/test_certificates.py::test_a_certificate_of_another_problem_is_noticed",
     ),
     Fault(
         "children-as-sets",
@@ -347,7 +347,7 @@ FAULTS = (
         "reference/certificates/problem.py",
         "sorted(below[child] for child in numbers) != sorted(",
         "{below[child] for child in numbers} != set(",
-        "tests/test_certificates.py::test_a_certificate_of_another_problem_is_noticed",
+        "tests/certificates/test_certificates.py::test_a_certificate_of_another_problem_is_noticed",
     ),
     Fault(
         "rewards-of-other-ends",
@@ -355,7 +355,7 @@ FAULTS = (
         "reference/certificates/rejection.py",
         "Kept(kept.terminals[:count]",
         "Kept(kept.terminals[-count:]",
-        "tests/test_rejection.py::test_what_is_kept_has_the_law_of_the_target",
+        "tests/certificates/test_rejection.py::test_what_is_kept_has_the_law_of_the_target",
     ),
     # --- log Z
     Fault(
@@ -364,7 +364,7 @@ FAULTS = (
         "reference/problems/bit_distances.py",
         "[math.comb(size, k) for k in range(size + 1)]",
         "[1 for k in range(size + 1)]",
-        "tests/test_problems.py"
+        "tests/reference/test_problems.py"
         "::test_strings_of_bits_are_counted_by_their_distance_as_one_by_one[append]",
     ),
 )

@@ -109,7 +109,7 @@ FAULTS = (
         "arguments = (state, seeds, frozen.policies)",
         "arguments = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), "
         "frozen.policies))",
-        "tests/test_distribute.py::test_seeds_are_paired_with_those_of_the_given_samplers",
+        "tests/pdai/test_distribute.py::test_seeds_are_paired_with_those_of_the_given_samplers",
     ),
     Fault(
         "huber-with-a-jump",
@@ -706,7 +706,7 @@ FAULTS = (
         "fast/training/options.py",
         "optax.adam(log_z_learning_rate)",
         "optax.adam(self.learning_rate)",
-        "tests/test_training.py::test_log_z_and_the_policy_take_first_steps_of_their_own_rates",
+        "tests/fast/test_training.py::test_log_z_and_the_policy_take_first_steps_of_their_own_rates",
     ),
     Fault(
         "last-block-counted-twice",

@@ -9,7 +9,7 @@ FAULTS = (
         "reference/problems/grid.py",
         "3 * last < 5 * n[x] < 4 * last",
         "3 * last <= 5 * n[x] < 4 * last",
-        "tests/test_reference.py::test_grid_rewards_have_their_modes_in_the_bands",
+        "tests/reference/test_reference.py::test_grid_rewards_have_their_modes_in_the_bands",
     ),
     Fault(
         "grid-one-cell-too-far",
@@ -17,7 +17,7 @@ FAULTS = (
         "reference/problems/grid.py",
         "if x[i] + 1 < self.side",
         "if x[i] + 1 <= self.side",
-        "tests/test_reference.py::test_grid_steps_stay_inside",
+        "tests/reference/test_reference.py::test_grid_steps_stay_inside",
     ),
     Fault(
         "lines-last-step-missing",
@@ -25,7 +25,7 @@ FAULTS = (
         "reference/problems/lines.py",
         "min(i + self.step, self.length) + 1)",
         "min(i + self.step, self.length))",
-        "tests/test_reference.py::test_lines_has_the_children_and_rewards_of_the_paper",
+        "tests/reference/test_reference.py::test_lines_has_the_children_and_rewards_of_the_paper",
     ),
     Fault(
         "walk-of-positive-moves",
@@ -33,7 +33,7 @@ FAULTS = (
         "reference/problems/random_walk.py",
         "for step in (1, -1)",
         "for step in (1,)",
-        "tests/test_problem_random_walk.py"
+        "tests/reference/test_problem_random_walk.py"
         "::test_a_step_stays_or_moves_along_an_axis_inside_the_box",
     ),
     Fault(
@@ -42,7 +42,7 @@ FAULTS = (
         "reference/problems/random_walk.py",
         "row = row * (2 * self.radius + 1) + x + self.radius",
         "row = row * (2 * self.radius) + x + self.radius",
-        "tests/test_problem_random_walk.py::test_rewards_are_listed_in_the_order_of_the_cells",
+        "tests/reference/test_problem_random_walk.py::test_rewards_are_listed_in_the_order_of_the_cells",
     ),
     Fault(
         "ising-self-coupling",
@@ -50,7 +50,7 @@ FAULTS = (
         "reference/problems/ising.py",
         "return field + (along**2 - self._square) / 2",
         "return field + along**2 / 2",
-        "tests/test_problem_ising.py::test_rewards_are_those_of_the_coupling_matrix",
+        "tests/reference/test_problem_ising.py::test_rewards_are_those_of_the_coupling_matrix",
     ),
     Fault(
         "sets-counted-without-their-item",
@@ -58,7 +58,7 @@ FAULTS = (
         "reference/problems/sets.py",
         "return math.comb(len(self.weights) - 1, self.size - 1) * sum(",
         "return math.comb(len(self.weights), self.size) * sum(",
-        "tests/test_presets.py::test_the_closed_form_is_the_enumerated_sum",
+        "tests/reference/test_presets.py::test_the_closed_form_is_the_enumerated_sum",
     ),
     Fault(
         "bits-distance-not-scaled",
@@ -66,7 +66,7 @@ FAULTS = (
         "reference/problems/bits.py",
         "-self.exponent * distance / self.length))",
         "-self.exponent * distance))",
-        "tests/test_problems.py::test_bits_measure_the_distance_to_the_nearest_mode",
+        "tests/reference/test_problems.py::test_bits_measure_the_distance_to_the_nearest_mode",
     ),
     Fault(
         "preference-largest-weight-missing",
@@ -74,7 +74,7 @@ FAULTS = (
         "reference/problems/preference.py",
         "for value in range(-self.bound, self.bound + 1)",
         "for value in range(-self.bound, self.bound)",
-        "tests/test_problem_preference.py::test_minimal_presets_are_small",
+        "tests/reference/test_problem_preference.py::test_minimal_presets_are_small",
     ),
     Fault(
         "graph-edges-not-sorted",
@@ -82,7 +82,7 @@ FAULTS = (
         "reference/problems/graphs.py",
         "(min(pair), max(pair)) for pair in pairs",
         "pair for pair in pairs",
-        "tests/test_problem_graphs.py"
+        "tests/reference/test_problem_graphs.py"
         "::test_graphs_are_equal_whatever_the_order_of_their_edges_and_print_them",
     ),
     Fault(
@@ -91,7 +91,7 @@ FAULTS = (
         "reference/problems/closed_form.py",
         "bisect_right(self._sums, rng.randrange(self._sums[-1]))",
         "bisect_right(self._sums, rng.randrange(self._sums[-1]) - 1)",
-        "tests/test_problem_graphs.py::test_samples_follow_the_target",
+        "tests/reference/test_problem_graphs.py::test_samples_follow_the_target",
     ),
     Fault(
         "truncated-instead-of-rounded",
@@ -99,7 +99,7 @@ FAULTS = (
         "reference/problems/base.py",
         "Fraction(round(mantissa * 2**bits))",
         "Fraction(int(mantissa * 2**bits))",
-        "tests/test_reference.py::test_dyadic_rounds_to_what_float32_holds",
+        "tests/reference/test_reference.py::test_dyadic_rounds_to_what_float32_holds",
     ),
     Fault(
         "hyper-g-of-no-variable",
@@ -107,6 +107,6 @@ FAULTS = (
         "reference/problems/regression_priors.py",
         "np.log(sizes + self.a - 2)",
         "np.log(sizes + self.a - 1)",
-        "tests/test_posterior_scores.py::test_hyper_g_of_variables_that_explain_nothing_is_the_mean_of_a_power",
+        "tests/reference/test_posterior_scores.py::test_hyper_g_of_variables_that_explain_nothing_is_the_mean_of_a_power",
     ),
 )

@@ -18,7 +18,7 @@ FAULTS = (
         "reference/dag.py",
         "            counts[v] += counts[u]\n",
         "            counts[v] = counts[u]\n",
-        "tests/test_partitions.py::test_copies_and_merges_account_for_every_history",
+        "tests/reference/test_partitions.py::test_copies_and_merges_account_for_every_history",
     ),
     Fault(
         "depth-of-the-last-parent",
@@ -26,7 +26,7 @@ FAULTS = (
         "reference/dag.py",
         "depths[v] = max(depths[v], depths[u] + 1)",
         "depths[v] = depths[u] + 1",
-        "tests/test_reference.py::test_the_depth_of_a_state_is_that_of_its_longest_path",
+        "tests/reference/test_reference.py::test_the_depth_of_a_state_is_that_of_its_longest_path",
     ),
     Fault(
         "lifted-parents-merged-wrongly",
@@ -59,7 +59,7 @@ FAULTS = (
         "reference/lifted.py",
         "self.dag.out_edges[node][edge - row.start]",
         "self.dag.out_edges[node][0]",
-        "tests/test_balance.py::test_trajectories_lift_and_project_back",
+        "tests/reference/test_balance.py::test_trajectories_lift_and_project_back",
     ),
     Fault(
         "merges-count-the-first-arrival",
@@ -67,7 +67,7 @@ FAULTS = (
         "verify/lib/partitions.py",
         "merged[lifted.projection[v]] += len(row) - 1",
         "merged[lifted.projection[v]] += len(row)",
-        "tests/test_partitions.py::test_statistics_of_a_double_merge_are_counted_by_hand",
+        "tests/reference/test_partitions.py::test_statistics_of_a_double_merge_are_counted_by_hand",
     ),
     # --- policies and marginals
     Fault(
@@ -84,7 +84,7 @@ FAULTS = (
         "reference/policies.py",
         "            if not self.field.agree(total, self.field.one, 2 * len(row) + 2):\n",
         "            if not self.field.positive(total):\n",
-        "tests/test_messages.py::test_a_mistake_is_refused_in_these_words",
+        "tests/project/test_messages.py::test_a_mistake_is_refused_in_these_words",
     ),
     Fault(
         "visits-of-the-last-parent",
@@ -100,7 +100,7 @@ FAULTS = (
         "reference/marginals.py",
         "best = np.full(len(dag.labels), -np.inf)",
         "best = np.zeros(len(dag.labels))",
-        "tests/test_reference.py::test_the_longest_path_is_the_largest_sum_over_trajectories",
+        "tests/reference/test_reference.py::test_the_longest_path_is_the_largest_sum_over_trajectories",
     ),
     Fault(
         "residual-range-in-float32",
@@ -159,7 +159,7 @@ FAULTS = (
         "reference/balance.py",
         "    for start in range(len(dag.labels)):\n",
         "    for start in range(1):\n",
-        "tests/test_balance.py::test_subtrajectory_balance_looks_at_every_path_between_two_states",
+        "tests/reference/test_balance.py::test_subtrajectory_balance_looks_at_every_path_between_two_states",
     ),
     # --- solving
     Fault(
@@ -194,7 +194,7 @@ FAULTS = (
         "reference/problems/factors.py",
         "(part + 1) * count // parts)",
         "(part + 1) * count // parts + 1)",
-        "tests/test_factors.py::test_the_rewards_of_the_parts_multiply_to_the_whole_exactly"
+        "tests/reference/test_factors.py::test_the_rewards_of_the_parts_multiply_to_the_whole_exactly"
         "[2-sets]",
     ),
     Fault(
@@ -255,7 +255,7 @@ FAULTS = (
         "reference/bounds.py",
         "return 2 * max(depth) + sum(widest)",
         "return sum(widest)",
-        "tests/test_bounds.py::test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth",
+        "tests/reference/test_bounds.py::test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth",
     ),
     # --- metrics
     Fault(
@@ -264,7 +264,7 @@ FAULTS = (
         "reference/metrics.py",
         "return sum(differences[1:], start=differences[0]) / 2",
         "return sum(differences[1:], start=differences[0])",
-        "tests/test_reference.py::test_total_variation_and_divergence_by_hand",
+        "tests/reference/test_reference.py::test_total_variation_and_divergence_by_hand",
     ),
     Fault(
         "divergence-the-other-way-round",
@@ -272,7 +272,7 @@ FAULTS = (
         "reference/metrics.py",
         "terms.append(_divergence(a, b))",
         "terms.append(_divergence(b, a))",
-        "tests/test_metrics.py::test_divergences_of_far_laws_are_those_of_the_definition",
+        "tests/reference/test_metrics.py::test_divergences_of_far_laws_are_those_of_the_definition",
     ),
     Fault(
         "divergence-that-cancels",
@@ -280,7 +280,7 @@ FAULTS = (
         "reference/metrics.py",
         "    if abs(excess) < 1e-3:\n",
         "    if abs(excess) < 0:\n",
-        "tests/test_metrics.py::test_divergences_of_close_laws_do_not_cancel",
+        "tests/reference/test_metrics.py::test_divergences_of_close_laws_do_not_cancel",
     ),
     Fault(
         "batches-not-conditioned",
@@ -296,7 +296,7 @@ FAULTS = (
         "reference/metrics.py",
         "values.std(ddof=1)",
         "values.std(ddof=0)",
-        "tests/test_metrics.py::test_the_standard_error_of_two_batches_by_hand",
+        "tests/reference/test_metrics.py::test_the_standard_error_of_two_batches_by_hand",
     ),
     Fault(
         "price-of-forgetting-the-other-way-round",
@@ -324,7 +324,7 @@ FAULTS = (
         "reference/fields/field.py",
         "UNIT_ROUNDOFF = 2.0**-53",
         "UNIT_ROUNDOFF = 2.0**-52",
-        "tests/test_reference.py::test_fields_agree_exactly_or_within_their_roundings",
+        "tests/reference/test_reference.py::test_fields_agree_exactly_or_within_their_roundings",
     ),
     Fault(
         "enclosure-of-the-centre",
@@ -332,7 +332,7 @@ FAULTS = (
         "reference/fields/balls.py",
         "return _rational(value.lower()), _rational(value.upper())",
         "return _rational(value.mid()), _rational(value.mid())",
-        "tests/test_fields.py"
+        "tests/reference/test_fields.py"
         "::test_balls_enclose_the_rational_marginals_of_every_lift_up_to_five_states",
     ),
     # --- expected losses
@@ -350,7 +350,7 @@ FAULTS = (
         "reference/objectives.py",
         "two * (delta[edge] - self.forward.values[edge] * through)",
         "two * (delta[edge] - self.forward.values[edge] * delta[edge])",
-        "tests/test_objectives.py::test_the_gradient_of_each_row_sums_to_zero",
+        "tests/reference/test_objectives.py::test_the_gradient_of_each_row_sums_to_zero",
     ),
     Fault(
         "best-log-z-of-the-wrong-sign",
@@ -434,7 +434,7 @@ FAULTS = (
         "verify/lib/stochastic/kernels.py",
         "            return len(seen)\n",
         "            return len(seen) + 1\n",
-        "tests/test_stochastic.py"
+        "tests/reference/test_stochastic.py"
         "::test_the_horizon_is_decided_even_where_absorption_comes_late_or_does_not_last",
     ),
     Fault(
@@ -443,7 +443,7 @@ FAULTS = (
         "reference/expressivity/memory.py",
         "kl_divergence(p, q) for p in laws for q in laws)",
         "kl_divergence(p, q) for p in laws[:2] for q in laws[:2])",
-        "tests/test_metrics.py::test_memory_is_compared_over_all_histories_of_a_state",
+        "tests/reference/test_metrics.py::test_memory_is_compared_over_all_histories_of_a_state",
     ),
     Fault(
         "unvisited-rows-uniform",
@@ -451,7 +451,7 @@ FAULTS = (
         "reference/solve.py",
         "return _normalized(dag, field, through, policy_space.values)",
         "return _normalized(dag, field, through)",
-        "tests/test_balance.py::test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given",
+        "tests/reference/test_balance.py::test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given",
     ),
     Fault(
         "jensen-shannon-of-one-side",
@@ -459,7 +459,7 @@ FAULTS = (
         "reference/metrics.py",
         "return (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2",
         "return kl_divergence(p, middle)",
-        "tests/test_metrics.py::test_divergences_at_zeros",
+        "tests/reference/test_metrics.py::test_divergences_at_zeros",
     ),
     Fault(
         "clients-checked-forwards",
@@ -467,7 +467,7 @@ FAULTS = (
         "reference/combination.py",
         "if not field.positive(client.along(tau)[1]):",
         "if not field.positive(client.along(tau)[0]):",
-        "tests/test_factors.py::test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards",
+        "tests/reference/test_factors.py::test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards",
     ),
     Fault(
         "nan-in-a-set-of-latents",
@@ -475,7 +475,7 @@ FAULTS = (
         "reference/lifted.py",
         "isinstance(latent, tuple | frozenset)",
         "isinstance(latent, tuple)",
-        "tests/test_balance.py::test_latents_that_are_or_hold_nan_are_refused",
+        "tests/reference/test_balance.py::test_latents_that_are_or_hold_nan_are_refused",
     ),
     Fault(
         "trajectories-at-the-limit-refused",
@@ -483,6 +483,6 @@ FAULTS = (
         "reference/dag.py",
         "if self.trajectory_count > limit:",
         "if self.trajectory_count >= limit:",
-        "tests/test_balance.py::test_trajectories_are_listed_up_to_the_limit_and_not_beyond",
+        "tests/reference/test_balance.py::test_trajectories_are_listed_up_to_the_limit_and_not_beyond",
     ),
 )

@@ -1,0 +1,24 @@
+"""How many samples expose each wrong sampler: `python -m benchmarks.certify.wrong`.
+
+Numbers of samples are doubled from 32 on, each with draws of its own, until a sampler is exposed.
+"""
+
+from typing import Any
+
+from tests.certificates.test_wrong_samplers import SAMPLES, WRONG, exposed
+
+
+def needed(policy: Any, regime: str, options: dict[str, Any]) -> str:
+    """The least power of two that exposes a sampler, or that it is refused."""
+    count = 32
+    while (found := exposed(policy, regime, count, **options)) is None:
+        count *= 2
+        if count > SAMPLES:
+            return f"more than {SAMPLES:,}"
+    return "refused" if found.startswith("refused") else f"{count:,}"
+
+
+if __name__ == "__main__":
+    for name, (policy, options) in WRONG.items():
+        cells = (needed(policy, regime, options) for regime in ("Z", "S"))
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)

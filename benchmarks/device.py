@@ -1,0 +1,58 @@
+"""Right and fast on this device: `python benchmarks/device.py [--minutes 8] [--device gpu]`.
+
+One command that needs no network, and of packages numpy, scipy, jax, equinox, optax and jaxtyping
+alone. It compares rollouts, losses, gradients and laws with float64 references, times training,
+sampling and exact laws, and writes after every row, so that a kill loses nothing: one JSON file and
+one Markdown table. What there is no time for is dropped, the least important first, and named.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# Where nothing is installed, the project is found beside this file.
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--device", choices=("cpu", "gpu"), help="default: what JAX finds first")
+    parser.add_argument("--minutes", type=float, default=8.0, help="all in all")
+    parser.add_argument("--smallest", action="store_true", help="a row of each kind, to try it")
+    parser.add_argument("--only", nargs="+", default=[], help="kinds of rows, such as training")
+    parser.add_argument("--out", type=Path, help="files' name without its ending")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Runs the rows; 1 if a number is wrong."""
+    options = parsed()
+    if options.device == "cpu":
+        os.environ["JAX_PLATFORMS"] = "cpu"
+    from on_device.budget import Budget
+    from on_device.machine import chosen, facts
+    from on_device.record import Record
+    from on_device.rows import rows
+
+    device = chosen(options.device)
+    told = facts(device)
+    print(f"{told['device']}, {told['memory_gib']:.0f} GiB, jax {told['jax']}", flush=True)
+    out = options.out or HERE / "results" / f"device-{device.platform}"
+    record = Record(out, told | {"minutes": options.minutes, "smallest": options.smallest})
+    wanted = [
+        row
+        for row in rows(device, smallest=options.smallest)
+        if not options.only or row.kind in options.only
+    ]
+    Budget(60 * options.minutes, ahead=0 if device.platform == "cpu" else 6).spend(wanted, record)
+    print(f"{out}.json, {out}.md", flush=True)
+    return record.failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""The pages of the report and its figures: links that lead somewhere, one look for each model."""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdai.experiments import EXPERIMENTS, Experiment
+from pdai.experiments.base import STRONGEST, Cell, Drawing
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.figures import figure_of, looks
+from pdai.experiments.frames import Results
+from pdai.experiments.report import section
+from pdai.experiments.tables import anchor, layout, overview, verdict
+from pdai.show.plotting import LOOKS, Look, look
+from tests.made_up_runs import TINY, run, tiny
+
+ROOT = Path(__file__).parents[2]
+DETAILS = (FOLDER / "details.md").read_text()
+FRONT = (FOLDER / "README.md").read_text()
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that Markdown gives to the headings of a text."""
+    headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+    kept = ("".join(c for c in head.lower() if c.isalnum() or c in " -_") for head in headings)
+    return {head.replace(" ", "-") for head in kept}
+
+
+def lost(text: str) -> set[str]:
+    """The anchors in the details that a text names and that are not there."""
+    return set(re.findall(r"details\.md#([^)\s]+)\)", text)) - anchors(DETAILS)
+
+
+def test_links_into_the_details_lead_to_a_section() -> None:
+    notes = sorted((ROOT / "proofs_notes").glob("*.md"))
+    pages = [FOLDER / "README.md", *notes]
+    assert {page.name: found for page in pages if (found := lost(page.read_text()))} == {}
+    assert sum("details.md#" in page.read_text() for page in notes) >= 19
+    old = [page.name for page in notes if "experiments/README.md#" in page.read_text()]
+    assert old == [], "sections are in details.md"
+    # Control.
+    assert lost("[a](../pdai/experiments/details.md#tabnothing)") == {"tabnothing"}
+
+
+def test_the_first_page_is_short_and_the_details_have_everything() -> None:
+    assert len(FRONT.split()) < 2_500
+    for label, experiment in EXPERIMENTS.items():
+        assert f"[{label}](details.md#{anchor(experiment)})" in FRONT
+        assert anchor(experiment) in anchors(DETAILS)
+    (table,) = re.findall(r"## What to use\n\n\|.*\n\| ---.*\n((?:\|.*\n)+)", FRONT)
+    lines = table.splitlines()
+    assert len(lines) <= 10
+    # Each line has its evidence.
+    assert all("details.md#" in line for line in lines)
+
+
+def other_looks(experiments: Iterable[Experiment]) -> dict[str, set[Look]]:
+    """The models that figures draw in several ways."""
+    found: dict[str, set[Look]] = {}
+    for experiment in experiments:
+        for model, style in looks(experiment).items():
+            found.setdefault(model, set()).add(style)
+    return {model: styles for model, styles in found.items() if len(styles) > 1}
+
+
+def with_columns(*names: str, dynamics: str = "gru", **options: Any) -> Experiment:
+    made = tuple(Cell("N = 3", name, TINY.changed(dynamics=dynamics)) for name in names)
+    compared = (names[0], names[-1])
+    return dataclasses.replace(tiny(**options), cells=made, compared=compared)
+
+
+def test_a_model_looks_the_same_in_every_figure() -> None:
+    drawn = [experiment for experiment in EXPERIMENTS.values() if experiment.draw != "none"]
+    assert other_looks(drawn) == {}
+    places = [with_columns("Markovian", "GRU+"), with_columns("GRU+", "LSTM", "Markovian")]
+    assert other_looks(places) == {}
+    # Control: a name of which nothing is known, and two kinds of network.
+    kinds = [with_columns("mine", dynamics=kind) for kind in ("gru", "lstm")]
+    assert set(other_looks(kinds)) == {"mine"}
+
+
+@pytest.mark.parametrize("label", EXPERIMENTS)
+def test_models_of_a_figure_are_told_apart_and_blue_is_markovian(label: str) -> None:
+    experiment = EXPERIMENTS[label]
+    styles = looks(experiment)
+    if experiment.layout == "rows" and len(styles) <= 10:
+        assert max(Counter(styles.values()).values()) == 1
+    blue = LOOKS["Markovian"].colour
+    for cell in experiment.runnable:
+        if styles[cell.model].colour == blue:
+            assert cell.dynamics in ("markov", "linear-markov", "gcn"), cell.model
+
+
+def test_a_variant_has_the_colour_of_its_model() -> None:
+    assert look("Markovian, 0.01").colour == look("Markovian").colour
+    assert look("Markovian, 0.01") != look("Markovian")
+    assert look("a name", "srwm") == look("SRWM")
+    assert look("a name", "srwm").colour != look(STRONGEST).colour
+    # A reset network is no other colour than its own, but hollow.
+    assert not look("GRU+ reset").is_filled
+    several = looks(with_columns("one", "two", "three", dynamics="srwm"))
+    assert {style.colour for style in several.values()} == {look("SRWM").colour}
+    assert len(set(several.values())) == 3
+
+
+def results_of(experiment: Experiment, seeds: int = 3) -> Results:
+    """A run of each cell and seed, with everything that a figure may draw."""
+    runs = [
+        dataclasses.replace(
+            run("SRWM", seed, 0.1 * (place + 1) + 0.01 * seed),
+            row=cell.row,
+            model=cell.model,
+            curve=[[0, 0.9], [100, 0.5], [200, 0.1 * (place + 1)]],
+            probes=[
+                {"step": step, "kl": 0.1 * step, "learned": [["a", 1.0]], "uniform": [["b", 0.5]]}
+                for step in (1, 2)
+            ],
+            law=[[0.25, 0.75], [0.5, 0.5]],
+        )
+        for place, cell in enumerate(experiment.cells)
+        for seed in range(seeds)
+    ]
+    return Results(experiment, runs)
+
+
+@pytest.mark.parametrize(
+    ("draw", "seen"),
+    [("rows", 3 + 3 + 3), ("points", 6), ("curves", 6), ("best", 6), ("probe", 6), ("laws", 12)],
+)
+def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -> None:
+    experiment = with_columns("Markovian", "GRU+", draw=draw)
+    figure = figure_of(results_of(experiment))
+    drawn = [line for axis in figure.axes for line in axis.lines if line.get_linestyle() == "None"]
+    # The means of rows, and the paper's numbers, are other marks.
+    points = [line for line in drawn if line.get_marker() not in ("|", "x")]
+    assert sum(len(line.get_xdata()) for line in points) == seen  # type: ignore[arg-type]
+    assert all(axis.get_xlabel() for axis in figure.axes)
+    # No legend covers what is drawn.
+    assert all(axis.get_legend() is None for axis in figure.axes)
+    assert len(figure.legends) == 1
+
+
+def with_model(results: Results, model: str) -> Results:
+    return Results(results.experiment, [run for run in results.runs if run.model == model])
+
+
+def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
+    experiment = with_columns("Markovian", "GRU+", draw="rows")
+    alone = with_model(results_of(experiment, 1), "Markovian")
+    (axis,) = figure_of(alone).axes
+    assert "left is better" in axis.get_xlabel()
+    # One seed has no mean to draw.
+    assert "means" not in figure_of(alone).get_suptitle()
+    # Control: with the other model there is.
+    assert len(figure_of(results_of(experiment)).axes) == 2
+    assert "means as bars" in figure_of(results_of(experiment)).get_suptitle()
+
+
+def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
+    made = tuple(Cell(row, "Markovian", TINY) for row in ("small", "large"))
+    experiment = dataclasses.replace(
+        tiny(draw="points", axis="grids"), cells=made, compared=("Markovian",) * 2
+    )
+    runs = [
+        run("Markovian", 0, 0.1, row="small"),
+        run("Markovian", 0, 0.2, row="large", tv_kind="of trajectories"),
+    ]
+    (axis,) = figure_of(Results(experiment, runs)).axes
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert names == ["small\nTV (exact)", "large\nTV (of trajectories)"]
+    assert axis.get_xlabel() == "TV: left is better"
+    assert axis.get_ylabel() == "grids"
+    # Control: where all are of one kind, it stands once.
+    runs = [dataclasses.replace(one, tv_kind="exact") for one in runs]
+    (axis,) = figure_of(Results(experiment, runs)).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["small", "large"]
+    assert axis.get_xlabel() == "TV (exact): left is better"
+
+
+def test_what_is_computed_is_a_band_in_its_row() -> None:
+    bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
+    experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
+    figure = figure_of(results_of(experiment))
+    assert len(figure.axes[0].collections) == 2
+    assert "least TV" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plain = dataclasses.replace(experiment, bounds={})
+    # The line of the untrained policy is left.
+    assert len(figure_of(results_of(plain)).axes[0].collections) == 1
+
+
+def test_rows_that_are_numbers_are_on_their_axis() -> None:
+    made = tuple(Cell(row, "Markovian", TINY) for row in ("8,000", "32,000"))
+    experiment = dataclasses.replace(
+        tiny(draw="log lines", axis="parameters"), cells=made, compared=("Markovian",) * 2
+    )
+    (axis,) = figure_of(results_of(experiment)).axes
+    assert list(axis.get_xticks()) == [8_000, 32_000]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["8,000", "32,000"]
+    assert axis.get_xlabel() == "parameters"
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+
+
+def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
+    kinds = {"M 1": "markov", "M 2": "markov", "S": "srwm", "G": "gru", "R": "self-referential"}
+    made = tuple(Cell("N = 3", m, TINY.changed(dynamics=kind)) for m, kind in kinds.items())
+    experiment = dataclasses.replace(tiny(), cells=made, compared=("M 1", "S"), layout="models")
+    results = results_of(experiment)
+    # The first of each kind is the better one.
+    assert results.leaders("N = 3") == ["M 1", "S", "G"]
+    shown = layout(results)
+    assert [*shown] == ["", "N = 3"]
+    assert [*shown[""]][:5] == [*kinds]
+    bold = [cell.startswith("**") for cell in shown["N = 3"]]
+    assert bold[:5] == [True, False, True, True, False]
+    assert "The best of each kind is bold." in section(results)
+    figure = figure_of(Results(dataclasses.replace(experiment, draw="rows"), results.runs))
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == [*kinds]
+    # Control: with rows as rows, models are columns, and none is bold.
+    plain = Results(dataclasses.replace(experiment, layout="rows"), results.runs)
+    assert [*layout(plain)][1:6] == [*kinds]
+    assert "**" not in section(plain)
+
+
+def test_a_column_that_is_empty_is_not_shown() -> None:
+    experiment = with_columns("Markovian", "SRWM")
+    assert "SRWM - Markovian [95 %]" in layout(results_of(experiment))
+    # Of two seeds there is no interval.
+    assert "SRWM - Markovian [95 %]" not in layout(results_of(experiment, 2))
+
+
+def test_both_forms_of_the_srwm_are_judged() -> None:
+    experiment = with_columns("Markovian", "SRWM", STRONGEST, claim="it is better")
+    experiment = dataclasses.replace(experiment, compared=("Markovian", "SRWM"))
+    assert experiment.judged == (("Markovian", "SRWM"), ("Markovian", STRONGEST))
+    results = results_of(experiment)
+    told = verdict(results)
+    assert "Verdict, SRWM against Markovian: " in told
+    assert "Verdict, SRWM+ against Markovian: " in told
+    # What was not run is not told.
+    printed = [run for run in results.runs if run.model != STRONGEST]
+    assert STRONGEST not in verdict(Results(experiment, printed))
+    assert overview([results]).count("| SRWM") == 2
+    reason = dataclasses.replace(experiment, not_testable="It compares other sizes.")
+    untestable = Results(reason, results.runs)
+    assert verdict(untestable) == "Verdict: not testable as stated. It compares other sizes."
+    assert "### Not testable as stated" in overview([untestable])

@@ -1,0 +1,296 @@
+"""Small edits of what a run, a certificate and a module leave behind: refused, or without effect.
+
+`python -m tests.fast.test_damage 1000` makes so many and prints what became of them.
+"""
+
+import atexit
+import contextlib
+import importlib
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from fast.runs.job import resume
+from pdai.run import Run
+from pdai.show.progress import QUIET
+from reference.errors import InputError
+from reference.problems import TableSequences
+from tests.command_lines import parameters
+from tests.nearly_right import Case, Ending, World, outcome, table
+
+OUTSIDE = b"somebody's own\n" * 100
+OWN = Path(__file__).parents[1] / "users" / "my_sampler.py"
+HELP = "HALF = 2\nsoft = lambda number: number\nhard = lambda number: number / 2\n"
+# How a module of one's own, or what it imports, is edited.
+EDITS = [
+    ("own.py", "latent / helper.HALF", "latent / 3"),
+    ("own.py", "jax.nn.tanh(projected)", "-jax.nn.tanh(projected)"),
+    ("own.py", "helper.soft(", "helper.hard("),
+    ("own.py", "0.5 + 1.25", "0.5 + 1.5"),
+    ("own.py", "len(state) < 2", "len(state) < 3"),
+    ("helper.py", "HALF = 2", "HALF = 3"),
+    ("helper.py", "number: number\n", "number: -number\n"),
+]
+
+
+@cache
+def scratch() -> Path:
+    """A folder for this process, with a module of one's own and two runs of it, `a` and `b`."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    source = OWN.read_text().replace("import jax\n", "import helper\nimport jax\n", 1)
+    update = "latent / helper.HALF + helper.soft(jax.nn.tanh(projected))"
+    source = source.replace("latent / 2 + jax.nn.tanh(projected)", update)
+    (folder / "own.py").write_text(source)
+    (folder / "helper.py").write_text(HELP)
+    sys.path.insert(0, str(folder))
+    own = importlib.import_module("own")
+    options: Any = {"steps": 40, "batch": 16, "checkpoint_every": 20, "display": QUIET}
+    for seed, name in enumerate("ab"):
+        pdai.train(own.Words, dynamics=own.Leaky, seed=seed, out=folder / name, **options)
+    return folder
+
+
+def resumed(run: Path) -> Any:
+    """The parameters and the law at the end, of a run that was cut off before it was sealed."""
+    with contextlib.suppress(OSError):
+        (run / "seal.json").unlink()
+    resume(run, display=QUIET)
+    return parameters(run), pdai.load(run).law().learned.tolist()
+
+
+# What a run folder answers, as data that can be compared.
+ANSWERS: dict[str, Callable[[Path], Any]] = {
+    "certify": lambda run: pdai.certify(run).tv,
+    "law": lambda run: [part.tolist() for part in pdai.load(run).law()[1:]],
+    "metrics": lambda run: pdai.load(run).metrics(),
+    "log_prob": lambda run: pdai.load(run).log_prob(["aa", "bb"]).tolist(),
+    "sample": lambda run: [list(part) for part in Run(run).sample(20)],
+    "plot": lambda run: [
+        np.asarray(line.get_xydata()).tolist()
+        for axis in pdai.load(run).plot().axes
+        for line in axis.get_lines()
+    ],
+    "resume": resumed,
+}
+
+
+@cache
+def right(name: str) -> Any:
+    """What the run `a` answers as it is."""
+    return ANSWERS[name](shutil.copytree(scratch() / "a", scratch() / f"whole-{name}"))
+
+
+def bit(rng: Random, path: Path) -> None:
+    """Turns one bit, mostly near the beginning."""
+    data = bytearray(path.read_bytes())
+    data[rng.randrange(rng.choice([min(len(data), 400), len(data)]))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
+
+
+def digit(rng: Random, path: Path) -> None:
+    """Changes one digit."""
+    data = bytearray(path.read_bytes())
+    place = rng.choice([place for place, byte in enumerate(data) if byte in b"0123456789"])
+    data[place] = ord("0") + (data[place] - ord("0") + rng.randint(1, 9)) % 10
+    path.write_bytes(data)
+
+
+def value(rng: Random, path: Path) -> None:
+    """Changes a value of a JSON object, or of an array of an archive, and writes it well."""
+    if path.suffix == ".npz":
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        name = rng.choice([name for name, array in arrays.items() if array.dtype.kind == "f"])
+        array = arrays[name]
+        arrays[name] = rng.choice(
+            [array[..., ::-1], array * 1.01, np.round(array), array * np.nan, array * 1j, array[:0]]
+        )
+        np.savez(path, **arrays)
+    elif path.suffix == ".json":
+        data = json.loads(path.read_text())
+        values = [None, 0, -1, 1e308, 10**400, "x", [], {}, True, "../../outside"]
+        data[rng.choice([*data, "more"])] = rng.choice(values)
+        path.write_text(json.dumps(data))
+    else:
+        digit(rng, path)
+
+
+def other(rng: Random, path: Path) -> None:
+    """Takes the file of another."""
+    shutil.copy(path.parents[1] / "b" / path.name, path)
+
+
+def cut(rng: Random, path: Path) -> None:
+    """Loses the end, or all."""
+    path.write_bytes(path.read_bytes()[: rng.choice([0, rng.randrange(path.stat().st_size)])])
+
+
+def no_file(rng: Random, path: Path) -> None:
+    """Puts something else in its place, or nothing."""
+    path.unlink()
+    places = [path.parents[1] / "outside", Path("/dev/zero")]
+    rng.choice(
+        [lambda: path.symlink_to(rng.choice(places)), lambda: os.mkfifo(path), path.mkdir, list]
+    )()
+
+
+DAMAGES = [bit, digit, value, other, cut, no_file]
+
+
+def folders(rng: Random) -> Case:
+    """A damage to one file of a run folder, and a question."""
+    run, outside = scratch() / "damaged", scratch() / "outside"
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(scratch() / "a", run)
+    outside.write_bytes(OUTSIDE)
+    path, damage = rng.choice(sorted(run.iterdir())), rng.choice(DAMAGES)
+    name = rng.choice(list(ANSWERS))
+    # Not where a refusal of it would count as one of the damaged run.
+    expected = right(name)
+    with contextlib.suppress(ValueError, IndexError):
+        damage(rng, path)
+    errors = io.StringIO()
+
+    def answer() -> Any:
+        with contextlib.redirect_stderr(errors):
+            return ANSWERS[name](run)
+
+    return Case(
+        f"{name} after {damage.__name__} of {path.name}",
+        answer,
+        # What is lost for good is said, and the rest is answered.
+        lambda made: (
+            (made == expected or "are lost" in errors.getvalue())
+            and outside.read_bytes() == OUTSIDE
+        ),
+        seconds=300,
+    )
+
+
+def kept(rng: Random) -> Case:
+    """A damage to draws that were kept, or those of another sampler among them."""
+    folder, worlds = scratch() / "kept", [World(Random(seed), {"o": ["x", "y"]}) for seed in (0, 1)]
+    shutil.rmtree(folder, ignore_errors=True)
+
+    def certified(number: int) -> Any:
+        world, name = worlds[number], folder / "ab"[number]
+        options: Any = {"regime": "Z", "samples": 3 * 4096, "width": 0.0, "keep": name}
+        return pdai.certify(world.sampler, world.problem(), **options).interval
+
+    whole, _ = certified(0), certified(1)
+    block = rng.choice(sorted((folder / "a").iterdir()))
+    damage = rng.choice([bit, value, value, other, cut, no_file])
+    with contextlib.suppress(ValueError):
+        damage(rng, block)
+    story = f"kept draws after {damage.__name__} of {block.name}"
+    return Case(story, lambda: certified(0), lambda interval: interval == whole, 300)
+
+
+def modules(rng: Random) -> Case:
+    """An edit of a module of one's own, or of what it imports, after training."""
+    name, text, replacement = rng.choice(EDITS)
+    question = rng.choice([name for name in ANSWERS if name not in ("metrics", "plot")])
+    run = scratch() / "edited"
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(scratch() / "a", run)
+    path, expected = scratch() / name, right(question)
+
+    def forget() -> None:
+        for module in ("own", "helper"):
+            sys.modules.pop(module, None)
+        importlib.invalidate_caches()
+
+    def answer() -> Any:
+        source = path.read_text()
+        assert text in source
+        path.write_text(source.replace(text, replacement))
+        forget()
+        try:
+            return ANSWERS[question](run)
+        finally:
+            path.write_text(source)
+            forget()
+
+    story = f"{question} after {replacement} in {name}"
+    return Case(story, answer, lambda made: made == expected, 300)
+
+
+KINDS = {folders: 8, kept: 1, modules: 1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "count"), [(folders, 30), (kept, 10), (modules, 6)])
+def test_an_edit_is_refused_or_without_effect(kind: Any, count: int) -> None:
+    endings = Counter[Ending]()
+    for number in range(count):
+        ending, story = outcome(kind(Random(number)))
+        assert ending in ("refused", "right"), story
+        endings[ending] += 1
+    assert endings["refused"] >= count / 3
+
+
+@pytest.mark.long
+def test_control_another_run_answers_otherwise() -> None:
+    differing = {name for name, ask in ANSWERS.items() if ask(scratch() / "b") != right(name)}
+    # Few samples of two laws near one target may be the same.
+    assert differing >= ANSWERS.keys() - {"sample"}
+
+
+class Touch:
+    """Pickled as the instruction to create a file."""
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (Path("unpickled"),)
+
+
+GOOD: dict[str, Any] = {"score": np.arange(4, dtype=np.float32), "alphabet": "AC", "length": 2}
+TABLES: list[tuple[dict[str, Any], str]] = [
+    ({"score": np.arange(4)}, "dtype int64, but must be float32"),
+    ({"score": np.arange(3, dtype=np.float32)}, r"shape \(3,\).*need \(4,\)"),
+    ({"score": np.array([0, 1, np.nan, 2], np.float32)}, "number 2 is nan"),
+    ({"score": np.ones(4, np.float32)}, "all 1.0"),
+    ({"score": np.array([Touch()] * 4, object)}, "cannot be read .*score"),
+    ({"length": "two"}, "cannot be read"),
+    ({"alphabet": np.array([0, 1])}, r"cannot be read .*alphabet \(a string"),
+]
+
+
+def test_a_bad_or_damaged_table_is_refused_and_not_unpickled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("table.npz")
+    for arrays, words in TABLES:
+        np.savez(path, **{**GOOD, **arrays})
+        with pytest.raises(InputError, match=words):
+            TableSequences.load(path)
+    np.savez(path, **GOOD)
+    assert TableSequences.load(path, "append", 1).reward("CC") == 10
+    good = path.read_bytes()
+    for place, byte in enumerate(good):
+        path.write_bytes(good[:place])
+        with pytest.raises(InputError, match=r"cannot be read \(.+\): give a NumPy .npz archive"):
+            TableSequences.load(path)
+        path.write_bytes(good[:place] + bytes([byte ^ 0xFF]) + good[place + 1 :])
+        # Some bytes, such as those of a date, change nothing.
+        with contextlib.suppress(InputError):
+            TableSequences.load(path)
+    assert [*Path().iterdir()] == [path]
+
+
+if __name__ == "__main__":
+    sys.exit(table(KINDS, *map(int, sys.argv[1:])))

@@ -1,0 +1,69 @@
+"""A module as a user writes it: strictly typed, trained, and without the front's packages."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_layering import REFUSING
+from tests.users.my_sampler import main
+
+ROOT = Path(__file__).parents[2]
+MODULE = ROOT / "tests" / "users" / "my_sampler.py"
+FRONT = ("tyro", "rich", "matplotlib", "flint", "sympy", "pytest", "hypothesis", "distributed")
+
+
+def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mypy", "--strict", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.long
+def test_a_users_module_passes_mypy_strict() -> None:
+    found = mypy(str(MODULE))
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_control_a_wrong_type_is_seen(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    source = MODULE.read_text()
+    assert source.count("run.law().learned") + source.count("law.learned") == 1
+    wrong.write_text(source.replace("law.learned", "law.lerned").replace('"a"', "1"))
+    found = mypy(str(wrong))
+    assert found.returncode == 1
+    assert '"Law" has no attribute "lerned"' in found.stdout
+
+
+@pytest.mark.long
+def test_a_users_module_trains(tmp_path: Path) -> None:
+    assert main(tmp_path / "run") < 0.5
+
+
+# Trains and measures by what `fast` and `reference` need alone.
+TRAINS = """
+from pathlib import Path
+from fast.runs.display import SILENT
+from fast.runs.job import load_run, train
+from fast.training.compose import configure
+config = configure("lines", dynamics="gru", steps=10, batch=8, out=Path({out!r}))
+_, report = train(config, display=SILENT)
+assert report.learned[0].tv is not None
+load_run(config)
+"""
+
+
+def trained_without(*packages: str, out: Path, more: str = "") -> str:
+    """What Python writes to stderr when it trains and none of these packages can be imported."""
+    code = REFUSING.format(module="reference") + TRAINS.format(out=str(out)) + more
+    command = [sys.executable, "-c", code, *packages]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stderr
+
+
+@pytest.mark.long
+def test_training_needs_none_of_the_front_s_packages(tmp_path: Path) -> None:
+    assert trained_without(*FRONT, out=tmp_path / "run") == ""
+
+
+def test_control_a_package_that_is_needed_is_missed(tmp_path: Path) -> None:
+    assert "optax is refused" in trained_without(*FRONT, "optax", out=tmp_path / "run")

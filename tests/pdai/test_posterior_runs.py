@@ -1,0 +1,341 @@
+"""A run on a user's own table: what it draws, keeps, records and shows."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from fast.runs.display import announce
+from fast.runs.folder import load_config
+from fast.runs.identity import check_same_run
+from fast.runs.records import read_json, seal_run, write_json
+from fast.tasks import StructureTask, VariablesTask
+from fast.training.compose import configure
+from pdai.cli import main
+from pdai.show.plotting import figure_of
+from pdai.show.progress import QUIET
+from pdai.show.tables import expectations_table
+from reference.errors import InputError
+from reference.problems import HyperGPrior, VariableSelection
+
+DATA = np.random.default_rng(3).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+OPTIONS = {"dynamics": "markov", "parameters": 2_000, "steps": 300, "batch": 32}
+
+
+def written(path: Path, data: Any = DATA) -> Path:
+    rows = "\n".join(",".join(f"{x:.4f}" for x in row) for row in data)
+    path.write_text(f"a,b,c\n{rows}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
+    folder = tmp_path_factory.mktemp("posterior")
+    path = written(folder / "mine.csv")
+    trained = pdai.train("structure", data=path, out=folder / "run", display=QUIET, **OPTIONS)
+    # A run depends on no other file.
+    path.unlink()
+    return trained
+
+
+@pytest.fixture
+def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
+    def of(*arguments: object) -> bytes:
+        capfdbinary.readouterr()
+        main([str(argument) for argument in arguments])
+        return capfdbinary.readouterr().out
+
+    return of
+
+
+@pytest.mark.long
+def test_csv_and_json_hold_what_python_draws(
+    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
+) -> None:
+    drawn = run.sample(5, seed=2)
+    expected = [
+        {
+            "state": re.sub("[012]", lambda i: "abc"[int(i[0])], str(x)),
+            "log_reward": r,
+            "log_p_f": f,
+            "log_p_b": b,
+        }
+        for x, r, f, b in zip(
+            drawn.states, drawn.log_reward, drawn.log_p_f, drawn.log_p_b, strict=True
+        )
+    ]
+    asked = ("sample", run.folder, "--count", 5, "--seed", 2)
+    assert json.loads(printed(*asked, "--format", "json")) == expected
+    text = printed(*asked, "--format", "csv").decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["state"] for row in rows] == [row["state"] for row in expected]
+    # A float is printed so that the same one is read.
+    assert [float(row["log_p_f"]) for row in rows] == drawn.log_p_f.tolist()
+    printed(*asked, "--format", "csv", "--out", tmp_path / "drawn.csv")
+    assert (tmp_path / "drawn.csv").read_text() == text
+    # Control: another seed of the draw.
+    assert printed("sample", run.folder, "--count", 5, "--format", "csv").decode() != text
+
+
+def test_parquet_holds_what_python_draws(
+    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    path = tmp_path / "drawn.parquet"
+    printed("sample", run.folder, "--count", 4, "--format", "parquet", "--out", path)
+    found = parquet.read_table(path).to_pydict()
+    assert found["log_p_f"] == run.sample(4).log_p_f.tolist()
+    assert found["state"] == run.config.task.texts(run.sample(4).states)
+
+
+def test_without_pyarrow_parquet_is_refused_in_one_line(
+    run: pdai.Run,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "drawn.parquet"
+    with pytest.raises(SystemExit):
+        main(["sample", str(run.folder), "--format", "parquet", "--out", str(path)])
+    assert "pip install pyarrow" in capsys.readouterr().err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "x.csv"), "--out needs --format"),
+        (("--format", "csv", "--exact"), "leave out --exact"),
+        (("--format", "tsv"), "lines"),
+    ],
+)
+def test_formats_that_cannot_be_had_are_refused(
+    run: pdai.Run, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["sample", str(run.folder), *options])
+    assert message in capsys.readouterr().err
+
+
+def test_to_draw_enumerates_nothing(run: pdai.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("enumerated")
+
+    expected = run.sample(3).log_p_f.tolist()
+    monkeypatch.setattr("fast.runs.setup.enumerate_environment", refuse)
+    again = pdai.load(run.folder)
+    assert again.sample(3).log_p_f.tolist() == expected
+    # Control: what needs the law does.
+    with pytest.raises(AssertionError, match="enumerated"):
+        again.law()
+
+
+def test_a_run_has_a_copy_of_its_data_and_says_where_they_are_from(run: pdai.Run) -> None:
+    meta = read_json(run.folder / "meta.json")
+    assert meta["inputs"]["data"].endswith("mine.csv")
+    assert not Path(meta["inputs"]["data"]).exists()
+    assert set(meta["copies"]) == {"data.csv"}
+    assert run.config.problem().names == ("a", "b", "c")
+
+
+GENERATED = {"nodes": 5, "rows": 100, "graphs": "erdos-renyi", "data_seed": 0}
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
+    run: pdai.Run, tmp_path: Path, older: bool
+) -> None:
+    folder = Path(shutil.copytree(run.folder, tmp_path / "run"))
+    config = read_json(folder / "config.json")
+    assert not GENERATED.keys() & config.keys()
+    if older:
+        # As they were written before: with what generated data would have had.
+        write_json(folder / "config.json", {**config, **GENERATED, "score": "bge"})
+        seal_run(folder)
+        assert load_config(folder).task == replace(
+            load_config(run.folder).task, score="bge", data=folder / "data.csv"
+        )
+    page = pdai.report(folder, tmp_path / "page.html", seconds=None if older else 1.0).read_text()
+    text = re.sub(r"<[^>]*>", " ", page)
+    digest = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()[:16]
+    assert f"mine.csv (SHA-256 {digest}): 40 rows of 3 columns, a, b, c" in text
+    assert not re.search("nodes 5|erdos|data seed|rows 100", text)
+    assert not re.search('row">(nodes|rows|graphs|data seed)', page)
+    assert "score bge" in text
+    # Columns by name, in the picture of the states and in the advice too.
+    assert older or "state a-&gt;b" in page
+    assert not re.search(r"\d-&gt;\d|Network\(", page)
+    assert page.count('class="chart heat"') == 3
+    # Every edge, the farthest off first.
+    order = re.findall(r'<th scope="row">(\w -&gt; \w)</th>', page)
+    table = expectations_table(run.report)
+    assert table is not None
+    assert [name.replace("-&gt;", "->") for name in order] == [
+        str(x) for x in table.columns[0].cells
+    ]
+    assert re.search(r'<th scope="row">[abc]-&gt;[abc]', page)
+    if not older:
+        assert "log score, nats" in text
+        assert "Prior: all graphs equally probable" in text
+        assert "a -&gt; b: sampler" in page
+
+
+def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run.folder, folder)
+    assert len(pdai.load(folder).sample(2).states) == 2
+    changed = DATA.copy()
+    changed[0, 0] += 1
+    written(folder / "data.csv", changed)
+    with pytest.raises(
+        InputError, match=r"data\.csv was changed since the run was finished"
+    ) as refused:
+        pdai.load(folder).sample(2)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_a_file_holds_is_said_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("id,b\n" + "\n".join(f"{i},{i % 4}.5" for i in range(20)))
+    announce(StructureTask(data=path))
+    score, data, _, warning = capsys.readouterr().err.splitlines()
+    assert score.startswith("score: bge, as all columns hold numbers")
+    assert data.startswith("data: mine.csv (SHA-256 ")
+    assert data.endswith("20 rows of 2 columns, id, b")
+    assert warning.startswith("warning: column 'id' has another value in every row")
+    announce(VariablesTask(data=path))
+    assert "outcome: b\n" in capsys.readouterr().err
+    # Nothing is said of what is generated but how it is scored.
+    announce(StructureTask())
+    assert capsys.readouterr().err == "score: bge\n"
+
+
+def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_path: Path) -> None:
+    asked = run.config.changed(data=written(tmp_path / "again.csv"))
+    check_same_run(load_config(run.folder), asked)
+    written(tmp_path / "again.csv", DATA + np.eye(40, 3))
+    with pytest.raises(InputError, match="other data than"):
+        check_same_run(load_config(run.folder), asked)
+
+
+def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
+    lines = (run.folder / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [0, 100, 200, 300]
+    records = run.metrics()
+    assert [(record["step"], record["seed"]) for record in records] == [
+        (step, 0) for step in (0, 100, 200, 300)
+    ]
+    last = json.loads(lines[-1])
+    assert records[-1]["loss"] == last["loss"][0]
+    assert all(not isinstance(value, list) for record in records for value in record.values())
+
+
+def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.Run) -> None:
+    found = {x.name: x for x in run.report.expectations}
+    exact = run.config.problem().quantity_means()
+    assert found.keys() == exact.keys() == {f"{u} -> {v}" for u in "abc" for v in "abc" if u != v}
+    law = run.law()
+    for name, value in found.items():
+        assert value.target == pytest.approx(float(exact[name]), abs=1e-9)
+        u, v = (("abc").index(x) for x in name.split(" -> "))
+        held = [(u, v) in state.edges for state in law.labels]
+        assert value.sampler.mean == pytest.approx(float(law.learned[0] @ held), abs=1e-12)
+    table = expectations_table(run.report)
+    assert table is not None
+    assert table.row_count == 6
+    assert [column.header for column in table.columns] == ["", "sampler", "target"]
+
+
+def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
+    figure = figure_of([run.folder])
+    titles = [axis.get_title() for axis in figure.axes]
+    assert "edges: exact posterior" in titles
+    # It can stand alone: no legend of one entry, no minus of zero, what was learned and how far.
+    caption = figure.get_supxlabel()
+    assert "40 rows of 3 columns, a, b, c" in caption
+    assert "score bge" in caption
+    assert "(exact) after 300 steps" in caption
+    tv = run.report.learned[0].tv
+    assert tv is not None
+    assert f"total variation to the target: {tv.mean:.3g} (exact)" in titles
+    loss = next(axis for axis in figure.axes if axis.get_title() == "loss")
+    assert (loss.get_ylabel(), loss.get_legend()) == ("log_variance loss, nats²", None)
+    texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert not {"-0.00", "-0.000"} & set(texts)
+    assert all(axis.has_data() or axis.texts for axis in figure.axes)
+    best = run.law().target.max()
+    assert sum(title.startswith(f"posterior {best:.3g}, sampler") for title in titles) >= 1
+    # Control: of several runs, laws and curves alone.
+    both = [axis.get_title() for axis in figure_of([run.folder, run.folder]).axes]
+    assert "edges: exact posterior" not in both
+
+
+def test_hyper_g_is_chosen_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.csv")
+    values = np.loadtxt(path, delimiter=",", skiprows=1)
+    found = {
+        prior: configure("variables", data=path, prior=prior).problem()
+        for prior in ("zellner", "hyper-g")
+    }
+    expected = VariableSelection.regression(
+        values[:, :2], values[:, 2], names=("a", "b"), prior=HyperGPrior()
+    )
+    assert found["hyper-g"] == expected
+    assert found["zellner"] != expected
+
+
+class Writer:
+    """Stands for TensorBoard's, which is no dependency."""
+
+    written: list[tuple[str, float, int]]
+
+    def __init__(self, folder: str):
+        Writer.written = []
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        Writer.written.append((name, value, step))
+
+    def close(self) -> None:
+        Writer.written.append(("closed", 0.0, 0))
+
+
+@pytest.mark.long
+def test_the_board_of_the_guide_writes_loss_log_z_and_tv(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "extending.md").read_text()
+    _, _, after = guide.partition("<!-- board -->\n```python\n")
+    code = after.partition("```")[0]
+    assert len(code.splitlines()) <= 27
+    stand_in = ModuleType("torch.utils.tensorboard")
+    stand_in.SummaryWriter = Writer  # type: ignore[attr-defined]
+    for name in ("torch", "torch.utils"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stand_in)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pdai, "train", lambda name, **options: trained.append((name, options)))
+    trained: list[Any] = []
+    exec(compile(code, "extending.md", "exec"), {})
+    ((name, options),) = trained
+    monkeypatch.undo()
+    few = {**options, **OPTIONS, "steps": 200, "batch": 8, "out": tmp_path / "run"}
+    report = pdai.train(name, **few)
+    losses = [(value, step) for what, value, step in Writer.written if what == "loss"]
+    records = [r for r in report.metrics() if "loss" in r]
+    assert losses == [(r["loss"], r["step"]) for r in records]
+    assert {what for what, *_ in Writer.written} == {"loss", "log_z", "tv", "closed"}

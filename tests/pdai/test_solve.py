@@ -1,0 +1,432 @@
+"""`pdai solve`: exact samplers by dynamic programming or a closed form, in folders of their own."""
+
+import io
+import math
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from fast.runs.job import train
+from fast.runs.records import SEAL, seal_run
+from fast.tasks import TASKS
+from fast.training.compose import configure
+from pdai.solving.hints import exact_beside
+from pdai.solving.solve import solve
+from pdai.solving.solved import Solved
+from reference.certificates.rows import exact_row
+from reference.errors import InputError
+from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal
+from reference.metrics import normalize, total_variation
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.closed_form import Enclosure
+from reference.solve import forward_from_backward
+from tests.command_lines import ROOT, answer, environment
+from tests.made_up_runs import tiny_run
+
+# Every task that can be listed, at a small size, by the options of the command line.
+SMALL = {
+    "six6": "--build append",
+    "syn": "--length 3 --letters 3 --build prepend-append",
+    "bits": "--length 8 --word 2",
+    "lines": "--length 12 --step 3",
+    "grid": "--side 5 --dimension 3",
+    "sets": "--items 7 --size 3",
+    "preference": "--dimension 2 --order any",
+    "random-walk": "--radius 2 --walk-steps 4",
+    "ising": "--spins 4",
+    "graphs": "--instance marked",
+    "structure": "--nodes 3",
+    "variables": "--variables 5",
+    "custom": "--problem tests.pdai.test_solve:Fork",
+}
+# The listing of these takes longest.
+LONG = ("six6",)
+MOST = Fraction(1, 10**12)
+
+
+class Fork:
+    """Six strings of very different rewards, one of which has two parents."""
+
+    initial = ""
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return {"": ("a", "b", "c"), "a": ("aa", "ab"), "b": ("ab", "bb"), "c": ("cc",)}.get(
+            state, ()
+        )
+
+    def log_reward(self, terminal: str) -> float:
+        return {"aa": -3000.0, "ab": 2.0, "bb": -1.5, "cc": 2.5}[terminal]
+
+
+class Cycle(Fork):
+    def children(self, state: str) -> tuple[str, ...]:
+        return {"aa": ("a",)}.get(state, super().children(state))
+
+
+class Nothing:
+    initial = ""
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return () if state else ("a", "b")
+
+    def reward(self, terminal: str) -> int:
+        return 0
+
+
+class Endless:
+    initial = 0
+
+    def children(self, state: int) -> tuple[int, ...]:
+        return (2 * state + 1, 2 * state + 2)
+
+    def reward(self, terminal: int) -> int:
+        return 1
+
+
+def solved(name: str, folder: Path, *options: str) -> Solved:
+    words = SMALL[name].split()
+    answer("solve", name, *words, "--out", str(folder), *options, cwd=folder.parent)
+    run = pdai.load(folder)
+    assert isinstance(run, Solved)
+    return run
+
+
+def test_every_task_that_can_be_listed_is_in_the_table() -> None:
+    # The table of PHO4 is the user's to bring.
+    assert set(SMALL) == set(TASKS) - {"pho4"}
+
+
+@pytest.mark.parametrize("p_b", ["uniform", "entropy"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in SMALL]
+)
+def test_tv_is_exact_and_below_its_bound(name: str, p_b: Backward, tmp_path: Path) -> None:
+    run = solved(name, tmp_path / "run", "--p-b", p_b)
+    made = pdai.certify(run, certificate=tmp_path / "proof.json")
+    assert made.regime == "E"
+    assert made.tv is not None
+    assert made.tv <= min(MOST, Fraction(run.tv_bound))
+    right = Enclosure.log_of(sum(enumerate_rewards(run.problem, run.dag), Fraction(0)))
+    assert abs(run.log_z.value - right.value) <= run.log_z.error + right.error
+    assert (tmp_path / "proof.json").is_file()
+
+
+@pytest.mark.parametrize("p_b", ["uniform", "entropy"])
+@pytest.mark.parametrize("name", sorted(set(SMALL) - set(LONG)))
+def test_rows_are_those_of_the_reference(name: str, p_b: Backward, tmp_path: Path) -> None:
+    run = solved(name, tmp_path / "run", "--p-b", p_b)
+    dag, paths = run.dag, run.dag.path_counts
+    backward = BackwardPolicy.uniform(dag, RATIONAL)
+    if p_b == "entropy":
+        shares = [Fraction(paths[u], paths[v]) for u, v in dag.edges]
+        backward = BackwardPolicy(dag, RATIONAL, shares)
+    forward, _ = forward_from_backward(backward, enumerate_rewards(run.problem, dag))
+    right = np.array([*map(float, forward.values)])
+    # The bound of TV has more roundings than any row.
+    assert (abs(run.flows.rows - right) <= run.tv_bound * right + 1e-300).all()
+    drawn = run.flows.draw(50, np.random.default_rng(3))
+    log_b = np.log([float(value) for value in backward.values])
+    for steps, total in zip(drawn.steps.tolist(), drawn.log_p_b, strict=True):
+        node, along = 0, 0.0
+        for step in (step for step in steps if step >= 0):
+            edge = dag.out_edges[node][step]
+            node, along = dag.edges[edge][1], along + log_b[edge]
+        assert total == pytest.approx(along, abs=1e-12)
+
+
+def test_draws_have_the_law_of_the_target(tmp_path: Path) -> None:
+    run = solved("custom", tmp_path / "run")
+    drawn = run.sample(4_000, seed=1)
+    counts = Counter(drawn.states)
+    weights = {"ab": math.exp(2.0), "bb": math.exp(-1.5), "cc": math.exp(2.5)}
+    assert set(counts) == set(weights)
+    for state, weight in weights.items():
+        p = weight / sum(weights.values())
+        # Five standard deviations of a count.
+        assert abs(counts[state] - 4_000 * p) < 5 * math.sqrt(4_000 * p)
+    assert run.log_prob(["ab"])[0] == pytest.approx(math.log(weights["ab"] / sum(weights.values())))
+    assert drawn.log_p_b[drawn.states.index("ab")] == pytest.approx(-math.log(2))
+    assert run.sample(20, seed=5).states == run.sample(20, seed=5).states
+    # Blocks are drawn one after the other.
+    longer = run.sample(5_000, seed=5)
+    assert longer.states[:4_096] == run.sample(4_096, seed=5).states
+    assert longer.log_reward.tolist() == pytest.approx(
+        [Fork().log_reward(state) for state in longer.states]
+    )
+    assert run.sample(20, seed=5).states != run.sample(20, seed=6).states
+
+
+def test_scaled_numbers_are_rationals_rounded_once() -> None:
+    numbers = [Fraction(1, 3), Fraction(0), Fraction(10) ** 400, Fraction(7, 10**500), Fraction(5)]
+    made = Scaled.of(numbers)
+    for number, value, power in zip(numbers, *made, strict=True):
+        exact = Fraction(float(value)) * Fraction(2) ** int(power)
+        assert abs(exact - number) <= number / 2**53
+    total, shares = made.sums(np.array([0, 2]))
+    assert shares.tolist() == [1.0, 0.0, 1.0, 0.0, 0.0]
+    assert total.log().tolist() == pytest.approx([math.log(1 / 3), 400 * math.log(10)])
+
+
+def test_control_a_wrong_flow_is_seen() -> None:
+    dag = enumerate_dag(Fork())
+    rewards = enumerate_rewards(Fork(), dag)
+    graph = GraphArrays.of(dag)
+    right, wrong = ExactFlows.of(graph, rewards), ExactFlows.of(graph, (*rewards[:-1], Fraction(1)))
+
+    def tv(flows: ExactFlows) -> Fraction:
+        rows = [flows.rows[a:b].tolist() for a, b in pairwise(graph.offsets)]
+        values = [p for row in rows if row for p in exact_row(row)]
+        return total_variation(marginal(ForwardPolicy(dag, RATIONAL, values)), normalize(rewards))
+
+    assert tv(right) <= right.tv_bound < tv(wrong)
+
+
+def test_a_changed_row_is_refused_and_if_sealed_again_seen(tmp_path: Path) -> None:
+    run = solved("grid", tmp_path / "run")
+    path = run.folder / "policy.npz"
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    row = arrays["rows"][: arrays["offsets"][1]]
+    row[0] += row[1] / 2
+    row[1] /= 2
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    path.write_bytes(buffer.getvalue())
+    for words in (("sample", "run"), ("certify", "run"), ("plot", "run")):
+        assert "policy.npz was changed" in answer(*words, cwd=tmp_path, expect=2).stderr
+    (run.folder / SEAL).unlink()
+    seal_run(run.folder)
+    made = pdai.certify(tmp_path / "run")
+    assert made.tv is not None
+    assert made.tv > Fraction(run.tv_bound)
+
+
+@pytest.mark.parametrize(
+    ("words", "states"),
+    [
+        ("grid --side 2000", "8,000,000"),
+        ("sets --items 40 --size 20", "618,679,078,298"),
+        ("syn --length 30", None),
+        ("structure --nodes 7", "2,277,558,530"),
+        ("ising --spins 12 --max-states 100000", "531,441"),
+    ],
+)
+def test_a_closed_form_is_taken_where_there_are_too_many_states(
+    words: str, states: str | None, tmp_path: Path
+) -> None:
+    printed = answer("solve", *words.split(), "--out", "run", cwd=tmp_path).stdout
+    assert "closed-form" in printed
+    assert states is None or states in printed
+    run = pdai.load(tmp_path / "run")
+    assert isinstance(run, Solved)
+    drawn = run.sample(3)
+    assert drawn.log_p_f.tolist() == run.log_prob(drawn.states).tolist()
+    refused = answer("certify", "run", cwd=tmp_path, expect=2).stderr
+    assert "closed form" in refused
+
+
+BAD = {
+    "solve six7": "six6",
+    "solve tests.pdai.test_solve:Cycle": "cycle",
+    "solve tests.pdai.test_solve:Nothing": "is 0",
+    "solve tests.pdai.test_solve:Endless --max-states 1000": "more than 1,000 states",
+    "solve tests.pdai.test_solve:Fork --way closed-form": "no closed form",
+    "solve preference --dimension 9 --bound 9": "pdai train preference",
+    "solve grid --way listed --side 3000": "--max-states",
+    "solve custom": "--problem",
+    "solve grid --side 1": "side",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(line: str, tmp_path: Path) -> None:
+    said = answer(*line.split(), cwd=tmp_path, expect=2).stderr
+    assert BAD[line] in said
+    assert len(said.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "why"),
+    [
+        ("six7", {}, "six6"),
+        ("grid", {"sides": 3}, "side"),
+        ("grid", {"p_b": "uniforn"}, "uniform"),
+        (Endless(), {"max_states": 100}, "100 states"),
+        (Fork(), {"max_states": 0}, "max_states"),
+    ],
+)
+def test_bad_input_in_python(
+    given: Any, options: dict[str, Any], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=why):
+        solve(given, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
+    run = solved("lines", tmp_path / "run")
+    again = "solve lines --out run"
+    assert "nothing is overwritten" in answer(*again.split(), cwd=tmp_path, expect=2).stderr
+    for line in ("train --resume run", "audit run"):
+        assert "`pdai solve`" in answer(*line.split(), cwd=tmp_path, expect=2).stderr
+    (run.folder / "report.json").unlink()
+    assert "report.json is missing" in answer("sample", "run", cwd=tmp_path, expect=2).stderr
+
+
+def test_an_own_problem_that_changed_is_refused(tmp_path: Path) -> None:
+    text = Path(__file__).read_text()
+    start = text.index("class Fork:")
+    module = tmp_path / "forked.py"
+    module.write_text(text[start : text.index("class Cycle")])
+    command = [sys.executable, "-m", "pdai", "solve", "forked:Fork", "--out", "run"]
+    subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    module.write_text(module.read_text().replace("2.5", "2.6"))
+    done = [sys.executable, "-m", "pdai", "sample", "run"]
+    made = subprocess.run(done, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert made.returncode == 2
+    assert "forked.py" in made.stderr
+    command = [*done, "--accept-changed"]
+    made = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert "other states or rewards" in made.stderr or made.returncode == 0
+
+
+NO_JAX = """
+import contextlib, io, sys
+from pdai.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    for line in ("solve grid --side 4 --out {0}", "sample {0}", "sample {0} --exact",
+                 "certify {0} --proof {0}.json", "inspect {0}"):
+        main(line.format(sys.argv[1]).split())
+sys.exit("jax" in sys.modules)
+"""
+
+
+def test_solving_sampling_and_certifying_import_no_jax(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", NO_JAX, str(tmp_path / "run")]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", ["grid --side 4", "structure --nodes 3", "grid --side 2000", "variables --variables 4"]
+)
+def test_a_solved_run_is_plotted_and_reported(words: str, tmp_path: Path) -> None:
+    answer("solve", *words.split(), "--out", "run", cwd=tmp_path)
+    answer("plot", "run", "--out", "run.png", cwd=tmp_path)
+    answer("report", "run", "--out", "run.html", cwd=tmp_path)
+    page = (tmp_path / "run.html").read_text()
+    assert "dynamic programming" in page or "closed form" in page
+    report = pdai.load(tmp_path / "run").report
+    assert report.tv_kind == "exact"
+    assert report.learned[0].tv is not None
+    # A sum of float64 differences over the states.
+    assert report.learned[0].tv.mean < 1e-12
+    for one in report.expectations:
+        assert one.target == pytest.approx(one.sampler.mean, abs=1e-12)
+    assert bool(report.expectations) == (words.split()[0] in ("structure", "variables"))
+
+
+@pytest.mark.long
+def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
+    solved("lines", tmp_path / "exact")
+    train(tiny_run(tmp_path / "trained"))
+    answer("plot", "exact", "trained", cwd=tmp_path)
+    answer("report", "exact", "trained", "--stored-only", cwd=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "exact" in page
+    assert "trained" in page
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "way", "why"),
+    [
+        ("grid", {"side": 5}, "closed form", "Grid draws exact samples"),
+        (Fork(), {"dynamics": "gru"}, "dynamic programming", "Fork has no closed form"),
+        ("preference", {"dimension": 2, "order": "any"}, "closed form", "Preference"),
+    ],
+)
+def test_the_ladder_takes_the_first_way(
+    problem: Any, options: dict[str, Any], way: str, why: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    made = pdai.sampler(problem, **options)
+    assert made.way == way
+    assert why in made.why
+    assert made.why in capsys.readouterr().err
+    drawn = made.sample(5, seed=1)
+    assert drawn == made.sample(5, seed=1)
+    assert (made.log_prob(drawn) < 0).all()
+    assert (made.certificate is None) == (way == "closed form")
+    with pytest.raises(InputError):
+        made.log_prob([made.run.problem.initial])
+
+
+def test_a_misspelled_option_is_refused_though_nothing_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no option 'stps'"):
+        pdai.sampler("lines", stps=100, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.long
+def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
+    small = {"parameters": 500, "steps": 100, "batch": 8, "evaluations": 1, "dynamics": "markov"}
+    made = pdai.sampler(Fork(), max_states=3, out=tmp_path / "run", **small)
+    assert made.way == "training"
+    assert "more than 3 states" in made.why
+    assert set(made.sample(50)) <= {"aa", "ab", "bb", "cc"}
+    assert made.certificate is not None
+    assert made.certificate.regime == "E"
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        (
+            "lines",
+            {"length": 24, "target": "sparse"},
+            "`pdai solve lines --length 24 --target sparse`",
+        ),
+        ("lines", {"target": "sparse", "peaks": (1, 3)}, "--peaks 1 3`"),
+        ("grid", {"side": 2000}, "it has a closed form"),
+        ("custom", {"problem": "tests.pdai.test_solve:Fork"}, "it has 8 states"),
+        ("custom", {"problem": "tests.pdai.test_solve:Endless"}, None),
+        ("custom", {"problem": "tests.pdai.test_solve:Cycle"}, None),
+        ("sets", {"parts": 2, "factors": (0,)}, None),
+    ],
+)
+def test_a_training_hints_at_the_exact_sampler(
+    task: str, options: dict[str, Any], said: str | None
+) -> None:
+    hint = exact_beside(configure(task, **options))
+    assert hint is None if said is None else said in (hint or "")
+
+
+def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
+    rows = "\n".join(
+        "ab"[i % 2] + "," + "xy"[i // 2 % 2] + "," + "pq"[i // 3 % 2] for i in range(24)
+    )
+    data = tmp_path / "mine.csv"
+    data.write_text("one,two,three\n" + rows + "\n")
+    words = "solve structure --score bdeu --out run --data mine.csv"
+    answer(*words.split(), cwd=tmp_path)
+    data.unlink()
+    drawn = answer("sample", "run", "--count", "40", cwd=tmp_path).stdout
+    assert "one" in drawn
+    made = pdai.certify(tmp_path / "run")
+    assert made.tv is not None
+    assert made.tv <= MOST
+    answer("report", "run", cwd=tmp_path)
+    assert str(tmp_path) not in (tmp_path / "run" / "config.json").read_text()

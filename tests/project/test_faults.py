@@ -1,0 +1,115 @@
+"""That the faults of `tests.faults` can still be made, and are for tests that exist."""
+
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from tests.faults import FAULTS
+from tests.faults.__main__ import ending_of
+from tests.faults.fault import Fault
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def functions(file: str) -> frozenset[str]:
+    """The test functions of a file, without importing it."""
+    tree = ast.parse((ROOT / file).read_text())
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def rotten(fault: Fault) -> str:
+    """Why a fault cannot be made any more, or "" if it can."""
+    if (count := (ROOT / fault.file).read_text().count(fault.text)) != 1:
+        return f"its text occurs {count} times"
+    file, _, name = fault.test.partition("::")
+    if not (ROOT / file).exists() or name.split("[")[0] not in functions(file):
+        return f"there is no test {fault.test}"
+    source = (ROOT / fault.file).read_text().replace(fault.text, fault.replacement)
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        return f"the file is no Python: {error}"
+    return ""
+
+
+def test_every_fault_can_be_made_and_names_a_test() -> None:
+    assert {fault.name: why for fault in FAULTS if (why := rotten(fault))} == {}
+
+
+def complaints(tests: list[str]) -> list[str]:
+    """What pytest says of tests that it does not find; it leaves their parameters out."""
+    options = ["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options]
+    done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+
+
+def test_every_fault_names_parameters_that_its_test_has() -> None:
+    assert complaints(sorted({fault.test for fault in FAULTS if "[" in fault.test})) == []
+
+
+def test_control_parameters_that_a_test_does_not_have_are_seen() -> None:
+    own = "tests/project/test_faults.py::test_faults_are_spread_over_the_packages"
+    (found,) = complaints([f"{own}[reference]", f"{own}[nowhere]"])
+    assert found.endswith(own)
+
+
+def test_the_names_and_the_edits_of_faults_are_distinct() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+    assert len({(fault.file, fault.text, fault.replacement) for fault in FAULTS}) == len(FAULTS)
+    assert all(fault.text != fault.replacement for fault in FAULTS)
+
+
+@pytest.mark.parametrize("package", ["reference", "reference/problems", "fast", "fast/dynamics"])
+def test_faults_are_spread_over_the_packages(package: str) -> None:
+    assert sum(fault.file.startswith(f"{package}/") for fault in FAULTS) >= 5
+
+
+def test_a_fault_is_made_in_the_copy_once() -> None:
+    fault = FAULTS[0]
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, fault.file)
+        copy.parent.mkdir(parents=True)
+        copy.write_text((ROOT / fault.file).read_text())
+        fault.apply(Path(folder))
+        assert fault.replacement in copy.read_text()
+        with pytest.raises(ValueError, match="occurs 0 times"):
+            fault.apply(Path(folder))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"text": "no such text"}, "its text occurs 0 times"),
+        ({"text": "def "}, "its text occurs .* times"),
+        ({"test": f"{FAULTS[0].test}_no_more"}, "there is no test"),
+        ({"test": "tests/test_no_more.py::test_x"}, "there is no test"),
+        ({"replacement": "("}, "the file is no Python"),
+    ],
+)
+def test_control_a_fault_that_cannot_be_made_is_seen(change: Any, reason: str) -> None:
+    assert not rotten(FAULTS[0])
+    assert re.match(reason, rotten(replace(FAULTS[0], **change)))
+
+
+@pytest.mark.parametrize(
+    ("found", "ending"),
+    [
+        ({"t.py::test_a": "assertion"}, "assertion"),
+        ({"t.py::test_a[1]": "passed", "t.py::test_a[2]": "assertion"}, "assertion"),
+        ({"t.py::test_a[1]": "passed", "t.py::test_ab": "assertion"}, "passed"),
+        ({"t.py": "not collected: SyntaxError"}, "not collected: SyntaxError"),
+        ({}, "did not run"),
+    ],
+)
+def test_the_first_ending_that_is_no_success_counts(found: dict[str, str], ending: str) -> None:
+    assert ending_of("t.py::test_a", found) == ending

@@ -1,0 +1,122 @@
+"""The notes hold together: they have the parts that a note needs, and lead where they say."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from verify.claims.record import Severity
+from verify.lib.ledger import CLAIMS
+
+LABELS = {grade.label for grade in Severity}
+ROOT = Path(__file__).parents[2]
+NOTES = ROOT / "proofs_notes"
+VERIFICATION = ROOT / "docs" / "verification.md"
+FRONT = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")]
+TEXTS = (*FRONT, *sorted((ROOT / "docs").glob("*.md")), *sorted(NOTES.rglob("*.md")))
+# Made with the site.
+MADE = ("pictures/", "paper/", "api/", "command_line.md")
+
+
+def broken_links(file: Path, text: str) -> list[str]:
+    """The relative links of a Markdown text that lead nowhere from the folder of the file."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    local = [target.split("#")[0] for target in targets if "://" not in target]
+    kept = [target for target in local if target and not target.startswith(MADE)]
+    return [target for target in kept if not (file.parent / target).exists()]
+
+
+def missing_paths(text: str) -> list[str]:
+    """The paths in backticks that are not in the repository, with the name after a colon."""
+    spans = re.findall(r"`((?:reference|fast|verify|tests|proofs_notes)/[\w./]+(?::\w+)?)`", text)
+    named = [span for span in spans if not re.search("NAME|LABEL|SECTION", span)]
+    return [span for span in named if not _is_there(*span.split(":"))]
+
+
+def _is_there(path: str, name: str = "") -> bool:
+    if name:
+        return (ROOT / path).is_file() and f"def {name}(" in (ROOT / path).read_text()
+    return (ROOT / path).exists()
+
+
+def test_links_lead_to_files() -> None:
+    assert {
+        file.name: broken for file in TEXTS if (broken := broken_links(file, file.read_text()))
+    } == {}
+
+
+def test_paths_that_are_named_exist() -> None:
+    assert {
+        file.name: missing for file in TEXTS if (missing := missing_paths(file.read_text()))
+    } == {}
+
+
+def test_every_note_says_what_holds_and_what_is_not_checked() -> None:
+    checked = {"What holds", "Proof", "What is checked", "What is not checked"}
+    empirical = {"What would settle it", "Status"}
+    for claim in CLAIMS:
+        headings = set(re.findall(r"^## (.*)$", (NOTES / claim.note).read_text(), re.MULTILINE))
+        assert (checked if claim.is_tested else empirical) <= headings, claim.id
+
+
+def test_the_claims_are_counted_by_verdict() -> None:
+    text = VERIFICATION.read_text()
+    count = Counter(claim.verdict for claim in CLAIMS)
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines()]
+    stated = {row[0]: int(row[1].split(",")[0]) for row in rows if row[0] in count}
+    assert stated == count
+    assert f"The ledger has {len(CLAIMS)} claims" in text
+
+
+def test_what_does_not_hold_as_printed_is_counted_by_severity() -> None:
+    rows = [line.strip("| ").split(" | ") for line in VERIFICATION.read_text().splitlines()]
+    stated = {row[0]: (int(row[1]), row[2]) for row in rows if row[0] in LABELS and len(row) == 3}
+    count = Counter(claim.severity for claim in CLAIMS)
+    assert stated == {grade.label: (count[grade], grade.value) for grade in Severity}
+
+
+def ungraded(errata: str) -> set[str]:
+    """The claims that no row of the errata with a link to their note grades as the ledger does."""
+    rows = [line for line in errata.splitlines() if re.match(r"\| [A-Z] \|", line)]
+    return {
+        claim.id
+        for claim in CLAIMS
+        if claim.severity
+        and not any(row[2] == claim.severity.name[0] and f"]({claim.note})" in row for row in rows)
+    }
+
+
+def test_the_errata_grade_what_does_not_hold_as_the_ledger_does() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text) == set()
+    assert set(re.findall(r"^\| ([A-Z]) \|", text, re.MULTILINE)) == {g.name[0] for g in Severity}
+    legend = [f"- **{g.name[0]}**, {g.label}: {g.value}." for g in Severity]
+    assert [line for line in text.splitlines() if line.startswith("- **")] == legend
+    count = Counter(claim.severity for claim in CLAIMS)
+    false, vacuous, loose, misprints = (count[grade] for grade in Severity)
+    failing = sum(count[grade] for grade in Severity)
+    of = sum(claim.printed is not None for claim in CLAIMS)
+    told = (
+        f"Of the {of} claims of the paper in the ledger, {failing} do not hold as printed: {false} "
+        f"are false, {vacuous} vacuous, {loose} loose and {misprints} misprints."
+    )
+    assert told in " ".join(text.split())
+
+
+def test_control_a_row_with_another_grade_is_found() -> None:
+    text = (NOTES / "errata.md").read_text()
+    assert ungraded(text.replace("| M | col:cb |", "| F | col:cb |")) == {"col:cb"}
+
+
+def test_claims_are_given_the_verdicts_of_the_ledger() -> None:
+    text = VERIFICATION.read_text()
+    rows = re.findall(r"^\| \[([^]]+)\]\(../proofs_notes/[^|]* \| ([^|]*) \|", text, re.MULTILINE)
+    assert len(rows) == 10
+    stated = dict(rows)
+    assert stated == {claim.id: claim.verdict for claim in CLAIMS if claim.id in stated}
+
+
+def test_control_what_is_not_there_is_found() -> None:
+    text = "[a](coq/none.v), [b](errata.md#none), [c](https://example.org/none)"
+    assert broken_links(NOTES / "README.md", text) == ["coq/none.v"]
+    text = "`tests/none.py`, `reference/dag.py`, `reference/dag.py:none`"
+    assert missing_paths(text) == ["tests/none.py", "reference/dag.py:none"]

@@ -1,0 +1,105 @@
+"""What the pages of the site show works: their commands are understood, their Python runs."""
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdai.parsing import parse
+from tests.command_lines import understand
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+
+
+def python_blocks(text: str) -> list[str]:
+    """The Python of a Markdown text."""
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+COMMANDS = {
+    name: re.findall(r"^pdai (.*?)(?:#.*)?$", text, re.MULTILINE) for name, text in PAGES.items()
+}
+EVERY = [(name, line) for name, lines in COMMANDS.items() for line in lines]
+
+
+@pytest.mark.parametrize(("page", "line"), EVERY)
+def test_the_commands_are_understood(
+    page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The problems of the examples are found where the command is given.
+    (tmp_path / "my_module.py").write_text(python_blocks(PAGES["docs/own_problem.md"])[0])
+    (tmp_path / "necklaces.py").write_text(python_blocks(PAGES["docs/index.md"])[0])
+    monkeypatch.chdir(tmp_path)
+    understand(shlex.split(line))
+
+
+def test_the_pages_show_commands() -> None:
+    assert len(EVERY) >= 40
+    with_commands = {name for name, lines in COMMANDS.items() if lines}
+    assert {"README.md", "docs/index.md", "docs/training.md", "docs/certify.md"} <= with_commands
+
+
+def test_the_example_of_an_own_problem_runs() -> None:
+    code = python_blocks(PAGES["docs/own_problem.md"])
+    assert len(code) == 2
+    assert len(code[0].splitlines()) <= 30
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code[0], "own_problem.md", "exec"), {})
+    assert printed.getvalue() == "31 47 31/540\n"
+
+
+@pytest.mark.long
+def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, front = python_blocks(PAGES["docs/own_problem.md"])
+    found = _run(problem, "my_module", front, tmp_path, monkeypatch)
+    assert found["run"].folder == Path("runs/necklaces-gru-0")
+    assert found["more"].folder == Path("runs/necklaces-gru-0-2")
+
+
+@pytest.mark.long
+def test_the_start_and_the_records_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, front = python_blocks(PAGES["docs/index.md"])
+    found = _run(problem, "necklaces", front, tmp_path, monkeypatch)
+    assert found["certificate"].regime == "E"
+    (records,) = python_blocks(PAGES["docs/devices.md"])
+    exec(compile(records, "devices.md", "exec"), found)
+    rows = list(found["scalars"](found["run"].folder))
+    assert {name for _, name, _, _ in rows} >= {"loss", "log_z", "tv"}
+    assert all(seed == 0 and isinstance(value, float) for _, _, seed, value in rows)
+
+
+def _run(
+    problem: str, module: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """What a page's code leaves, for a problem of a module; trained for twenty steps."""
+    monkeypatch.chdir(folder)
+    (folder / f"{module}.py").write_text(problem)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    found: dict[str, Any] = {}
+    short = f"from {module} import Necklaces\n" + code.replace("500", "20")
+    exec(compile(short, module, "exec"), found)
+    return found
+
+
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if python_blocks(text)])
+def test_the_python_of_the_pages_is_python(page: str) -> None:
+    for code in python_blocks(PAGES[page]):
+        compile(code, page, "exec")
+
+
+def test_control_a_wrong_command_is_refused() -> None:
+    with pytest.raises(Exception, match="no command"):
+        parse(["trian", "six6"])

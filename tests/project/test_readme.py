@@ -1,0 +1,148 @@
+"""What the README shows works, and its numbers are those of the repository."""
+
+import contextlib
+import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fast.laws.terminal_law import MAX_HISTORIES
+from pdai.experiments import EXPERIMENTS, tables
+from pdai.experiments.frames import Results
+from pdai.experiments.results import stored
+from pdai.experiments.verdicts import Comparison, Standing
+from tests.faults import FAULTS
+from tests.project.test_pages import COMMANDS, python_blocks
+from verify.claims.record import Severity
+from verify.lib.ledger import CLAIMS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+LINES = README.splitlines()
+TEXT = " ".join(README.split())
+
+
+def test_the_readme_is_short() -> None:
+    assert len(LINES) <= 150
+    first = LINES[2].removesuffix(".")
+    assert ". " not in first
+    assert len(first.split()) <= 20
+
+
+@pytest.mark.long
+def test_the_example_trains_and_certifies_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = python_blocks(README)
+    shown = README.split("```\n")[2].strip()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "necklaces_of_the_readme.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "necklaces_of_the_readme", raising=False)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        __import__("necklaces_of_the_readme")
+    pattern = (
+        r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0: some "
+        r"set of terminals is )\2 more or less likely than it should be\)"
+    )
+    here, there = (re.fullmatch(pattern, text.strip()) for text in (printed.getvalue(), shown))
+    assert here is not None
+    assert there is not None
+    # Float32 differs by machine, and training makes of it what it will.
+    assert float(here[2]) < 10 * float(there[2])
+
+
+def test_the_table_and_the_picture_are_of_the_results() -> None:
+    experiment = EXPERIMENTS["study:aliasing"]
+    runs = stored(experiment)
+    table = tables.table(Results(experiment, runs))
+    head, body = [*table], table.to_numpy().tolist()
+    names = [name.strip() for name in LINES[_table_line()].strip("| ").split("|")][1:]
+    shown_rows = LINES[_table_line() + 2 : _table_line() + 2 + len(body)]
+    for shown, line in zip(shown_rows, body, strict=True):
+        row, *cells = (cell.strip() for cell in shown.strip("| ").split("|"))
+        assert row == line[0]
+        found = dict(zip(head, (cell.split(" ±")[0] for cell in line), strict=True))
+        assert cells == [found[name] for name in names], row
+    assert "](pdai/experiments/results/study_aliasing.png)" in README
+    seeds = {run.seed for run in runs}
+    assert "mean of three seeds" in README
+    assert len(seeds) == 3
+
+
+def _table_line() -> int:
+    return next(i for i, line in enumerate(LINES) if line.startswith("| what the network sees"))
+
+
+def test_what_memory_brings_is_of_the_results() -> None:
+    walk, dags = (
+        Results(EXPERIMENTS[label], stored(EXPERIMENTS[label]))
+        for label in ("fig:apx:lra", "study:dags")
+    )
+    gap = Comparison(walk, "rings", ("GRU+", "GRU+ reset")).gap
+    assert gap is not None
+    assert f"by {gap.mean:.3f} of TV [{gap.low:.3f}, {gap.high:.3f}]" in TEXT
+    comparison = Comparison(dags, "SIX6, both ends", ("Markovian", "GRU"))
+    assert comparison.standing is Standing.WORSE
+    gap = comparison.gap
+    assert gap is not None
+    assert f"ahead of the GRU by {gap.mean:.3f} of TV" in TEXT
+
+
+def test_the_claims_are_counted() -> None:
+    of_paper = sum(claim.printed is not None for claim in CLAIMS)
+    count = Counter(claim.severity for claim in CLAIMS)
+    graded = ", ".join(f"{count[grade]} {grade.label}" for grade in Severity).replace(
+        "misprint", "misprints"
+    )
+    failing = sum(count[grade] for grade in Severity)
+    assert f"Of {of_paper} claims {failing} do not hold as printed ({graded})" in README
+    ours = len(CLAIMS) - of_paper
+    assert f"{len(CLAIMS)} claims, {of_paper} of the paper and {ours} of ours" in README
+
+
+def test_the_scopes_are_those_of_the_ledger() -> None:
+    table = (ROOT / "proofs_notes" / "README.md").read_text()
+    assert "all 340 naturally labelled DAGs" in README
+    assert "all 784 lifts" in README
+    for claim, scope in (("def:normalpointeddag", "340"), ("def:pointeddag", "784")):
+        (row,) = (line for line in table.splitlines() if line.startswith(f"| [{claim}]"))
+        assert scope in row
+
+
+def test_the_mistakes_made_on_purpose_are_counted() -> None:
+    assert f"{len(FAULTS)} mistakes made on purpose" in README
+    page = (ROOT / "docs" / "verification.md").read_text()
+    assert f"makes {len(FAULTS)} mistakes" in page
+
+
+def test_performance_is_that_of_its_page() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text()
+    for kind in ("train", "sample"):
+        ratios = re.findall(rf"^\| [^|]* \| \d+ \| {kind} \|.*\| ([\d.]+) \|$", page, re.MULTILINE)
+        assert len(ratios) == 6
+        assert f"{min(ratios, key=float)} to {max(ratios, key=float)}" in README
+    gru = re.findall(r"^\| .*: GRU, two hidden layers, over Markovian \| ([\d.]+) ", page, re.M)
+    assert f"A GRU trains at {min(gru)} to {max(gru)} of the speed" in README
+    (summed,) = re.findall(r"SIX6: (all [\d,]+ trajectories) .* float32 \| ([\d.]+ s) ", page)
+    assert f"{summed[0].capitalize()} of a path-dependent policy on SIX6" in README
+    assert f"are summed in {summed[1]}" in README
+
+
+def test_limits_are_those_of_the_code() -> None:
+    assert f"exact up to {MAX_HISTORIES // 10**6} million trajectories" in README
+
+
+def test_the_readme_shows_nine_commands() -> None:
+    assert len(COMMANDS["README.md"]) == 9
+
+
+def test_the_second_line_to_copy_is_what_ci_runs() -> None:
+    blocks = [block.strip() for block in README.split("```\n") if block.startswith(".venv/bin/")]
+    assert blocks == [".venv/bin/pytest -n 2"]
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert "\npytest -n 2\npytest -n 2 -m long\n" in ci

@@ -1,0 +1,115 @@
+"""How the source is cut: functions that fit on a screen, and one module that opens files."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = 60
+
+
+def long_functions(source: str) -> dict[str, int]:
+    """The functions of more than `MOST_LINES` lines, their docstrings left out."""
+    lengths = {
+        node.name: lines(node) - (lines(node.body[0]) if ast.get_docstring(node) else 0)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return {name: length for name, length in lengths.items() if length > MOST_LINES}
+
+
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+@pytest.mark.parametrize("package", ["fast", "pdai"])
+def test_no_function_is_long(package: str) -> None:
+    files = sorted((ROOT / package).rglob("*.py"))
+    assert files
+    for path in files:
+        assert long_functions(path.read_text()) == {}, path
+
+
+def test_control_a_longer_function_is_seen() -> None:
+    body = "    x = 1\n"
+    assert long_functions("def right():\n" + body * (MOST_LINES - 1)) == {}
+    told = 'def told():\n    """What it is.\n\n    And more.\n    """\n'
+    assert long_functions(told + body * (MOST_LINES - 1)) == {}
+    assert long_functions(told + body * MOST_LINES) == {"told": MOST_LINES + 1}
+    method = "class A:\n    async def long(self):\n" + ("    " + body) * MOST_LINES
+    assert long_functions(method) == {"long": MOST_LINES + 1}
+
+
+# What opens, reads or writes a file by its name; figures and archives are written to memory first.
+OPENERS = re.compile(
+    r"((.*\.)?(open|fdopen|read_text|read_bytes|write_text|write_bytes|touch|symlink_to|mkstemp"
+    r"|NamedTemporaryFile|fromfile|tofile|loadtxt|savetxt|genfromtxt|memmap|copy2|copyfile|copytree)"
+    r"|(np|numpy|jnp)\.(load|save)|shutil\.(copy|move)|os\.(replace|rename|link|symlink|mkfifo))"
+)
+# The module of files; a lock on a folder; the null device, for a standard output that is closed.
+MAY_OPEN = {
+    "reference/files.py": None,
+    "fast/runs/files.py": {"os.open"},
+    # The names of the parts, from the package's own files.
+    "fast/parts.py": {"file.read_text"},
+    "pdai/cli.py": {"os.open"},
+}
+
+
+def openers(source: str) -> set[str]:
+    """The calls that open, read or write a file, other than by `reference.files`."""
+    calls = {ast.unparse(n.func) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)}
+    return {call for call in calls if OPENERS.fullmatch(call)}
+
+
+@pytest.mark.parametrize("package", ["reference", "fast", "pdai", "verify"])
+def test_files_are_opened_in_one_module(package: str) -> None:
+    # Tests, which `verify` has too, plant files of their own.
+    files = [path for path in (ROOT / package).rglob("*.py") if not path.name.startswith("test_")]
+    assert files
+    for path in files:
+        allowed = MAY_OPEN.get(path.relative_to(ROOT).as_posix(), set())
+        assert allowed is None or openers(path.read_text()) <= allowed, path
+
+
+def test_control_what_opens_a_file_is_seen() -> None:
+    calls = ("open", "path.open", "os.open", "Path(name).write_text", "np.load", "os.replace")
+    for call in calls:
+        assert openers(f"with suppress(OSError):\n    x = {call}(name, 1)") == {call}
+    for call in ("opened", "np.savez", "name.replace", "Config.load", "open_certificate"):
+        assert openers(f"{call}(name)") == set()
+
+
+def code_lines(source: str) -> dict[str, int]:
+    """How many lines of code each class has: no blank lines, comments or docstrings."""
+    text, tree = source.splitlines(), ast.parse(source)
+    told = {
+        number
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    return {
+        kind.name: sum(
+            bool(text[number - 1].strip())
+            and not text[number - 1].strip().startswith("#")
+            and number not in told
+            for number in range(kind.lineno, (kind.end_lineno or kind.lineno) + 1)
+        )
+        for kind in tree.body
+        if isinstance(kind, ast.ClassDef)
+    }
+
+
+def test_what_a_user_writes_is_below_forty_lines() -> None:
+    found = [code_lines(path.read_text()) for path in (ROOT / "examples").glob("*.py")]
+    lengths = [length for lines in found for length in lines.values()]
+    assert len(lengths) >= 8
+    assert max(lengths) < 40
+
+
+def test_control_docstrings_and_blanks_are_not_counted() -> None:
+    source = 'class A:\n    """What."""\n\n    # Why.\n    x = 1\n    y = 2\n'
+    assert code_lines(source) == {"A": 3}

@@ -1,0 +1,168 @@
+"""Rewards given as logarithms, and what a type checker accepts as a problem."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flint import arb
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    History,
+    InputError,
+    enumerate_dag,
+    enumerate_rewards,
+    forward_from_backward,
+    lift,
+    marginal,
+    normalize,
+)
+from reference.balance import log_float
+from reference.fields.balls import enclose, precision
+from reference.inspection import inspect_problem
+from reference.loading import as_problem
+from reference.problems.base import MAX_LOG_REWARD, exponential
+
+
+class Posterior:
+    """Two ways to x, one to y, one to z; its logarithms are those of a posterior."""
+
+    initial = "o"
+
+    def __init__(self, *logs: Any) -> None:
+        self.logs = dict(zip("xyz", logs, strict=True))
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return {"o": ("a", "b"), "a": ("x", "y"), "b": ("x", "z")}.get(state, ())
+
+    def log_reward(self, terminal: str) -> float:
+        return self.logs[terminal]  # type: ignore[no-any-return]
+
+
+def test_a_posterior_of_log_minus_7000_is_sampled_exactly() -> None:
+    problem = Posterior(-7000.0, -7000.5, -7003)
+    dag = enumerate_dag(problem)
+    rewards = enumerate_rewards(problem, dag)
+    assert [log_float(r) for r in rewards] == pytest.approx(
+        [problem.logs[dag.labels[x]] for x in dag.terminals], abs=1e-11
+    )
+    p_b = BackwardPolicy.uniform(lift(dag, History()).dag, RATIONAL)
+    p_f, _ = forward_from_backward(p_b, rewards)
+    assert marginal(p_f) == normalize(rewards)
+    assert inspect_problem(problem).entropy < math.log(3)
+
+
+def test_control_as_floats_those_rewards_are_zero_and_refused() -> None:
+    class Underflown:
+        initial = "o"
+        children = Posterior.children
+
+        def reward(self, terminal: str) -> float:
+            return math.exp(-7000)
+
+    plain: Any = Underflown()
+    with pytest.raises(InputError, match=r"of 'x' is 0, .* give its logarithm as log_reward"):
+        enumerate_rewards(plain, enumerate_dag(plain))
+
+
+@pytest.mark.parametrize(
+    "power", [0, 1, -1, 0.3466, -0.3466, 1e-300, -7000.25, 709.8, -(10**6), 1 / 3]
+)
+def test_the_exponential_is_within_its_error(power: float) -> None:
+    assert within(exponential(Fraction(power)), power)
+
+
+def test_control_an_exponential_of_a_power_off_in_its_21st_digit_is_seen() -> None:
+    assert not within(exponential(Fraction(-(10**6)) * (1 + Fraction(1, 10**21))), -(10**6))
+
+
+def within(value: Fraction, power: float) -> bool:
+    """Whether a number is within 2^-51 of `exp(power)`, proved by enclosures."""
+    with precision(200):
+        low, high = enclose(arb(power).exp())
+    return max(abs(value / low - 1), abs(value / high - 1)) <= Fraction(1, 2**51)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("nan"), "the log_reward of 'y' is nan, but must be a finite number"),
+        (float("inf"), "the log_reward of 'y' is inf, but must be a finite number"),
+        (float("-inf"), "the log_reward of 'y' is -inf, but must be a finite number"),
+        ("-3", "the log_reward of 'y' is '-3', a str, but must be a number"),
+        (True, "the log_reward of 'y' is True, a bool"),
+        (None, "the log_reward of 'y' is None, a NoneType"),
+        (-2.0e6, "is -2000000.0 nats, but must be at most 1,000,000 in size: add the same number"),
+    ],
+)
+def test_logarithms_that_are_none_are_refused_by_name(value: Any, message: str) -> None:
+    problem = Posterior(-1.0, value, -1.0)
+    with pytest.raises(InputError, match=message):
+        enumerate_rewards(problem, enumerate_dag(problem))
+
+
+def test_control_the_largest_logarithm_is_accepted() -> None:
+    problem = Posterior(-1.0, -MAX_LOG_REWARD, -1.0)
+    assert min(enumerate_rewards(problem, enumerate_dag(problem))) > 0
+
+
+def test_a_problem_has_one_of_reward_and_log_reward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Both(Posterior):
+        def reward(self, terminal: str) -> float:
+            return 1.0
+
+    with pytest.raises(InputError, match=r"a Both with both reward and log_reward, .* keep one"):
+        enumerate_dag(Both(-1, -1, -1))
+    (tmp_path / "mine.py").write_text(
+        "class Neither:\n"
+        "    initial = 'o'\n"
+        "    def children(self, state): return ('x',) if state == 'o' else ()\n"
+        "class Log(Neither):\n"
+        "    def log_reward(self, terminal): return -1.5\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert inspect_problem(as_problem("mine:Log")).z == exponential(Fraction(-3, 2))
+    with pytest.raises(
+        InputError, match=r"a Neither without the member 'reward': .* or log_reward"
+    ):
+        as_problem("mine:Neither")
+
+
+TYPED = """
+from fractions import Fraction
+from reference import PointedDAG, enumerate_dag, enumerate_rewards
+
+class Mine:
+    initial = "o"
+    def children(self, state: str) -> tuple[str, ...]:
+        return ("x",) if state == "o" else ()
+    def NAME(self, terminal: str) -> KIND:
+        return KIND(1)
+
+dag: PointedDAG[str] = enumerate_dag(Mine())
+rewards: tuple[Fraction, ...] = enumerate_rewards(Mine(), dag)
+"""
+
+
+def test_a_typed_problem_passes_strict_checks_and_control_one_of_strings_does_not(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("mypy")
+    rules = [(n, k) for n in ("reward", "log_reward") for k in ("float", "int", "Fraction", "str")]
+    for name, kind in rules:
+        code = TYPED.replace("NAME", name).replace("KIND", kind)
+        (tmp_path / f"{name}_{kind}.py").write_text(code)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(tmp_path)]
+    found = subprocess.run(
+        command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True
+    )
+    wrong = {Path(line.split(":")[0]).stem for line in found.stdout.splitlines() if "error" in line}
+    assert wrong - {found.stdout.splitlines()[-1]} == {"reward_str", "log_reward_str"}, found.stdout
