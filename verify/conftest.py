@@ -44,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "claim(label): checks the claim with that label")
     config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
     config.addinivalue_line("markers", "long: takes seconds, and tests more cases")
+    config.addinivalue_line("markers", "catches(mistake, file, right, wrong): fails with that edit")
     config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
     wanted, known = config.getoption("--claim"), [claim.id for claim in CLAIMS]
     if wanted is not None and wanted not in known:

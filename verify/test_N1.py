@@ -68,6 +68,12 @@ def gated(*at_c: tuple[Fraction, Fraction]) -> tuple[LiftedDAG[str], ForwardPoli
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
 
 
+@pytest.mark.catches(
+    "The Markov projection averages p_F over the lifts of a state without their visits.",
+    "reference/solve.py",
+    "through[below] = through[below] + visits[node] * forward.values[edge]",
+    "through[below] = through[below] + forward.values[edge]",
+)
 @pytest.mark.claim("N1")
 @pytest.mark.claim("fig:flows:m")
 def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope: Any) -> None:
@@ -118,6 +124,14 @@ def test_states_that_are_not_visited_are_free() -> None:
     assert base_edge_flows(projected) == edge_flows(forward, lifted)
 
 
+@pytest.mark.catches(
+    "The price of forgetting is measured by the KL of the projection from the policy.",
+    "reference/expressivity/memory.py",
+    "            [forward.values[e] for e in row],\n"
+    "            [projected.values[lifted.base_edge[e]] for e in row],\n",
+    "            [projected.values[lifted.base_edge[e]] for e in row],\n"
+    "            [forward.values[e] for e in row],\n",
+)
 @pytest.mark.claim("N1")
 def test_the_price_of_forgetting_completes_a_pythagorean_identity(scope: Any) -> None:
     draws = list(islice(all_small_lifts(), 0, 600, 10))

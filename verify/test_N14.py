@@ -117,6 +117,12 @@ def test_the_width_that_bounds_of_z_cost_is_attained() -> None:
     assert same.from_model(Fraction(5, 4)) - same.from_model(Fraction(1)) == 1 - Fraction(4, 5)
 
 
+@pytest.mark.catches(
+    "The ratio of p_F to mu is taken for that of mu to p_F.",
+    "reference/certificates/importance.py",
+    "np.minimum(log_ratio + sign * error, 0.0)",
+    "np.minimum(sign * error - log_ratio, 0.0)",
+)
 @pytest.mark.claim("N14")
 def test_the_variable_as_computed_encloses_the_exact_one(scope: Any) -> None:
     count = 0

@@ -185,6 +185,18 @@ def by_hand(parts: Parts, law: Any, level: float, heavy: set[int], rare: set[int
     return float(apart + light + math.sqrt(sum(law[v] for v in common) * square)) / 2
 
 
+@pytest.mark.catches(
+    "Coincidences are counted of a part of the samples with itself.",
+    "reference/certificates/collisions.py",
+    "np.repeat(gaps, parts.y)",
+    "np.repeat(gaps, parts.x)",
+)
+@pytest.mark.catches(
+    "The values that stand out share no level.",
+    "reference/certificates/collisions.py",
+    "log + math.log(2 * max(1, len(counts)))",
+    "log",
+)
 @pytest.mark.claim("N17")
 @pytest.mark.parametrize("heavy", [set[int](), {0}, {0, 1}])
 @pytest.mark.parametrize("outside", [False, True])

@@ -115,6 +115,12 @@ def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
     assert exceeded
 
 
+@pytest.mark.catches(
+    "Of the two one-sided expectations the smaller is returned.",
+    "reference/bounds.py",
+    "return below if field.positive(below - above) else above",
+    "return above if field.positive(below - above) else below",
+)
 @pytest.mark.claim("N5")
 @pytest.mark.claim("N5.any_z")
 def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Any) -> None:
@@ -133,6 +139,18 @@ def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Any) -> 
     scope(described(count))
 
 
+@pytest.mark.catches(
+    "Log-probabilities pass through float32 before they are added up.",
+    "reference/marginals.py",
+    "np.asarray(values, dtype=np.float64)",
+    "np.asarray(values, dtype=np.float32)",
+)
+@pytest.mark.catches(
+    "log Z enters the residual of trajectory balance twice.",
+    "reference/balance.py",
+    "yield tau, log_z + log_float(p_f)",
+    "yield tau, 2 * log_z + log_float(p_f)",
+)
 @pytest.mark.claim("N5")
 def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Any) -> None:
     count = 0
@@ -152,6 +170,18 @@ def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Any) 
     scope(f"in floats on {count} of these")
 
 
+@pytest.mark.catches(
+    "The bound of TV has Delta / 8 for Delta / 4: residuals within eps, not of range eps.",
+    "reference/bounds.py",
+    "math.tanh(_nonnegative(oscillation) / 4)",
+    "math.tanh(_nonnegative(oscillation) / 8)",
+)
+@pytest.mark.catches(
+    "The bound of KL has the variance Delta^2 / 12 of a uniform variable for Hoeffding's.",
+    "reference/bounds.py",
+    "return _up(_nonnegative(oscillation) ** 2 / 8)",
+    "return _up(_nonnegative(oscillation) ** 2 / 12)",
+)
 @pytest.mark.claim("N5")
 def test_the_bounds_are_the_stated_functions_of_the_oscillation() -> None:
     assert tv_bound(2.0) == pytest.approx(math.tanh(0.5), rel=1e-15)
@@ -257,6 +287,12 @@ def in_floats(instance: Instance) -> tuple[ForwardPolicy[float], BackwardPolicy[
     )
 
 
+@pytest.mark.catches(
+    "The bound from the CB loss forgets that the loss is twice a variance.",
+    "reference/bounds.py",
+    "(2 * coverage)) / 2)",
+    "(4 * coverage)) / 2)",
+)
 @pytest.mark.claim("N5.loss")
 def test_the_loss_bounds_the_distance_where_exploration_covers(scope: Any) -> None:
     worst, count = 0.0, 0

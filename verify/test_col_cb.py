@@ -56,6 +56,12 @@ def check_balanced(
     assert tuple(z * p for p in marginal(forward)) == rewards
 
 
+@pytest.mark.catches(
+    "Contrastive balance multiplies each p_F with its own p_B R instead of the other's.",
+    "reference/balance.py",
+    "yield tau, tau2, p * w2 - p2 * w",
+    "yield tau, tau2, p * w - p2 * w2",
+)
 @pytest.mark.claim("col:cb")
 def test_contrastive_balance_on_two_edges_by_hand() -> None:
     dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})

@@ -147,6 +147,12 @@ def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None
     assert max(map(abs, other.logits_gradient)) > 0.01
 
 
+@pytest.mark.catches(
+    "The CB loss is the variance of the log ratio instead of twice it.",
+    "reference/objectives.py",
+    "return Objective(two * half.loss,",
+    "return Objective(half.loss,",
+)
 @pytest.mark.claim("col:objectives")
 def test_the_losses_equal_their_sums_over_trajectories(scope: Any) -> None:
     count = 0
@@ -167,6 +173,12 @@ def test_the_losses_equal_their_sums_over_trajectories(scope: Any) -> None:
     scope(f"the losses computed edge by edge: {count} random lifts")
 
 
+@pytest.mark.catches(
+    "The best log Z is the mean of f instead of minus it.",
+    "reference/objectives.py",
+    "self.best_log_z = field.zero - following[0]",
+    "self.best_log_z = following[0]",
+)
 @pytest.mark.claim("N12")
 def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z(scope: Any) -> None:
     count = 0

@@ -79,6 +79,12 @@ def test_balance_on_a_fork_by_hand() -> None:
     check_balanced(forward, backward, (Fraction(1), Fraction(1)), Fraction(2))
 
 
+@pytest.mark.catches(
+    "p_F is made from p_B(s|s') F(s) instead of p_B(s|s') F(s').",
+    "reference/solve.py",
+    "through = [backward.values[edge] * flow[v] for edge, (_, v) in enumerate(dag.edges)]",
+    "through = [backward.values[edge] * flow[u] for edge, (u, _) in enumerate(dag.edges)]",
+)
 @pytest.mark.claim("col:tb")
 def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
     scope: Any,

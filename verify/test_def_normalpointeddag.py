@@ -93,6 +93,12 @@ def test_of_all_graphs_exactly_those_of_the_definition_are_accepted(
     scope(f"all {2 ** len(pairs):,} graphs on {nodes} states")
 
 
+@pytest.mark.catches(
+    "A graph with two initial states passes as a pointed DAG.",
+    "reference/dag.py",
+    "    if len(sources) != 1:\n",
+    "    if not sources:\n",
+)
 @pytest.mark.claim("def:normalpointeddag")
 @pytest.mark.parametrize(
     ("children", "message"),

@@ -128,6 +128,13 @@ def test_inner_states_may_have_fewer_lifted_parents_than_base_parents() -> None:
     assert [len(lifted.dag.in_edges[x]) for x in lifted.dag.terminals] == [2, 2]
 
 
+@pytest.mark.catches(
+    "The full history keeps only where it began and where it is, so that histories that "
+    "differ in between share a lifted state.",
+    "reference/lifted.py",
+    "return (*latent, state)",
+    "return (*latent[:1], state)",
+)
 @pytest.mark.claim("def:pointeddag")
 @pytest.mark.parametrize("side", [2, 3, 4])
 def test_the_history_lift_of_a_grid_counts_lattice_paths(side: int) -> None:

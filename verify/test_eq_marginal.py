@@ -22,6 +22,12 @@ from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 
+@pytest.mark.catches(
+    "Where branches meet, the probability of the last parent replaces that of the others.",
+    "reference/marginals.py",
+    "sums[v] = sums[v] + sums[u] * value",
+    "sums[v] = sums[u] * value",
+)
 @pytest.mark.claim("eq:marginal")
 def test_the_sum_over_two_trajectories_by_hand() -> None:
     dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})

@@ -142,6 +142,12 @@ def test_balls_enclose_the_float_policy() -> None:
         assert float(lower) == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.catches(
+    "Action k moves k steps instead of k + 1, so that the last step has the logit of stopping.",
+    "verify/lib/linear_policy.py",
+    "int(child[1:]) - here - 1]",
+    "int(child[1:]) - here]",
+)
 @pytest.mark.claim("prop:lines")
 @pytest.mark.claim("eq:linear_rec")
 def test_the_policy_on_the_lift_has_the_law_of_its_log_odds() -> None:
@@ -223,6 +229,12 @@ def test_with_single_steps_or_without_memory_the_lift_is_the_base() -> None:
     assert len(lift(dag, drawn(6, 2, seed=1)[0]).dag.labels) > len(dag.labels)
 
 
+@pytest.mark.catches(
+    "The embedding of s_o is added to the latent.",
+    "verify/lib/linear.py",
+    "total = [Fraction(0)] * self.dimension\n",
+    "total = list(self.embedding[0])\n",
+)
 @pytest.mark.claim("eq:linear_rec")
 def test_the_sums_leave_out_the_initial_state() -> None:
     # With psi = 1 the sums are 0, 1, 2, ..., as in the paper's own example.

@@ -77,6 +77,12 @@ def test_the_edges_are_those_printed(scope: Any) -> None:
     scope(f"{len(sizes)} sizes N <= 8, M <= 4")
 
 
+@pytest.mark.catches(
+    "W is updated with the state that is left instead of the one that is entered.",
+    "reference/lifted.py",
+    "arrived = dynamics.advance(base.labels[v], latent)",
+    "arrived = dynamics.advance(base.labels[u], latent)",
+)
 @pytest.mark.claim("lines-lift")
 def test_the_recurrence_is_a_lift_whose_latents_have_a_closed_form() -> None:
     for step in (1, 2, 3):
@@ -87,6 +93,12 @@ def test_the_recurrence_is_a_lift_whose_latents_have_a_closed_form() -> None:
         assert set(lifted.dag.labels) & set(dag.labels) == {f"q{i}" for i in range(7)}
 
 
+@pytest.mark.catches(
+    "phi is returned as the new latent, and the old one is not added.",
+    "reference/lifted.py",
+    "            return latent + step\n",
+    "            return step\n",
+)
 @pytest.mark.claim("lines-lift")
 def test_the_papers_own_dynamics_merge_histories_first_at_p5() -> None:
     # Up to the scale of w and v, psi(p_i) = i adds up positions; M = 2.

@@ -71,6 +71,12 @@ def test_the_printed_range_of_actions_loses_the_probability_of_stopping() -> Non
     assert sum(forward) == Fraction(2, 3)
 
 
+@pytest.mark.catches(
+    "p_B is normalised over the children of a state instead of its parents.",
+    "reference/policies.py",
+    "return ((v, row) for v, row in enumerate(dag.in_edges) if row)",
+    "return ((v, row) for v, row in enumerate(dag.out_edges) if row)",
+)
 @pytest.mark.claim("misprints")
 def test_backward_probabilities_of_the_paths_to_a_state_sum_to_one(scope: Any) -> None:
     count = 0

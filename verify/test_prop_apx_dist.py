@@ -184,6 +184,14 @@ def test_two_clients_on_a_fork_by_hand() -> None:
     assert left == Fraction(1, 12) - Fraction(1, 8)
 
 
+@pytest.mark.catches(
+    "p_F and p_B of the clients are exchanged in aggregating balance.",
+    "reference/combination.py",
+    "                p_f * _product(field, (b for _, b in parts)),\n"
+    "                p_b * _product(field, (f for f, _ in parts)),\n",
+    "                p_f * _product(field, (f for f, _ in parts)),\n"
+    "                p_b * _product(field, (b for _, b in parts)),\n",
+)
 @pytest.mark.claim("prop:apx:dist")
 def test_aggregating_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
     rng, count = random.Random(0), 0
@@ -212,6 +220,12 @@ def test_streaming_balance_by_hand_on_a_fork() -> None:
         assert [r for *_, r in residuals] == [0]
 
 
+@pytest.mark.catches(
+    "Streaming balance leaves out p_F of the previous sampler, and so its law.",
+    "reference/combination.py",
+    "p_b * reward[base.end(tau)] * f))",
+    "p_b * reward[base.end(tau)]))",
+)
 @pytest.mark.claim("prop:apx:sm")
 def test_streaming_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
     rng, count = random.Random(2), 0

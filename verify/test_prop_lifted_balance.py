@@ -83,6 +83,12 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
     check_normalised(p_b, REWARDS)
 
 
+@pytest.mark.catches(
+    "p_B is multiplied with the flow of the state before instead of the one after.",
+    "reference/balance.py",
+    "state_flow[v] * backward.values[edge],",
+    "state_flow[u] * backward.values[edge],",
+)
 @pytest.mark.claim("prop:lifted_balance")
 @pytest.mark.claim("def:flows")
 def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(scope: Any) -> None:
@@ -116,6 +122,12 @@ def test_subtrajectory_balance_gives_the_law_of_every_state(data: st.DataObject)
     check_copied(lifted, data.draw(strategies.backward_policies(lifted.base)), rewards)
 
 
+@pytest.mark.catches(
+    "The flow of a terminal state is the learned one instead of the reward.",
+    "reference/balance.py",
+    "        state_flow[x] = reward\n",
+    "        state_flow[x] = state_flow[x] or reward\n",
+)
 @pytest.mark.claim("def:flows")
 def test_a_flow_takes_any_value_inside_and_the_rewards_at_terminals() -> None:
     p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
@@ -157,6 +169,12 @@ def test_with_weights_of_one_subtrajectory_balance_holds_for_the_wrong_law() -> 
     assert (law["x"], law["y"]) == (Fraction(2, 3), Fraction(1, 3))
 
 
+@pytest.mark.catches(
+    "Flow matching multiplies p_F with the flow of the child instead of the parent.",
+    "reference/balance.py",
+    "inflow[v] = inflow[v] + state_flow[u] * value",
+    "inflow[v] = inflow[v] + state_flow[v] * value",
+)
 @pytest.mark.control("prop:lifted_balance")
 @pytest.mark.control("def:flows")
 def test_one_changed_flow_breaks_each_condition() -> None:

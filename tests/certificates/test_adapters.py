@@ -110,6 +110,12 @@ def test_the_gflownets_own_p_b_is_taken_and_a_uniform_one_is_named(learned: bool
     assert torchgfn.sampler(None, "p_F", "other").steps.pb == "other"  # type: ignore[attr-defined]
 
 
+@pytest.mark.catches(
+    "The upper bound of a mean is made from numbers that the values may exceed.",
+    "reference/certificates/betting.py",
+    "np.nextafter(1 - high, 0.0)",
+    "np.nextafter(1 - low, 0.0)",
+)
 def test_rewards_of_the_library_alone_widen_the_interval() -> None:
     foreign = SteppedSampler(ForeignGrid())
     found = pdai.certify(foreign, log_z=math.log(PROBLEM.z()), samples=8_192)
@@ -119,6 +125,12 @@ def test_rewards_of_the_library_alone_widen_the_interval() -> None:
     assert exact.interval.high < found.interval.high < exact.interval.high + 1e-3
 
 
+@pytest.mark.catches(
+    "The reward of another library is not compared with that of the problem.",
+    "reference/certificates/walks.py",
+    "if not abs(own.value - given) <= tolerance:",
+    "if False:",
+)
 def test_control_a_reward_that_disagrees_is_refused() -> None:
     foreign = SteppedSampler(ForeignGrid(shift=0.01), PROBLEM, cell)
     with pytest.raises(InputError, match="certify against the reward that was trained on"):

@@ -116,6 +116,12 @@ def terminals() -> list[Any]:
     return [dag.labels[x] for x in dag.terminals]
 
 
+@pytest.mark.catches(
+    "The lower bound of Z bounds TV from above, and the upper one from below.",
+    "reference/certificates/regimes.py",
+    "((above, log_z.high), (below, max(log_z.low, -LARGEST)))",
+    "((above, max(log_z.low, -LARGEST)), (below, log_z.high))",
+)
 def test_bounds_of_z_keep_the_interval_and_widen_it() -> None:
     true = math.log(PROBLEM.z())
     tv = exact_tv_of_trajectories("state")
@@ -332,6 +338,12 @@ def test_a_batch_of_another_size_may_round_otherwise() -> None:
     assert pdai.certify(rounded, Words, takes="states").regime == "E"
 
 
+@pytest.mark.catches(
+    "The first answers are not asked for again beside later ones.",
+    "reference/user_code.py",
+    "[(question, answer), self._rng.choice(self._first)]",
+    "[(question, answer)]",
+)
 @pytest.mark.parametrize("takes", ["state", "states"])
 def test_a_policy_that_changes_while_it_is_asked_is_refused(takes: Any) -> None:
     calls = itertools.count()
@@ -506,6 +518,12 @@ class Plane:
         return math.comb(6, terminal[0])
 
 
+@pytest.mark.catches(
+    "The parents that a problem names are not compared with those of its graph.",
+    "reference/certificates/policies.py",
+    "if is_met and (odd := {*self._in_graph(state)} ^ {*parents}):",
+    "if False:",
+)
 @pytest.mark.parametrize("regime", ["Z", "S"])
 @pytest.mark.parametrize("max_states", [1_000, 5], ids=["enumerated", "not"])
 def test_parents_that_are_never_reached_are_refused(regime: Any, max_states: int) -> None:
@@ -568,6 +586,12 @@ class Endless:
         return (state[:-1],)
 
 
+@pytest.mark.catches(
+    "With neither log Z nor target samples, the mean at the floor of Z bounds TV from above.",
+    "reference/certificates/regimes.py",
+    "Result(Interval(low, 1.0), lines, draws.count)",
+    "Result(Interval(0.0, low), lines, draws.count)",
+)
 def test_without_z_no_closeness_is_claimed() -> None:
     found = pdai.certify(lambda s: [0.25] * 4, Endless(), samples=4_096, max_states=1_000)
     assert found.regime == "N"
@@ -608,6 +632,12 @@ def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
     assert Line("x", Interval(1 / 3, 2 / 3), "bound").text() == "[0.333333, 0.666667]"
 
 
+@pytest.mark.catches(
+    "What rounding may have done narrows the variable instead of widening it.",
+    "reference/certificates/importance.py",
+    "for sign in (1, -1))",
+    "for sign in (-1, 1))",
+)
 def test_rounding_is_outward() -> None:
     ratio = np.array([-1e-9, 0.0, -np.inf, 3.0])
     low, high = shortfall(ratio, np.full(4, 1e-12))
@@ -627,6 +657,13 @@ def test_the_diagnostics_of_weights() -> None:
         assert pareto_k(logs) == pytest.approx(shape, abs=0.15)
 
 
+@pytest.mark.catches(
+    "The learned p_B counts children of parents for parents of children.",
+    "reference/certificates/walks.py",
+    "counts[after][before] += 1",
+    "counts[before][after] += 1",
+    by="refusal",
+)
 def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> None:
     """A sampler with the right law, by a reversal that is far from uniform."""
     dag = enumerate_dag(PROBLEM)

@@ -65,6 +65,12 @@ def short(log_ratio: Any) -> Any:
 # Levels and splits.
 
 
+@pytest.mark.catches(
+    "The upper end of a mean takes the level that both ends have together.",
+    "reference/certificates/betting.py",
+    "1 - self.above.bound(level / 2)",
+    "1 - self.above.bound(level)",
+)
 def test_an_interval_gives_half_of_its_level_to_each_end() -> None:
     values = np.random.default_rng(0).random(500)
     low, high = interval(values, LEVEL)
@@ -95,6 +101,20 @@ def in_n(draws: Draws) -> tuple[Result, Sequence[float]]:
     return found, [bound(short(draws.all - floor).low, LEVEL / 2), 1.0, floor]
 
 
+@pytest.mark.catches(
+    "The difference of an event's probabilities is bounded by the wrong ends of both.",
+    "reference/certificates/regimes.py",
+    "(events[1].low - events[0].high)",
+    "(events[1].high - events[0].low)",
+    only="in_s",
+)
+@pytest.mark.catches(
+    "In regime S each of four means is bounded at the level that all have together.",
+    "reference/certificates/regimes.py",
+    "sides = model.interval(level / 4), target.interval(level / 4)",
+    "sides = model.interval(level), target.interval(level)",
+    only="in_s",
+)
 @pytest.mark.parametrize("regime", [in_z, in_s, in_n])
 def test_a_regime_splits_its_level_over_the_means_it_needs(regime: Callable[..., Any]) -> None:
     found, expected = regime(Draws())
@@ -120,6 +140,12 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
     assert low == pytest.approx(half.low - share.high, rel=1e-9)
 
 
+@pytest.mark.catches(
+    "An event is measured on the samples that chose it.",
+    "reference/certificates/bare.py",
+    "halves = np.array_split(places, [len(places) // 2])",
+    "halves = places[: len(places) // 2], places",
+)
 @pytest.mark.parametrize(
     ("against", "target"), [(against_law, TARGET), (against_samples, ["a", "b"] * 3_000)]
 )
@@ -128,6 +154,24 @@ def test_an_event_is_measured_on_the_half_that_did_not_choose_it(against: Any, t
     assert against(["a"] * 3_000 + ["a", "b"] * 1_500, target, 1e-6)[0].low == 0
 
 
+@pytest.mark.catches(
+    "The expectation under the target is given the interval of that under the sampler.",
+    "reference/certificates/features.py",
+    "Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))",
+    "Interval(low, high)",
+)
+@pytest.mark.catches(
+    "The upper end of an expectation is widened by the lower end of TV.",
+    "reference/certificates/features.py",
+    "min(1.0, high + tv.high)",
+    "min(1.0, high + tv.low)",
+)
+@pytest.mark.catches(
+    "An expectation takes the whole level beside that of TV.",
+    "reference/certificates/features.py",
+    "low, high = mean.interval(level / 2)",
+    "low, high = mean.interval(level)",
+)
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 def test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv(scale: float) -> None:
     means = FeatureMeans(lambda x: {"end": 1 - scale * (1 - x)})
@@ -145,6 +189,12 @@ def fair(state: str) -> list[float]:
     return [0.75, 0.25] if state else [0.5, 0.5]
 
 
+@pytest.mark.catches(
+    "After p_B was learned, trajectories are drawn with the same seed whatever was asked.",
+    "reference/certificates/walks.py",
+    "        other.rng = self.rng\n",
+    "",
+)
 def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
     drawn = []
     for seed in (0, 1):
@@ -160,6 +210,12 @@ def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
 # Margins of rounding: true values by identities that are exact, or in another form.
 
 
+@pytest.mark.catches(
+    "The error of log Z is that of its size, not of the two logs that it is made of.",
+    "reference/problems/closed_form.py",
+    "gamma(12) * (1 + abs(top) + abs(bottom))",
+    "gamma(12) * (1 + abs(top - bottom))",
+)
 @pytest.mark.parametrize("k", range(1, 5))
 def test_a_logarithm_of_a_large_fraction_that_cancels_lies_inside(k: int) -> None:
     """`log(1 + 3e-12)` as a difference of two logarithms near 9,210."""
@@ -178,6 +234,18 @@ def comb(depth: int, go: Fraction, last: Fraction) -> tuple[Any, Any, list[Fract
     return forward, BackwardPolicy.uniform(dag, RATIONAL), [*stops, go**depth * last]
 
 
+@pytest.mark.catches(
+    "The margin of residuals does not grow with the number of steps.",
+    "reference/bounds.py",
+    "gamma(8 + max(dag.depths))",
+    "gamma(8)",
+)
+@pytest.mark.catches(
+    "The margin of a residual is that of its size, not of the logs that it is made of.",
+    "reference/bounds.py",
+    "abs(p_f) + sum(map(abs, others))",
+    "abs(p_f - sum(others))",
+)
 @pytest.mark.parametrize(
     ("depth", "go", "last"),
     [
@@ -196,6 +264,13 @@ def test_residuals_of_many_steps_and_of_large_logs_lie_inside(
     assert found.oscillation <= abs(residual) + 1e-9
 
 
+@pytest.mark.catches(
+    "A bound of mass is believed though the float that it came as was rounded down.",
+    "reference/certificates/partition.py",
+    "Fraction(log_bound) + Fraction(1, 2**45)",
+    "Fraction(log_bound)",
+    by="refusal",
+)
 def test_the_tightest_bounds_of_mass_are_not_below_what_they_bound() -> None:
     """Logarithms of large integers, rounded to the nearest."""
     rewards = [10**19 + 7**k for k in range(20)]
@@ -237,11 +312,23 @@ def test_a_log_z_that_is_bounded_from_above_alone_bounds_tv_from_above_alone() -
     assert 0.5 < found.interval.high < 1
 
 
+@pytest.mark.catches(
+    "A capital that is NaN is taken for one that refutes nothing.",
+    "reference/certificates/betting.py",
+    "if math.isnan(capital):",
+    "if False:",
+)
 def test_a_capital_that_is_nan_refutes_nothing_and_is_an_error() -> None:
     with pytest.raises(InputError, match="is NaN"):
         LowerMean(1, np.full(37, math.nan)).bound(LEVEL)
 
 
+@pytest.mark.catches(
+    "A certificate does not ask whether its bounds contradict each other.",
+    "reference/certificates/statement.py",
+    "if low > high:",
+    "if False:",
+)
 @pytest.mark.parametrize(
     ("interval", "tv", "words"),
     [

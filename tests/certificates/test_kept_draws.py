@@ -63,6 +63,13 @@ def where(x: Any) -> dict[str, float]:
     return {"first": x.coordinates[0] / 2, "origin": float(x.coordinates == (0, 0))}
 
 
+@pytest.mark.catches(
+    "After a kill, blocks are drawn with the random numbers of the first ones.",
+    "reference/certificates/kept.py",
+    'self.sampler.rng = np.random.default_rng([self.seed, number, kind == "backward"])',
+    "pass",
+    only="Z-None-2",
+)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("regime", "features", "block"),
@@ -108,6 +115,12 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     assert certified(tmp_path / "cut", regime=regime, features=features) == whole
 
 
+@pytest.mark.catches(
+    "All blocks of kept draws are drawn with the same random numbers.",
+    "reference/certificates/kept.py",
+    'default_rng([self.seed, number, kind == "backward"])',
+    'default_rng([self.seed, 0, kind == "backward"])',
+)
 @pytest.mark.parametrize(("regime", "blocks"), [("Z", 3), ("N", 4)])
 def test_more_samples_are_added_to_those_that_are_kept(
     regime: str, blocks: int, tmp_path: Path
@@ -143,6 +156,12 @@ def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) ->
             pdai.certify(sampler, problem, regime="Z", keep=tmp_path)
 
 
+@pytest.mark.catches(
+    "Features that were kept are not compared with those that are drawn again.",
+    "reference/certificates/kept.py",
+    "elif kept.terminals != drawn.terminals or not all",
+    "elif not all",
+)
 def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path: Path) -> None:
     kept = certified(tmp_path / "with", features=where, samples=4_096)
     plain = certified(None, features=where, samples=4_096)
@@ -199,6 +218,12 @@ def test_a_block_that_is_not_what_was_drawn_is_refused(
         of_closure(0.4, tmp_path / "mine")
 
 
+@pytest.mark.catches(
+    "Draws of another sampler are taken for those of this one.",
+    "reference/certificates/kept.py",
+    "not all(map(np.array_equal",
+    "not any(map(np.array_equal",
+)
 def test_control_blocks_of_another_sampler_and_their_seal_are_refused(kept: Path) -> None:
     of_closure(0.5, kept / "other")
     with pytest.raises(InputError, match=r"forward-00000.npz' is of another sampler"):

@@ -45,6 +45,12 @@ def distance(samples: list[Any]) -> float:
     )
 
 
+@pytest.mark.catches(
+    "The first log rewards stand beside the last terminals.",
+    "reference/certificates/rejection.py",
+    "Kept(kept.terminals[:count]",
+    "Kept(kept.terminals[-count:]",
+)
 def test_what_is_kept_has_the_law_of_the_target() -> None:
     walker, found = made()
     kept = exact_samples(walker, found.log_most, 4_000, 0)

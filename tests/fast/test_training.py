@@ -99,6 +99,12 @@ def test_training_brings_the_exact_law_to_the_target(config: TrainConfig) -> Non
     assert after < min(0.06, before / 2)
 
 
+@pytest.mark.catches(
+    "log Z learns at the rate of the policy.",
+    "fast/training/options.py",
+    "optax.adam(log_z_learning_rate)",
+    "optax.adam(self.learning_rate)",
+)
 def test_log_z_and_the_policy_take_first_steps_of_their_own_rates() -> None:
     start = Sampler(jnp.zeros(2), jnp.zeros(()))  # type: ignore[arg-type]
     optimiser = OptimiserOptions(learning_rate=0.01).make(0.3)

@@ -233,6 +233,13 @@ def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
     assert max(before["tv"]) < untrained.mean - 0.2
 
 
+@pytest.mark.catches(
+    "Every seed of an aggregate is given the samplers of the first one.",
+    "fast/training/trainer.py",
+    "arguments = (state, seeds, frozen.policies)",
+    "arguments = (state, seeds, jax.tree.map(lambda x: jnp.stack([x[0]] * len(x)), "
+    "frozen.policies))",
+)
 @pytest.mark.long
 def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:
     config = TINY.changed(dynamics="markov", seeds=2)

@@ -1,39 +1,26 @@
-"""That the faults of `tests.faults` can still be made, and are for tests that exist."""
+"""The mistakes of the `catches` markers can still be made."""
 
 import ast
 import re
 import subprocess
 import sys
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from tests.faults import FAULTS
-from tests.faults.__main__ import ending_of
-from tests.faults.fault import Fault
+from tests.faults import FAULTS, Fault, ending_of, faults_in
 
 ROOT = Path(__file__).parents[2]
 
 
-@cache
-def functions(file: str) -> frozenset[str]:
-    """The test functions of a file, without importing it."""
-    tree = ast.parse((ROOT / file).read_text())
-    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
-
-
 def rotten(fault: Fault) -> str:
     """Why a fault cannot be made any more, or "" if it can."""
-    if (count := (ROOT / fault.file).read_text().count(fault.text)) != 1:
+    if (count := (ROOT / fault.file).read_text().count(fault.right)) != 1:
         return f"its text occurs {count} times"
-    file, _, name = fault.test.partition("::")
-    if not (ROOT / file).exists() or name.split("[")[0] not in functions(file):
-        return f"there is no test {fault.test}"
-    source = (ROOT / fault.file).read_text().replace(fault.text, fault.replacement)
+    source = (ROOT / fault.file).read_text().replace(fault.right, fault.wrong)
     try:
         ast.parse(source)
     except SyntaxError as error:
@@ -41,8 +28,8 @@ def rotten(fault: Fault) -> str:
     return ""
 
 
-def test_every_fault_can_be_made_and_names_a_test() -> None:
-    assert {fault.name: why for fault in FAULTS if (why := rotten(fault))} == {}
+def test_every_fault_can_be_made() -> None:
+    assert {fault.mistake: why for fault in FAULTS if (why := rotten(fault))} == {}
 
 
 def complaints(tests: list[str]) -> list[str]:
@@ -63,10 +50,14 @@ def test_control_parameters_that_a_test_does_not_have_are_seen() -> None:
     assert found.endswith(own)
 
 
-def test_the_names_and_the_edits_of_faults_are_distinct() -> None:
-    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
-    assert len({(fault.file, fault.text, fault.replacement) for fault in FAULTS}) == len(FAULTS)
-    assert all(fault.text != fault.replacement for fault in FAULTS)
+def test_control_a_marker_without_an_argument_is_seen() -> None:
+    with pytest.raises(TypeError, match="wrong"):
+        list(faults_in('@pytest.mark.catches("a", "b", "c")\ndef test_x(): ...', "t.py"))
+
+
+def test_the_edits_of_faults_are_distinct() -> None:
+    assert len({(fault.file, fault.right, fault.wrong) for fault in FAULTS}) == len(FAULTS)
+    assert all(fault.right != fault.wrong for fault in FAULTS)
 
 
 @pytest.mark.parametrize("package", ["reference", "reference/problems", "fast", "fast/dynamics"])
@@ -81,7 +72,7 @@ def test_a_fault_is_made_in_the_copy_once() -> None:
         copy.parent.mkdir(parents=True)
         copy.write_text((ROOT / fault.file).read_text())
         fault.apply(Path(folder))
-        assert fault.replacement in copy.read_text()
+        assert fault.wrong in copy.read_text()
         with pytest.raises(ValueError, match="occurs 0 times"):
             fault.apply(Path(folder))
 
@@ -89,11 +80,9 @@ def test_a_fault_is_made_in_the_copy_once() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"text": "no such text"}, "its text occurs 0 times"),
-        ({"text": "def "}, "its text occurs .* times"),
-        ({"test": f"{FAULTS[0].test}_no_more"}, "there is no test"),
-        ({"test": "tests/test_no_more.py::test_x"}, "there is no test"),
-        ({"replacement": "("}, "the file is no Python"),
+        ({"right": "no such text"}, "its text occurs 0 times"),
+        ({"right": "def "}, "its text occurs .* times"),
+        ({"wrong": "("}, "the file is no Python"),
     ],
 )
 def test_control_a_fault_that_cannot_be_made_is_seen(change: Any, reason: str) -> None:
@@ -107,7 +96,6 @@ def test_control_a_fault_that_cannot_be_made_is_seen(change: Any, reason: str) -
         ({"t.py::test_a": "assertion"}, "assertion"),
         ({"t.py::test_a[1]": "passed", "t.py::test_a[2]": "assertion"}, "assertion"),
         ({"t.py::test_a[1]": "passed", "t.py::test_ab": "assertion"}, "passed"),
-        ({"t.py": "not collected: SyntaxError"}, "not collected: SyntaxError"),
         ({}, "did not run"),
     ],
 )

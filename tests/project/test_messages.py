@@ -159,6 +159,12 @@ REFUSED: list[Row] = [
 ]  # fmt: skip
 
 
+@pytest.mark.catches(
+    "A p_B whose rows do not sum to one passes, as long as they are positive.",
+    "reference/policies.py",
+    "            if not self.field.agree(total, self.field.one, 2 * len(row) + 2):\n",
+    "            if not self.field.positive(total):\n",
+)
 @pytest.mark.parametrize(("part", "call", "words"), REFUSED)
 def test_a_mistake_is_refused_in_these_words(
     part: str, call: Callable[[], object], words: str

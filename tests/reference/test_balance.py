@@ -64,6 +64,12 @@ def nonzero(residuals: Iterator[tuple[Any, Fraction]]) -> list[Any]:
     return [where for where, residual in residuals if residual != 0]
 
 
+@pytest.mark.catches(
+    "Subtrajectory balance starts at the initial state only.",
+    "reference/balance.py",
+    "    for start in range(len(dag.labels)):\n",
+    "    for start in range(1):\n",
+)
 def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
     p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
     rewards = (Fraction(1), Fraction(2))
@@ -76,6 +82,12 @@ def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
         next(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards, limit=15))
 
 
+@pytest.mark.catches(
+    "Where a law does not go, the row is uniform instead of the one given.",
+    "reference/solve.py",
+    "return _normalized(dag, field, through, policy_space.values)",
+    "return _normalized(dag, field, through)",
+)
 def test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given() -> None:
     dag = pointed_dag({"o": ["a", "b"], "a": ["x", "y"], "b": ["x", "y"], "x": [], "y": []})
     given = ForwardPolicy.from_weights(dag, RATIONAL, [1, 1, 1, 2, 3, 4])
@@ -84,6 +96,12 @@ def test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given() -> None:
     assert found.values == [1, 0, 1, 0, Fraction(3, 7), Fraction(4, 7)]
 
 
+@pytest.mark.catches(
+    "Exactly as many trajectories as the limit are refused.",
+    "reference/dag.py",
+    "if self.trajectory_count > limit:",
+    "if self.trajectory_count >= limit:",
+)
 def test_trajectories_are_listed_up_to_the_limit_and_not_beyond() -> None:
     def listed(limit: int) -> int:
         try:
@@ -136,6 +154,12 @@ def test_samplers_over_different_base_dags_are_refused() -> None:
         list(aggregated_residuals(samplers[0], []))
 
 
+@pytest.mark.catches(
+    "A base trajectory is lifted along the first child instead of the one that it takes.",
+    "reference/lifted.py",
+    "self.dag.out_edges[node][edge - row.start]",
+    "self.dag.out_edges[node][0]",
+)
 def test_trajectories_lift_and_project_back() -> None:
     for lifted, *_ in instances(5):
         lifted_ones = {lifted.above(tau) for tau in lifted.base.trajectories()}
@@ -146,6 +170,12 @@ def test_trajectories_lift_and_project_back() -> None:
         lift(DIAMOND, History()).above((5,))
 
 
+@pytest.mark.catches(
+    "A latent that is a set with a NaN in it passes.",
+    "reference/lifted.py",
+    "isinstance(latent, tuple | frozenset)",
+    "isinstance(latent, tuple)",
+)
 @pytest.mark.parametrize("kind", [float, lambda nan: (0, nan), lambda nan: frozenset({nan})])
 def test_latents_that_are_or_hold_nan_are_refused(kind: Any) -> None:
     class Broken:

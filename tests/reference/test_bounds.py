@@ -31,6 +31,12 @@ from reference.problems import Grid
 from verify.lib.named_dags import FORK
 
 
+@pytest.mark.catches(
+    "The roundings of a path sum are counted without those of its products.",
+    "reference/bounds.py",
+    "return 2 * max(depth) + sum(widest)",
+    "return sum(widest)",
+)
 def test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth() -> None:
     # Depths 0 | 1 1 | 2 | 3, with in-degrees at most 0, 1, 3, 2.
     dag = PointedDAG(("o", "u", "v", "w", "x"), ((1, 2, 3), (3,), (3, 4), (4,), ()))

@@ -31,6 +31,13 @@ WHOLES: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.catches(
+    "Each part of a split reward also has the first factor of the next.",
+    "reference/problems/factors.py",
+    "(part + 1) * count // parts)",
+    "(part + 1) * count // parts + 1)",
+    only="2-sets",
+)
 @pytest.mark.parametrize("name", WHOLES)
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_the_rewards_of_the_parts_multiply_to_the_whole_exactly(name: str, parts: int) -> None:
@@ -101,6 +108,12 @@ def test_products_without_a_meaning_are_refused() -> None:
         check_clients(clients)
 
 
+@pytest.mark.catches(
+    "Clients are checked for zeros of p_F instead of p_B.",
+    "reference/combination.py",
+    "if not field.positive(client.along(tau)[1]):",
+    "if not field.positive(client.along(tau)[0]):",
+)
 def test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards() -> None:
     lifted = lift(DIAMOND, Forgetful())
     forward = ForwardPolicy.uniform(lifted.dag, RATIONAL)

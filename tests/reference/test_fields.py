@@ -43,6 +43,12 @@ def marginals(dag: PointedDAG[Any], field: Any, weights: list[int]) -> tuple[Any
     return marginal(ForwardPolicy.from_weights(dag, field, weights))
 
 
+@pytest.mark.catches(
+    "The end points of a ball are both its centre.",
+    "reference/fields/balls.py",
+    "return _rational(value.lower()), _rational(value.upper())",
+    "return _rational(value.mid()), _rational(value.mid())",
+)
 @pytest.mark.parametrize("bits", [24, 53, 200])
 def test_balls_enclose_the_rational_marginals_of_every_lift_up_to_five_states(bits: int) -> None:
     for number, dag in enumerate(pointed_dags(5)):

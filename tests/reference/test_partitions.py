@@ -87,6 +87,12 @@ def test_the_lifts_of_a_long_diamond_merge_where_they_must() -> None:
     assert found == by_hand
 
 
+@pytest.mark.catches(
+    "The first arrival in a lifted state is counted as a merge.",
+    "verify/lib/partitions.py",
+    "merged[lifted.projection[v]] += len(row) - 1",
+    "merged[lifted.projection[v]] += len(row)",
+)
 def test_statistics_of_a_double_merge_are_counted_by_hand() -> None:
     # Three histories reach d: o-d, o-a-d, o-b-d. All in one block: two arrivals merge.
     fan = pointed_dag({"o": ["a", "b", "d"], "a": ["d"], "b": ["d"], "d": ["x"], "x": []})
@@ -106,6 +112,12 @@ def test_statistics_of_a_double_merge_are_counted_by_hand() -> None:
     )
 
 
+@pytest.mark.catches(
+    "Where branches meet, the histories of the last parent replace those of the others.",
+    "reference/dag.py",
+    "            counts[v] += counts[u]\n",
+    "            counts[v] = counts[u]\n",
+)
 @pytest.mark.parametrize("nodes", [2, 3, 4, 5])
 def test_copies_and_merges_account_for_every_history(nodes: int) -> None:
     # Exactly the history tree merges nothing, and terminals receive every complete trajectory.

@@ -137,6 +137,12 @@ def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
     assert problems[0].inclusion_probabilities() != problems[1].inclusion_probabilities()
 
 
+@pytest.mark.catches(
+    "The hyper-g factor of variables that explain nothing has the exponent of one more.",
+    "reference/problems/regression_priors.py",
+    "np.log(sizes + self.a - 2)",
+    "np.log(sizes + self.a - 1)",
+)
 def test_hyper_g_of_variables_that_explain_nothing_is_the_mean_of_a_power() -> None:
     # The mean of (1 + g)^(-k/2) over its law is (a - 2) / (a - 2 + k): 1 for no variable.
     found = HyperGPrior(3.0).log_factors(20, np.array([0, 1, 3]), np.ones(3))

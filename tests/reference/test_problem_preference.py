@@ -63,6 +63,12 @@ def test_the_preferred_item_is_the_one_whose_features_are_counted_positively() -
     assert rewards == sorted(rewards) == list(problem.likelihood[3:10])
 
 
+@pytest.mark.catches(
+    "The range of weights ends one too early.",
+    "reference/problems/preference.py",
+    "for value in range(-self.bound, self.bound + 1)",
+    "for value in range(-self.bound, self.bound)",
+)
 @pytest.mark.parametrize(
     ("order", "states", "lifted", "trajectories"),
     [("fixed", 13, 13, 9), ("any", 16, 1 + 6 + 9, 18)],

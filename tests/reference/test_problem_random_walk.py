@@ -31,6 +31,12 @@ class Printed(LazyRandomWalk):
         return tuple(child for child in super().children(state) if sum(child.position) >= x)
 
 
+@pytest.mark.catches(
+    "A step adds +e_i only, as printed, so that no negative coordinate is reached.",
+    "reference/problems/random_walk.py",
+    "for step in (1, -1)",
+    "for step in (1,)",
+)
 def test_a_step_stays_or_moves_along_an_axis_inside_the_box() -> None:
     walk = LazyRandomWalk(2, 5, 2)
     moves = [child.position for child in walk.children(walk.initial)]
@@ -121,6 +127,12 @@ def test_rings_by_hand() -> None:
     assert min(sharp.rewards) == sharp.reward(Walker((16, 16), 32)) < Fraction(1, 10**33)
 
 
+@pytest.mark.catches(
+    "A cell's reward is looked up as if a side of the box had 2M cells instead of 2M + 1.",
+    "reference/problems/random_walk.py",
+    "row = row * (2 * self.radius + 1) + x + self.radius",
+    "row = row * (2 * self.radius) + x + self.radius",
+)
 def test_rewards_are_listed_in_the_order_of_the_cells() -> None:
     # All coordinates differ in their effect, so that a transposed table is seen.
     walk = LazyRandomWalk(3, 9, 3, "sinusoidal")

@@ -151,6 +151,12 @@ def test_pho4_prefers_low_energies_and_comes_from_the_users_file(tmp_path: Path)
         TableSequences.pho4(tmp_path / "nothing.npz")
 
 
+@pytest.mark.catches(
+    "The Hamming distance is not divided by the length.",
+    "reference/problems/bits.py",
+    "-self.exponent * distance / self.length))",
+    "-self.exponent * distance))",
+)
 def test_bits_measure_the_distance_to_the_nearest_mode() -> None:
     problem = BitSequences(("0000", "1110"), 2)
     assert [problem.distance(x) for x in ("0000", "0001", "1111", "1100", "0110")] == [
@@ -175,6 +181,13 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
     assert BitSequences.paper(16) != BitSequences.paper(16, seed=1)
 
 
+@pytest.mark.catches(
+    "Strings that differ in alike positions are counted once, not as often as there are.",
+    "reference/problems/bit_distances.py",
+    "[math.comb(size, k) for k in range(size + 1)]",
+    "[1 for k in range(size + 1)]",
+    only="append",
+)
 @pytest.mark.parametrize("build", ["append", "prepend-append"])
 def test_strings_of_bits_are_counted_by_their_distance_as_one_by_one(build: Any) -> None:
     rng = Random(0)

@@ -61,6 +61,12 @@ def test_duality_does_not_speak_of_steps_into_the_initial_states() -> None:
     assert not axioms(lift).forward_absorption
 
 
+@pytest.mark.catches(
+    "The step at which absorption is certain is counted from one.",
+    "verify/lib/stochastic/kernels.py",
+    "            return len(seen)\n",
+    "            return len(seen) + 1\n",
+)
 def test_the_horizon_is_decided_even_where_absorption_comes_late_or_does_not_last() -> None:
     def cycle(*nodes: int) -> Kernel:
         return {(s, 0): {(t, 0): ONE} for s, t in zip(nodes, nodes[1:] + nodes[:1], strict=True)}

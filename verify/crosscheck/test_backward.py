@@ -24,6 +24,13 @@ from verify.lib.scopes import crossed
 NAMES = ("lines", "grid", "synthetic, prepend-append", "walk", "ising, any order")
 
 
+@pytest.mark.catches(
+    "The head of a learned p_B reads the state before the step instead of the one after.",
+    "fast/balance/steps.py",
+    "seen = jax.vmap(environment.observe)(rows.after)",
+    "seen = jax.vmap(environment.observe)(rows.before)",
+    only="lines-learned",
+)
 @pytest.mark.crosscheck("fast.sampling.backward.sample_backward", "fast.laws.walk.base_log_p_b")
 @pytest.mark.parametrize(("name", "p_b"), crossed(NAMES, ("learned", "uniform")))
 def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -> None:
@@ -81,6 +88,12 @@ def _paths(instance: Instance, x: int) -> Any:
     return back(x)
 
 
+@pytest.mark.catches(
+    "A trajectory that was drawn backwards is turned round one row too late.",
+    "fast/sampling/backward.py",
+    "row = length - 1 - jnp.arange(time)[:, None]",
+    "row = length - jnp.arange(time)[:, None]",
+)
 def test_states_on_the_way_back_are_those_on_the_way_forth() -> None:
     instance = make_instance("grid")
     environment = instance.environment
@@ -115,6 +128,24 @@ def test_the_mass_of_a_learned_backward_policy_is_one_unless_it_reads_latents(p_
     assert error < 1e-12 if p_b == "learned" else error > 1e-3
 
 
+@pytest.mark.catches(
+    "A p_B of the latent reads W_t instead of W_{t+1}.",
+    "fast/balance/steps.py",
+    "_flat(outputs[:, 1:]) if",
+    "_flat(outputs[:, :time]) if",
+)
+@pytest.mark.catches(
+    "A p_B of the latent reads the logits of p_F.",
+    "fast/policies/policy.py",
+    "outputs[..., self.actions : self.actions + self.backward.outputs]",
+    "outputs[..., : self.backward.outputs]",
+)
+@pytest.mark.catches(
+    "In summing trajectories, a p_B of the latent is read for the wrong backward action.",
+    "fast/laws/walk.py",
+    "undo = enumeration.undo[taken[part]]",
+    "undo = 0 * enumeration.undo[taken[part]]",
+)
 def test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left() -> None:
     instance = make_instance("synthetic, prepend-append")
     environment, enumeration = instance.environment, instance.enumeration
@@ -146,6 +177,12 @@ def test_a_lifted_backward_policy_reads_the_latent_of_the_state_that_is_left() -
     assert np.abs(early - logits).max() > 0.1
 
 
+@pytest.mark.catches(
+    "log p_B of an edge is looked up at its parent instead of its child.",
+    "fast/laws/walk.py",
+    "heads = [v for _, v in enumeration.dag.edges]",
+    "heads = [u for u, _ in enumeration.dag.edges]",
+)
 def test_the_table_of_a_learned_backward_policy_sums_to_one_over_parents() -> None:
     instance = make_instance("walk")
     policy = random_policy(instance.environment, dynamics="srwm", p_b="learned")
@@ -172,6 +209,20 @@ def _filled(rewards: list[float], capacity: int) -> Buffer:
     return buffer
 
 
+@pytest.mark.catches(
+    "A batch is always stored at the start of the buffer.",
+    "fast/sampling/replay.py",
+    "place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity",
+    "place = jnp.arange(log_rewards.shape[0]) % capacity",
+    only="uniform",
+)
+@pytest.mark.catches(
+    "Places of the buffer that are still empty are drawn too.",
+    "fast/sampling/replay.py",
+    "jnp.where(filled, buffer.log_rewards, -jnp.inf)",
+    "buffer.log_rewards",
+    only="reward",
+)
 @pytest.mark.crosscheck(
     "fast.sampling.replay.empty_buffer", "fast.sampling.replay.add", "fast.sampling.replay.choose"
 )

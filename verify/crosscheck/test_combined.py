@@ -106,6 +106,13 @@ def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(
     assert np.abs(found.ratios[0] - found.ratios[1]).max() > 0.1
 
 
+@pytest.mark.catches(
+    "A step of a stream forgets the reward of its own chunk.",
+    "fast/training/combined.py",
+    "        return streaming_ratio(steps, previous)",
+    "        return aggregated_ratio(steps, [previous])",
+    only="sets",
+)
 @pytest.mark.crosscheck(
     "fast.training.combined.combined_ratio", "fast.balance.losses.aggregated_ratio"
 )
@@ -155,6 +162,12 @@ def _side(above: list[Any], below: list[Any]) -> Fraction:
     )
 
 
+@pytest.mark.catches(
+    "The residual of an aggregate leaves out what its clients say.",
+    "pdai/distributed/certificates.py",
+    "residual = ratios[name] - sum(ratios[other] for other in frozen[name])",
+    "residual = ratios[name]",
+)
 @pytest.mark.crosscheck("pdai.distributed.certificates.oscillations")
 def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
     found = case("sets")
@@ -212,6 +225,20 @@ def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
     return float(np.mean(weights * (np.array(ratios) - np.mean(ratios)) ** 2))
 
 
+@pytest.mark.catches(
+    "The aggregate's loss counts a reward beside those that its clients stand for.",
+    "fast/training/combined.py",
+    "    return aggregated_ratio(steps, frozen)",
+    "    return aggregated_ratio(steps, frozen) - steps.log_reward",
+    only="aggregate-log_variance",
+)
+@pytest.mark.catches(
+    "Where samplers are combined, the mean ratio is reported as log Z instead of minus it.",
+    "fast/training/combined.py",
+    "return -jnp.mean(self._ratios(steps))",
+    "return jnp.mean(self._ratios(steps))",
+    only="stream-log_variance",
+)
 @pytest.mark.long
 @pytest.mark.crosscheck(
     "fast.training.combined.combined_loss", "fast.training.step.loss_and_gradient"

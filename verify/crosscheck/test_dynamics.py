@@ -394,6 +394,13 @@ WITH_MEMORY += [name for name in CASES if name.startswith(("self-referential", "
 WITHOUT = ["table", "linear, markov", "reset, srwm", "reset, skip, rnn"]
 
 
+@pytest.mark.catches(
+    "Step by step, the outer product is kept the wrong way round.",
+    "fast/dynamics/latent_matrix.py",
+    "return Matrix(latent.transposed + w.mT * u, t)",
+    "return Matrix(latent.transposed + u.mT * w, t)",
+    only="srwm, dense-float64",
+)
 @pytest.mark.parametrize(
     ("name", "dtype"), [*((name, "float64") for name in CASES), *((n, "float32") for n in PLAIN)]
 )
@@ -404,6 +411,55 @@ def test_unrolling_equals_advancing_step_by_step(name: str, dtype: Precision) ->
     assert distance(found.unrolled, found.stepwise) <= TOLERANCE[dtype]
 
 
+@pytest.mark.catches(
+    "y_t is read from W_{t-1}.",
+    "fast/dynamics/fast_weights.py",
+    "lower = (reads @ writes.mT) * until",
+    "lower = (reads @ writes.mT) * before",
+    only="srwm",
+)
+@pytest.mark.catches(
+    "The old value is read from the rotated matrix, where the paper reads it before.",
+    "fast/dynamics/srwm.py",
+    't - 1 if self.erase == "before" else t',
+    't if self.erase == "before" else t - 1',
+    only="srwm",
+)
+@pytest.mark.catches(
+    "The matrix is rotated by minus the angles.",
+    "fast/dynamics/rotations.py",
+    "[cos * first - sin * second, sin * first + cos * second]",
+    "[cos * first + sin * second, cos * second - sin * first]",
+    only="srwm",
+)
+@pytest.mark.catches(
+    "The rate multiplies the new value and not what is erased.",
+    "fast/dynamics/srwm.py",
+    "return psi, rate * key, self._rotate(written, t), rate * v",
+    "return psi, key, self._rotate(written, t), rate * v",
+    only="srwm",
+)
+@pytest.mark.catches(
+    "The outer product is with the key that is read, where the paper prints q.",
+    "fast/dynamics/srwm.py",
+    'linked(q, self.link) if self.write_key == "q" else erased',
+    'linked(q, self.link) if self.write_key == "k" else erased',
+    only="srwm",
+)
+@pytest.mark.catches(
+    "Along a trajectory, the linear latent adds the initial state too.",
+    "fast/dynamics/linear.py",
+    "jnp.cumsum(steps, axis=-1) - steps[..., :1]",
+    "jnp.cumsum(steps, axis=-1)",
+    only="linear",
+)
+@pytest.mark.catches(
+    "The gate of the minGRU is used the other way round.",
+    "fast/dynamics/min_gru.py",
+    "return latent + gate * (candidate - latent)",
+    "return candidate + gate * (latent - candidate)",
+    only="mingru",
+)
 @pytest.mark.crosscheck("fast.dynamics.linear.Linear", "fast.dynamics.linear.LinearMarkov")
 @pytest.mark.crosscheck("fast.dynamics.latent_matrix", "fast.dynamics.links")
 @pytest.mark.crosscheck("fast.dynamics.rotations", "fast.dynamics.heads")
@@ -440,6 +496,20 @@ def test_control_rotating_backwards_is_seen(name: str) -> None:
     assert distance(found.unrolled, follow_all(equations_of(found.layer, backwards=True))) > 1e-3
 
 
+@pytest.mark.catches(
+    "The update gate of the GRU is used the other way round.",
+    "fast/dynamics/gru.py",
+    "return latent + (1 - keep) * (new - latent)",
+    "return latent + keep * (new - latent)",
+    only="gru",
+)
+@pytest.mark.catches(
+    "The input and the forget gate of the LSTM change places.",
+    "fast/dynamics/lstm.py",
+    "i, f, g, o = jnp.split(",
+    "f, i, g, o = jnp.split(",
+    only="lstm",
+)
 @pytest.mark.parametrize("name", ["gru", "lstm"])
 def test_gated_units_equal_the_cells_of_equinox(name: str) -> None:
     found = evaluate(name, "float64")
@@ -464,11 +534,24 @@ def test_gated_units_equal_the_cells_of_equinox(name: str) -> None:
             assert distance(found.unrolled[1, 2, t], np.asarray(y)) <= 1e-12
 
 
+@pytest.mark.catches(
+    "The first latent of a GRU is zero instead of the learned one.",
+    "fast/dynamics/recurrence.py",
+    "return jnp.broadcast_to(self.start, (*batch, self.output))",
+    "return jnp.zeros((*batch, self.output))",
+)
 def test_a_gated_unit_begins_where_it_has_learned_to() -> None:
     layer = eqx.tree_at(lambda cell: cell.start, GRU(FEATURES, 2, key=KEY), jnp.array([1.0, -2.0]))
     assert layer.initial((2,)).tolist() == [[1.0, -2.0]] * 2
 
 
+@pytest.mark.catches(
+    "The gradient by the writes leaves out what they do to later ones.",
+    "fast/dynamics/fast_weights.py",
+    "of_system.mT @ keys + of_lower.mT @ reads",
+    "of_lower.mT @ reads",
+    only="srwm",
+)
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_finite_and_those_of_the_steps(name: str) -> None:
     found = evaluate(name, "float64")

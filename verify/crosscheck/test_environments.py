@@ -48,6 +48,62 @@ def instance(request: pytest.FixtureRequest) -> Instance:
     return make_instance(request.param)
 
 
+@pytest.mark.catches(
+    "The mask of the grid stops a coordinate one cell early.",
+    "fast/environments/grid.py",
+    "inside = state.coordinates + 1 < self.side",
+    "inside = state.coordinates + 2 < self.side",
+    only="grid",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "The mask of Lines forbids the step that arrives exactly at the end.",
+    "fast/environments/lines.py",
+    "jnp.arange(self.actions) <= self.length",
+    "jnp.arange(self.actions) < self.length",
+    only="lines",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "A walk has parents that no trajectory reaches in time.",
+    "fast/environments/random_walk.py",
+    "before.sum(axis=1) <= state.time - 1",
+    "before.sum(axis=1) <= state.time",
+    only="walk",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "Undoing a prepended letter erases it without moving the others back.",
+    "fast/environments/sequences.py",
+    "jnp.where(place == self.length - 1, 0, jnp.roll(state.tokens, -1))",
+    "jnp.where(place == 0, 0, state.tokens)",
+    only="synthetic, prepend-append",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "The action that appends a letter again is numbered from one.",
+    "fast/environments/sequences.py",
+    "return jnp.where(parent == 0, last - 1, self.letters + state.tokens[0] - 1)",
+    "return jnp.where(parent == 0, last, self.letters + state.tokens[0] - 1)",
+    only="synthetic, append",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "The array code of the Ising model leaves the diagonal in the couplings.",
+    "fast/environments/ising.py",
+    "(jnp.sum(v * x) ** 2 - jnp.sum(v * v)) / 2",
+    "jnp.sum(v * x) ** 2 / 2",
+    only="ising, any order",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "The number of a string has its first letter as the lowest digit.",
+    "fast/environments/sequences.py",
+    "jnp.arange(self.length - 1, -1, -1)",
+    "jnp.arange(self.length)",
+    only="table, append",
+    by="refusal",
+)
 def test_environment_keeps_every_rule_on_every_state_and_edge(instance: Instance) -> None:
     report = check_environment(instance.problem, instance.environment)
     # It looked at everything, and networks can tell all states apart where they act.

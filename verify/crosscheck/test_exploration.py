@@ -39,6 +39,18 @@ def frequencies(actions: Any, count: int) -> Floats:
     return found
 
 
+@pytest.mark.catches(
+    "Exploration adds epsilon to every legal action instead of mixing in a law.",
+    "fast/sampling/actions.py",
+    "epsilon * mask / mask.sum(-1, keepdims=True)",
+    "epsilon * mask",
+)
+@pytest.mark.catches(
+    "Log-probabilities are multiplied by the temperature instead of divided.",
+    "fast/sampling/actions.py",
+    "jax.nn.log_softmax(log_p / temperature)",
+    "jax.nn.log_softmax(log_p * temperature)",
+)
 @pytest.mark.parametrize(
     ("epsilon", "temperature"), [(0.0, 1.0), (0.3, 1.0), (0.0, 2.5), (0.0, 0.5), (0.4, 3.0)]
 )
@@ -70,6 +82,12 @@ def test_draws_at_the_ends_of_the_unit_interval_take_legal_actions() -> None:
         assert (drawn[0], drawn[-1]) == (mask.index(True), 3 - mask[::-1].index(True))
 
 
+@pytest.mark.catches(
+    "A draw above all partial sums, by rounding, takes an action without probability.",
+    "fast/sampling/actions.py",
+    "jnp.where(~(p <= 0) & ~(before > level), action, chosen)",
+    "jnp.where(~(p < 0) & ~(before > level), action, chosen)",
+)
 def test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies() -> None:
     # Multiples of 1/8, so that no partial sum is rounded; (action, level) pairs by hand.
     p = jnp.array([0.0, 0.25, 0.0, 0.5, 0.125, 0.125, 0.0])
@@ -81,6 +99,12 @@ def test_both_ways_to_invert_find_the_action_in_whose_interval_the_level_lies() 
         assert invert(rows[:, ::-1], jnp.array(levels)).tolist() != actions
 
 
+@pytest.mark.catches(
+    "A draw is compared with weights that do not sum to one.",
+    "fast/sampling/actions.py",
+    "p, draw * p.sum(-1), cpu",
+    "p, draw, cpu",
+)
 def test_a_policy_that_overflows_takes_legal_actions() -> None:
     mask = jnp.array([[False, True, True, False], [False, False, True, False]])
     for value in (jnp.nan, -1e20):
@@ -96,6 +120,12 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
         assert all(bool(mask[row, action]) for row, action in enumerate(actions.tolist()))
 
 
+@pytest.mark.catches(
+    "epsilon stays where it began.",
+    "fast/training/method.py",
+    "jnp.clip(1 - step / (",
+    "jnp.clip(1 - 0 * step / (",
+)
 @pytest.mark.crosscheck("fast.training.method.exploration")
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
     instance = make_instance("lines")

@@ -153,6 +153,34 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: Any, loss: Any) -> N
         assert np.abs(found.mean(0) * 7 / 8 - directions @ exact)[0] > 2 * error[0]
 
 
+@pytest.mark.catches(
+    "Where p_B is known without a network, it counts the parents of the state before.",
+    "fast/balance/steps.py",
+    "jax.vmap(environment.parent_mask)(rows_of(trajectories).after)",
+    "jax.vmap(environment.parent_mask)(rows_of(trajectories).before)",
+    only="grid-tb-uniform",
+)
+@pytest.mark.catches(
+    "The last block of rows, which is not full, is left out of the gradient.",
+    "fast/balance/rows.py",
+    "lambda carry: carry[0] < self.present, backward,",
+    "lambda carry: carry[0] + self.size <= self.present, backward,",
+    only="grid-tb-uniform",
+)
+@pytest.mark.catches(
+    "The first step, one row for all trajectories, counts for one of them.",
+    "fast/balance/rows.py",
+    "return jnp.sum(first(arrays) * weights[..., 0])",
+    "return jnp.sum((first(arrays) * weights[..., 0])[:, :1])",
+    only="grid-tb-uniform",
+)
+@pytest.mark.catches(
+    "The rows that the last block shares with the one before it are counted twice.",
+    "fast/balance/rows.py",
+    "due = (start <= numbers) & (numbers < self.present)",
+    "due = numbers < self.present",
+    only="sets-tb-uniform",
+)
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.rows.markovian_rows")
 @pytest.mark.parametrize(
@@ -246,6 +274,41 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
         assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
 
 
+@pytest.mark.catches(
+    "The gradient at a step takes the activations that were cached one step earlier.",
+    "fast/balance/rows.py",
+    "tuple(each.reshape(whole, *each.shape[2:]) for each in",
+    "tuple(jnp.roll(each, 1, 0).reshape(whole, *each.shape[2:]) for each in",
+    only="markov, every step there",
+)
+@pytest.mark.catches(
+    "Derivatives stop at a product that is known.",
+    "fast/dynamics/perceptron.py",
+    "return by_product @ weight.T, by_weight,",
+    "return 0 * by_product @ weight.T, by_weight,",
+    only="gru",
+)
+@pytest.mark.catches(
+    "A group of trajectories is cut where its shortest ends.",
+    "fast/balance/recurrent_groups.py",
+    "pick(lengths, start, 0).max()",
+    "pick(lengths, start, 0).min()",
+    only="gru, trajectories end",
+)
+@pytest.mark.catches(
+    "Derivatives stop at the read-outs that sampling has cached.",
+    "fast/balance/rows.py",
+    "jnp.swapaxes(passed, 0, 1)",
+    "0 * jnp.swapaxes(passed, 0, 1)",
+    only="gru",
+)
+@pytest.mark.catches(
+    "Where trajectories end one by one, derivatives by read-outs go to rows in another order.",
+    "fast/balance/rows.py",
+    "total.at[self.order[numbers]].add(x)",
+    "total.at[numbers].add(x)",
+    only="gru, trajectories end",
+)
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.balance.rows.evaluate_with_pullback", "fast.laws.walk.to_float64")
 @pytest.mark.parametrize("name", CACHED)
@@ -452,6 +515,12 @@ class InContext(TrajectoryLoss):
         return jnp.mean(steps.context * log_ratio(steps) ** 2)
 
 
+@pytest.mark.catches(
+    "What a loss asks to know of trajectories does not reach it.",
+    "fast/balance/own.py",
+    'traced(name, "context", loss.context, environment, trajectories)',
+    '0 * traced(name, "context", loss.context, environment, trajectories)',
+)
 def test_a_loss_of_ones_own_is_given_the_context_that_it_asks_for(small: Small) -> None:
     trajectories = small.batch.trajectories
 
@@ -475,6 +544,18 @@ def test_a_loss_of_ones_own_is_given_the_context_that_it_asks_for(small: Small) 
 terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
 
 
+@pytest.mark.catches(
+    "Ends are chosen from the buffer before the new ones are in it.",
+    "fast/training/networks.py",
+    "ends = choose(buffer,",
+    "ends = choose(state.buffer,",
+)
+@pytest.mark.catches(
+    "Trajectories are drawn backwards with the numbers that drew the others forwards.",
+    "fast/training/networks.py",
+    "draws[1:, :replayed])",
+    "draws[1:, -replayed:])",
+)
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.training.step.on_devices")
 def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(small: Small) -> None:

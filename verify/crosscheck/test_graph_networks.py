@@ -172,6 +172,13 @@ def test_adjacency_matrices_are_symmetric_and_have_the_edges() -> None:
         assert np.array_equal(adjacency_matrix(edges, 4), found)
 
 
+@pytest.mark.catches(
+    "An edge is entered in one direction only.",
+    "fast/environments/graphs.py",
+    "matrix[i, j] = matrix[j, i] = True",
+    "matrix[i, j] = True",
+    only="matching",
+)
 def test_graphs_are_observed_as_their_adjacency_matrices(fork: Instance) -> None:
     n = len(fork.problem.features)
     for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
@@ -256,6 +263,13 @@ def literal_logits(
     return np.array(outputs)
 
 
+@pytest.mark.catches(
+    "Rows are divided by the degree instead of both sides by its root.",
+    "fast/dynamics/graph_networks.py",
+    "scale * (looped @ (scale * states))",
+    "scale**2 * (looped @ states)",
+    only="markovian",
+)
 @pytest.mark.crosscheck(
     "fast.dynamics.graph_networks.GCNNetwork",
     "fast.dynamics.graph_networks.TemporalGCNNetwork",
@@ -302,6 +316,13 @@ def test_control_a_gate_at_the_new_graph_and_another_loop_are_seen(paper: Instan
         assert np.abs(right - wrong).max() > 1e-2 * np.abs(right).max()
 
 
+@pytest.mark.catches(
+    "The gate of the path features is evaluated at the graph that already has the edge.",
+    "fast/dynamics/graph_networks.py",
+    "latent.m + self._alpha(latent.adjacency) * new, adjacency)",
+    "latent.m + self._alpha(adjacency) * new, adjacency)",
+    only="paper-temporal",
+)
 @pytest.mark.parametrize("name", DYNAMICS)
 def test_the_latent_is_that_of_the_reference(name: str, fork: Instance) -> None:
     network = member(random_networks(name, fork.environment, 1), 0)

@@ -153,6 +153,27 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
     )
 
 
+@pytest.mark.catches(
+    "Detailed balance averages over padded steps too.",
+    "fast/balance/losses.py",
+    "jnp.sum(jnp.where(steps.active, residuals, 0.0)) / jnp.sum(steps.active)",
+    "jnp.sum(jnp.where(steps.active, residuals, 0.0)) / steps.active.size",
+    only="db-float64",
+)
+@pytest.mark.catches(
+    "The flow after the last step is a learned one instead of the reward.",
+    "fast/balance/losses.py",
+    "flows = jnp.where(steps.active, steps.log_flow, steps.log_reward[:, None])",
+    "flows = steps.log_flow",
+    only="db-float64",
+)
+@pytest.mark.catches(
+    "The sum over a subtrajectory leaves out its first step.",
+    "fast/balance/losses.py",
+    "total[:, None, :] - before[:, :, None]",
+    "total[:, None, :] - total[:, :, None]",
+    only="subtb-float64",
+)
 @pytest.mark.crosscheck(
     "fast.balance.losses", "fast.balance.loss.log_ratio", "fast.balance.loss.log_path_ratio"
 )
@@ -224,6 +245,13 @@ def by_definition(module: Any, loss: Any, steps: Any, log_z: Any) -> Any:
     return module.subtb(steps, loss.subtb_lambda, penalty)
 
 
+@pytest.mark.catches(
+    "Trajectory balance squares its residuals, whatever penalty it is made with.",
+    "fast/balance/losses.py",
+    "return tb(steps, log_z, PENALTIES[self.penalty])",
+    "return tb(steps, log_z)",
+    only="tb, huber",
+)
 @pytest.mark.crosscheck(
     "fast.balance.losses.TrajectoryBalance",
     "fast.balance.losses.LogVariance",
@@ -323,6 +351,12 @@ def steps() -> Steps:
     return jax.tree.map(jnp.asarray, some_steps(np.random.default_rng(0)))  # type: ignore[no-any-return]
 
 
+@pytest.mark.catches(
+    "log R has the wrong sign in the log ratio.",
+    "fast/balance/loss.py",
+    "return log_path_ratio(steps) - steps.log_reward",
+    "return log_path_ratio(steps) + steps.log_reward",
+)
 def test_subtrajectory_balance_from_start_to_end_is_trajectory_balance(steps: Steps) -> None:
     found = np.asarray(jax.jit(subtb_residuals)(steps))
     whole = np.asarray(jax.jit(lambda steps: steps.log_flow[:, 0] + log_ratio(steps))(steps))
@@ -330,6 +364,18 @@ def test_subtrajectory_balance_from_start_to_end_is_trajectory_balance(steps: St
         assert found[row, 0, length - 1] == pytest.approx(whole[row], abs=1e-5)
 
 
+@pytest.mark.catches(
+    "log Z enters the loss of trajectory balance twice.",
+    "fast/balance/losses.py",
+    "return log_z + log_ratio(steps)",
+    "return 2 * log_z + log_ratio(steps)",
+)
+@pytest.mark.catches(
+    "The variance loss divides by n instead of n - 1.",
+    "fast/balance/losses.py",
+    "return 2 * jnp.var(ratios, ddof=1)",
+    "return 2 * jnp.var(ratios)",
+)
 def test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z(steps: Steps) -> None:
     @jax.jit
     def both(steps: Steps) -> Any:
@@ -341,6 +387,12 @@ def test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z(steps: 
     assert float(variance) == pytest.approx(float(biased) * 3 / 2, rel=1e-5)
 
 
+@pytest.mark.catches(
+    "The linear branch of the penalty does not meet the quadratic one in slope.",
+    "fast/balance/losses.py",
+    "jnp.where(size <= 1, residual**2, 2 * size - 1)",
+    "jnp.where(size <= 1, residual**2, size)",
+)
 def test_penalties_are_quadratic_near_zero_and_linear_far_away() -> None:
     for name, penalty in PENALTIES.items():
         both = jax.jit(jax.vmap(jax.value_and_grad(penalty)))
@@ -351,6 +403,12 @@ def test_penalties_are_quadratic_near_zero_and_linear_far_away() -> None:
         assert slopes[2] == pytest.approx(80 if name == "square" else 2, rel=1e-6)
 
 
+@pytest.mark.catches(
+    "The streaming loss leaves out the new reward.",
+    "fast/balance/losses.py",
+    "return log_ratio(steps) - log_path_ratio(previous)",
+    "return log_path_ratio(steps) - log_path_ratio(previous)",
+)
 def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets() -> None:
     # Three trajectories, each to its own x: p_F / p_B is then the terminal law up to a constant.
     def sampler(law: list[float]) -> Any:
@@ -373,6 +431,20 @@ def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets()
     assert float(streaming(sampler(second), sampler(first))) > 0.1
 
 
+@pytest.mark.catches(
+    "The reward replaces the flow one step before the end instead of at the end.",
+    "fast/balance/flow_matching.py",
+    "jnp.arange(shape[1]) + 1 == trajectories.active.sum(1, keepdims=True)",
+    "jnp.arange(shape[1]) + 2 == trajectories.active.sum(1, keepdims=True)",
+    only="grid-learned",
+)
+@pytest.mark.catches(
+    "The number of a parent is used as the action that leads from it.",
+    "fast/balance/flow_matching.py",
+    "actions = jax.vmap(jax.vmap(environment.redo, (None, 0)), (0, None))(after, slots)",
+    "actions = jnp.broadcast_to(slots, mask.shape)",
+    only="synthetic, prepend-append-uniform",
+)
 @pytest.mark.crosscheck(
     "fast.balance.flow_matching.fm_residuals", "fast.policies.policy.Policy.log_flow"
 )

@@ -153,6 +153,18 @@ def test_terminals_are_drawn_uniformly_or_from_the_target(exact: Exact) -> None:
     assert not follows(target, np.full(size, 1 / size), 4_000)
 
 
+@pytest.mark.catches(
+    "log Z has the wrong sign in the distance between laws of trajectories.",
+    "fast/measure/estimates.py",
+    "paths.log_ratio - paths.log_reward + log_z",
+    "paths.log_ratio - paths.log_reward - log_z",
+)
+@pytest.mark.catches(
+    "The distance between laws of trajectories has tanh |f| for tanh |f| / 2.",
+    "fast/measure/estimates.py",
+    "+ log_z) / 2)\n",
+    "+ log_z))\n",
+)
 @pytest.mark.crosscheck(
     "fast.laws.paths.forward_paths",
     "fast.laws.paths.backward_paths",
@@ -188,6 +200,12 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     assert curve_value(policy, environment, None, final, SEED) is None
 
 
+@pytest.mark.catches(
+    "log p_T is estimated by the mean of log ratios instead of the log of their mean.",
+    "fast/measure/estimates.py",
+    "log_p = largest + np.log(np.exp(rows - largest).mean(0))",
+    "log_p = rows.mean(0)",
+)
 @pytest.mark.crosscheck("fast.measure.estimates.estimated_fcs")
 def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) -> None:
     environment, pi = exact.instance.environment, np.array(exact.pi, float)
@@ -265,6 +283,12 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 # With enumeration
 
 
+@pytest.mark.catches(
+    "A run reports KL(p_T || pi) as KL(pi || p_T).",
+    "fast/measure/terminals.py",
+    "kl_divergence(target, p.tolist())",
+    "kl_divergence(p.tolist(), target)",
+)
 @pytest.mark.crosscheck(
     "fast.measure.terminals.enumerated_report",
     "fast.laws.terminal_law.target_law",
@@ -475,6 +499,12 @@ def test_each_sampler_is_measured_with_its_own_seed_and_log_z() -> None:
     assert learned == (("p", 4, None),)
 
 
+@pytest.mark.catches(
+    "The worst distinct states are averaged instead of the best.",
+    "fast/measure/report.py",
+    "np.sort(log_rewards[first])[-MEAN_BEST:]",
+    "np.sort(log_rewards[first])[:MEAN_BEST]",
+)
 @pytest.mark.crosscheck(
     "fast.measure.weights.mean_of",
     "fast.measure.report.mean_best",

@@ -244,6 +244,41 @@ def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
     assert all(not dag.children[dag.end(tau)] for tau in sampled.trajectories)
 
 
+@pytest.mark.catches(
+    "p_B is normalised over the parents of the state before the step, not of the one after.",
+    "fast/balance/steps.py",
+    "log_p_b = policy.log_p_b(later, seen, jax.vmap(environment.parent_mask)(rows.after))",
+    "log_p_b = policy.log_p_b(later, seen, jax.vmap(environment.parent_mask)(rows.before))",
+    only="lines, srwm",
+)
+@pytest.mark.catches(
+    "A uniform p_B divides by the number of backward actions, legal or not.",
+    "fast/policies/backward.py",
+    "-jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1))",
+    "-jnp.log(jnp.float32(mask.shape[-1]))",
+    only="lines, srwm",
+)
+@pytest.mark.catches(
+    "In sampling, network and latent see the state that is left instead of the one reached.",
+    "fast/sampling/forward.py",
+    "seen = jax.vmap(environment.observe)(following)",
+    "seen = jax.vmap(environment.observe)(state)",
+    only="lines, srwm",
+)
+@pytest.mark.catches(
+    "In sampling, W is updated once more before the outputs are read from it.",
+    "fast/sampling/forward.py",
+    "read_out = network.dynamics.read(latent, observation)",
+    "read_out = network.dynamics.read(network.advance(latent, observation), observation)",
+    only="lines, srwm",
+)
+@pytest.mark.catches(
+    "log p_F of padded steps is kept.",
+    "fast/sampling/forward.py",
+    "step = (following, action, active, jnp.where(active, taken, 0.0))",
+    "step = (following, action, active, taken)",
+    only="lines, srwm",
+)
 @pytest.mark.crosscheck("fast.sampling.forward.sample_trajectories")
 def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled) -> None:
     dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
@@ -261,6 +296,13 @@ def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled
         )
 
 
+@pytest.mark.catches(
+    "log p_B is added to log p_F instead of subtracted.",
+    "fast/balance/loss.py",
+    "jnp.sum(steps.log_p_f - steps.log_p_b, -1)",
+    "jnp.sum(steps.log_p_f + steps.log_p_b, -1)",
+    only="lines, srwm",
+)
 def test_losses_equal_those_of_the_exact_residuals(sampled: Sampled) -> None:
     enumeration = sampled.instance.enumeration
     kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
@@ -351,6 +393,12 @@ def test_exploration_mixes_in_uniform_actions() -> None:
     assert _chi_square(first_actions(0), uniform) > 1
 
 
+@pytest.mark.catches(
+    "The mask multiplies logits instead of replacing them.",
+    "fast/policies/backward.py",
+    "jax.nn.log_softmax(jnp.where(mask, logits, MASKED))",
+    "jax.nn.log_softmax(jnp.where(mask, logits, logits * -MASKED))",
+)
 @pytest.mark.crosscheck(
     "fast.policies.policy.Policy.log_p_f", "fast.policies.backward.masked_log_softmax"
 )

@@ -180,6 +180,12 @@ def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tu
         yield tuple(nodes)
 
 
+@pytest.mark.catches(
+    "A normal density is given the log scale where it divides by the scale.",
+    "fast/stochastic/densities.py",
+    "standard = (latent - mean) * jnp.exp(-log_scale)",
+    "standard = (latent - mean) / log_scale",
+)
 @pytest.mark.crosscheck(
     "fast.stochastic.densities.mean_vector",
     "fast.stochastic.densities.covariance_factor",
@@ -275,6 +281,18 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     assert (made.sigma, made.memory) == (policy.sigma, policy.memory)
 
 
+@pytest.mark.catches(
+    "The latent's step is conditioned on the state before the move, not on the one after.",
+    "fast/stochastic/trajectories.py",
+    "log_normal(after, *policy.forward(seen[:, 1:], before))",
+    "log_normal(after, *policy.forward(seen[:, :-1], before))",
+)
+@pytest.mark.catches(
+    "The target is R(x) alone, without the law of the latent there.",
+    "fast/stochastic/trajectories.py",
+    "log_reward = log_reward + target.log_density(latents[:, -1])",
+    "log_reward = log_reward + 0.0 * target.log_density(latents[:, -1])",
+)
 @pytest.mark.crosscheck("fast.stochastic.trajectories")
 @pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
 def test_latents_and_residuals_are_those_of_the_reference() -> None:
@@ -450,6 +468,18 @@ def slope(
 BATCH, BATCHES = 256, 128
 
 
+@pytest.mark.catches(
+    "The reparameterised gradient forgets that actions are drawn from what is trained.",
+    "fast/stochastic/training.py",
+    "return mean + jnp.mean(weighted), mean",
+    "return mean + 0.0 * jnp.mean(weighted), mean",
+)
+@pytest.mark.catches(
+    "Trajectory balance is differentiated through sampled latents too.",
+    "fast/stochastic/training.py",
+    'if gradient == "fixed" and policy.is_stochastic:',
+    'if gradient == "none" and policy.is_stochastic:',
+)
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
 def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
