@@ -68,3 +68,8 @@ def test_graphs_are_drawn_by_integers_without_bias() -> None:
 
 def test_subset_sums_add_up_what_lies_below() -> None:
     assert subset_sums([1, 10, 100, 1000], 2) == [1, 11, 101, 1111]
+
+
+def test_required_edges_make_some_sums_nothing_and_edges_stay_right() -> None:
+    weights = ((1, 0, 2, 0), (0, 3, 0, 0))
+    assert DagSums(weights).edges == [[0, 3], [0, 0]]

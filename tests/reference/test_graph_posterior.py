@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -23,12 +24,11 @@ from reference.errors import InputError
 from reference.problems import StructureLearning, VariableSelection
 from reference.problems.columns import standard_columns
 from reference.problems.dag_floats import DagFloats, sum_error
-from reference.problems.dag_sums import DagSums
 from reference.problems.graph_posterior import GraphPosterior
 from reference.problems.network_scores import bge_scores
 from reference.problems.networks import Network, all_ancestors
 from reference.problems.random_networks import random_network
-from verify.lib.all_dags import all_dags
+from verify.lib.all_dags import Parents, all_dags
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,12 +49,10 @@ def made_up(nodes: int, seed: int, text: bool, folder: Path) -> Path:
     return written(folder, "\n".join(map(",".join, [names, *cells])) + "\n")
 
 
-FILES = [
-    (nodes, seed, text) for nodes in (2, 3, 4, 5) for seed in range(3) for text in (True, False)
-]
-
-
-@pytest.mark.parametrize(("nodes", "seed", "text"), FILES)
+@pytest.mark.parametrize("text", [True, False])
+@pytest.mark.parametrize(
+    ("nodes", "seed"), [*product((2, 3, 4), range(3)), pytest.param(5, 0, marks=pytest.mark.long)]
+)
 def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
     nodes: int, seed: int, text: bool, tmp_path: Path
 ) -> None:
@@ -62,16 +60,17 @@ def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
     problem = StructureLearning.from_csv(path, "bdeu" if text else "bge")
     law = {g: problem.reward(Network(g, True)) for g in all_dags(nodes)}
     total = sum(law.values())
-    edges, paths = np.zeros((nodes, nodes)), np.zeros((nodes, nodes))
-    for graph, weight in law.items():
-        for v, (parents, behind) in enumerate(zip(graph, all_ancestors(graph), strict=True)):
-            for u in range(nodes):
-                edges[u, v] += float(weight / total) * (parents >> u & 1)
-                paths[u, v] += float(weight / total) * (behind >> u & 1)
+    chances = np.array([float(weight / total) for weight in law.values()])
+
+    def share_of(masks: Iterable[Parents]) -> Floats:
+        bits = np.array(list(masks))[:, :, None] >> np.arange(nodes) & 1
+        return np.einsum("g,gvu->uv", chances, bits)
+
     answer = pdai.posterior(path)
     assert isinstance(answer, GraphAnswer)
     assert answer.score.name == ("bdeu" if text else "bge")
-    assert answer.edges.to_numpy() == pytest.approx(edges, abs=1e-12)
+    assert answer.edges.to_numpy() == pytest.approx(share_of(law), abs=1e-12)
+    paths = share_of(map(all_ancestors, law))
     assert answer.ancestors.to_numpy() == pytest.approx(paths, abs=1e-12)
     most = sorted((float(w / total) for w in law.values()), reverse=True)[:7]
     best = answer.posterior.best(7)
@@ -103,7 +102,7 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
     assert not drawn["b -> a"].any()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_inclusions_and_best_sets_are_those_of_all_sets(seed: int, tmp_path: Path) -> None:
     path = made_up(5, seed, False, tmp_path)
     problem = VariableSelection.from_csv(path, "c")
@@ -145,8 +144,9 @@ LARGEST = pytest.param(11, "strong", marks=pytest.mark.long)
 @pytest.mark.parametrize(
     ("nodes", "kind"),
     [
-        *product(range(2, 11), ("weak", "strong", "independent")),
-        *product([11], ("weak", "independent")),
+        *product(range(2, 9), ("weak", "strong", "independent")),
+        (10, "independent"),
+        (11, "weak"),
         LARGEST,
     ],
 )
@@ -211,8 +211,8 @@ def test_frames_matrices_and_files_have_one_answer(tmp_path: Path) -> None:
     path = made_up(4, 1, True, tmp_path)
     frame = pandas.read_csv(path)
     file = pdai.posterior(path)
-    assert pdai.posterior(frame).edges.equals(file.edges)
-    assert pdai.posterior(frame.astype("category")).edges.equals(file.edges)
+    for same in (frame, frame.astype("category")):
+        assert pdai.posterior(same).edges.equals(file.edges)
     unnamed = pdai.posterior(frame.to_numpy())
     assert np.array_equal(unnamed.edges.to_numpy(), file.edges.to_numpy())
     assert [*unnamed.edges.columns] == ["0", "1", "2", "3"]
@@ -222,7 +222,7 @@ def test_frames_matrices_and_files_have_one_answer(tmp_path: Path) -> None:
 
 
 GOOD = "a,b\nx,p\ny,q\nx,q\ny,p\n"
-MESSAGES = [
+REFUSED = [
     (GOOD.replace("p", ""), [], "the value of 'b' is missing"),
     ("a,b\nx,p\nx,q\nx,q\n", [], "column 'a' is constant"),
     ("a,a\nx,p\ny,q\nx,q\n", [], "must name each column once"),
@@ -244,11 +244,10 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(MESSAGES)))
+@pytest.mark.parametrize(("text", "options", "message"), REFUSED)
 def test_what_cannot_be_answered_is_refused_in_a_line_and_nothing_is_written(
-    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str, options: list[str], message: str, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
-    text, options, message = MESSAGES[number]
     monkeypatch.chdir(tmp_path)
     written(tmp_path, text)
     out = [] if "--draws" in options else ["--out", "answer"]
@@ -302,8 +301,3 @@ sys.exit("jax" in sys.modules)
     assert (out / "edges.png").read_bytes().startswith(b"\x89PNG")
     assert len(pandas.read_csv(out / "draws.csv")) == 4
     assert sum(math.isnan(x) for x in edges["probability"]) == 0
-
-
-def test_required_edges_make_some_sums_nothing_and_edges_stay_right() -> None:
-    weights = ((1, 0, 2, 0), (0, 3, 0, 0))
-    assert DagSums(weights).edges == [[0, 3], [0, 0]]
