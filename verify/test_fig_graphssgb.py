@@ -17,8 +17,9 @@ from verify.lib.forks import (
     probability,
     random_weights,
     target_weights,
+    with_features,
 )
-from verify.lib.gnn import TemporalDegree, wl_policies
+from verify.lib.gnn import wl_policies
 
 GAINING = ("matching", "paths", "marked", "paper")
 
@@ -56,7 +57,7 @@ def test_without_path_features_the_distance_is_that_of_one_half(name: str, scope
 def test_with_path_features_it_is_zero_for_explicit_weights(name: str) -> None:
     for t in TENTHS:
         problem = FORKS[name](t)
-        policies = wl_policies(problem, TemporalDegree(problem))
+        policies = with_features(problem)
         assert distance(policies, problem, target_weights(policies, problem)) == 0
 
 
@@ -66,7 +67,7 @@ def test_targets_on_one_terminal_are_approached_and_not_attained(name: str) -> N
     """`t = 1` needs infinite logits: with the weights `r` and 1 its distance is `1 / (1 + r)`."""
     for r in (Fraction(9), Fraction(99), Fraction(999)):
         problem = FORKS[name](r / (1 + r))
-        policies = wl_policies(problem, TemporalDegree(problem))
+        policies = with_features(problem)
         weights = target_weights(policies, problem)
         assert 1 - probability(policies, weights, problem.terminals[0]) == 1 / (1 + r)
         low, high = first(policies, problem)
@@ -87,5 +88,5 @@ def test_under_a_symmetry_path_features_leave_the_distance_of_one_half() -> None
     rng = random.Random(0)
     for t in TENTHS:
         problem = EdgeAddition.mirrored(t)
-        policies = wl_policies(problem, TemporalDegree(problem))
+        policies = with_features(problem)
         assert distance(policies, problem, random_weights(policies, rng)) == abs(t - HALF)

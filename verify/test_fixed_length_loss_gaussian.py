@@ -1,6 +1,5 @@
 """fixed_length_loss, lines_latents: Lines with latents in R, by quadrature."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,20 +8,23 @@ import pytest
 
 from reference import PointedDAG
 from reference.problems import Lines
-from verify.lib.gaussian_lines import Balanced, balanced_lines
-from verify.lib.stochastic.gaussian import Floats, GaussianTarget, log_tb_residual, terminal_law
+from verify.lib.stochastic.gaussian import (
+    Balanced,
+    Floats,
+    GaussianTarget,
+    balanced_lines,
+    log_tb_residual,
+    terminal_law,
+)
 
 # Sums of up to 25 log densities of size 100 at most, each rounded.
 ROUNDING = 1e-11
 HALF_WIDTH, POINTS = 12.0, 241
 
 
-def trajectories(dag: PointedDAG[Any], u: int = 0) -> Iterator[tuple[int, ...]]:
-    """All paths from `u` to a terminal."""
-    if not dag.children[u]:
-        yield (u,)
-    for v in dag.children[u]:
-        yield from ((u, *rest) for rest in trajectories(dag, v))
+def trajectories(dag: PointedDAG[Any]) -> list[tuple[int, ...]]:
+    """The nodes of each trajectory."""
+    return [(0, *(dag.edges[e][1] for e in tau)) for tau in dag.trajectories()]
 
 
 def largest_residual(balanced: Balanced) -> float:
@@ -55,8 +57,8 @@ def check(problem: Lines) -> int:
     assert found <= error + ROUNDING
     choice = balanced.forward.choice(0, np.array([-2.0, 2.0]))
     assert np.abs(choice[:, 0] - choice[:, 1]).max() > 0.3
-    assert len({len(tau) for tau in trajectories(dag)}) > 1
-    return sum(1 for _ in trajectories(dag))
+    assert len(set(map(len, trajectories(dag)))) > 1
+    return dag.trajectory_count
 
 
 @pytest.mark.claim("fixed_length_loss")

@@ -35,18 +35,15 @@ from reference import (
 )
 from reference.bounds import combined_tv_bound, tv_bound, tv_within
 from verify.lib.named_dags import DIAMOND, FORK
+from verify.lib.scopes import Draw
 from verify.lib.small_scope import lifts, pointed_dags
 
 Rewards = tuple[Fraction, ...]
 Ratios = Mapping[Trajectory, Fraction]
 
 
-def numbers(rng: random.Random, count: int) -> list[int]:
-    return rng.choices(range(1, 10), k=count)
-
-
 def some_rewards(dag: PointedDAG[Any], rng: random.Random) -> Rewards:
-    return tuple(map(Fraction, numbers(rng, len(dag.terminals))))
+    return tuple(map(Fraction, rng.choices(range(1, 10), k=len(dag.terminals))))
 
 
 def times(*factors: Rewards) -> Rewards:
@@ -56,7 +53,7 @@ def times(*factors: Rewards) -> Rewards:
 def some_backward(lifted: LiftedDAG[Any], rng: random.Random) -> BackwardKernel[Fraction]:
     """Positive; of the lift, or a base policy evaluated along trajectories."""
     dag = rng.choice([lifted.dag, lifted.base])
-    policy = BackwardPolicy.from_weights(dag, RATIONAL, numbers(rng, len(dag.edges)))
+    policy = Draw(lifted, (), rng).backward(dag)
     return policy if dag is lifted.dag else policy.on(lifted)
 
 
@@ -66,25 +63,37 @@ def balanced(lifted: LiftedDAG[Any], rewards: Rewards, rng: random.Random) -> Sa
 
 
 def unbalanced(lifted: LiftedDAG[Any], rng: random.Random) -> Sampler[Fraction]:
-    weights = numbers(rng, len(lifted.dag.edges))
-    forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
+    forward = Draw(lifted, (), rng).forward(lifted.dag)
     return Sampler(lifted, forward, some_backward(lifted, rng))
 
 
-def ratios(sampler: Sampler[Fraction]) -> dict[Trajectory, Fraction]:
+def of_ends(base: PointedDAG[Any], values: Rewards) -> Ratios:
+    """For each trajectory the value of its end."""
+    at = dict(zip(base.terminals, values, strict=True))
+    return {tau: at[base.end(tau)] for tau in base.trajectories()}
+
+
+def multiplied(factors: Iterable[Ratios]) -> Ratios:
+    first, *rest = factors
+    return {tau: math.prod((f[tau] for f in rest), start=value) for tau, value in first.items()}
+
+
+def backward(sampler: Sampler[Fraction]) -> Ratios:
+    """`p_B(tau|x)` on the trajectories of the base."""
+    return {tau: sampler.along(tau)[1] for tau in sampler.lifted.base.trajectories()}
+
+
+def ratios(sampler: Sampler[Fraction]) -> Ratios:
     """`p_F(tau) / p_B(tau|x)` on the trajectories of the base."""
-    pairs = {tau: sampler.along(tau) for tau in sampler.lifted.base.trajectories()}
-    return {tau: p_f / p_b for tau, (p_f, p_b) in pairs.items()}
+    return {tau: sampler.along(tau)[0] / p_b for tau, p_b in backward(sampler).items()}
 
 
-def law_and_target(
-    sampler: Sampler[Fraction], rewards: Rewards
-) -> tuple[list[Fraction], list[Fraction]]:
-    """`p_F` and `mu(tau) = R(x) p_B(tau|x) / sum of R` on the trajectories of the base."""
-    base = sampler.lifted.base
-    pi = dict(zip(base.terminals, normalize(rewards), strict=True))
-    pairs = [(tau, *sampler.along(tau)) for tau in base.trajectories()]
-    return [p_f for _, p_f, _ in pairs], [pi[base.end(tau)] * p_b for tau, _, p_b in pairs]
+def distance(sampler: Sampler[Fraction], rewards: Rewards) -> Fraction:
+    """TV of `p_F` and `mu(tau) = R(x) p_B(tau|x) / sum of R` on the trajectories of the base."""
+    pi, p_b = of_ends(sampler.lifted.base, normalize(rewards)), backward(sampler)
+    return total_variation(
+        [sampler.along(tau)[0] for tau in pi], list(multiplied((pi, p_b)).values())
+    )
 
 
 def check_identity(
@@ -118,15 +127,11 @@ def check_aggregation(
     assert marginal(combined.forward) == normalize(target)
     wrong = unbalanced(at, rng)
     clients[0] = unbalanced(lifted[0], rng)
-    trajectories = list(base.trajectories())
-    parts = [{tau: client.along(tau) for tau in trajectories} for client in clients]
-    below = {tau: math.prod((p[tau][1] for p in parts), start=Fraction(1)) for tau in trajectories}
-    above = {tau: math.prod((p[tau][0] for p in parts), start=Fraction(1)) for tau in trajectories}
     check_identity(
         aggregated_residuals(wrong, clients),
         wrong,
-        {tau: above[tau] / below[tau] for tau in trajectories},
-        below,
+        multiplied(map(ratios, clients)),
+        multiplied(map(backward, clients)),
     )
 
 
@@ -141,12 +146,11 @@ def check_stream(lifted: Sequence[LiftedDAG[Any]], rng: random.Random) -> None:
         assert all(r == 0 for *_, r in streaming_residuals(current, sampler, reward))
         assert marginal(current.forward) == normalize(times(marginal(sampler.forward), reward))
         wrong = unbalanced(step, rng)
-        at = dict(zip(base.terminals, reward, strict=True))
         check_identity(
             streaming_residuals(wrong, sampler, reward),
             wrong,
-            {tau: at[base.end(tau)] * r for tau, r in ratios(sampler).items()},
-            {tau: sampler.along(tau)[1] for tau in base.trajectories()},
+            multiplied((of_ends(base, reward), ratios(sampler))),
+            backward(sampler),
         )
         sampler = current
     assert marginal(sampler.forward) == normalize(times(*rewards))
@@ -158,6 +162,12 @@ def random_lifts(count: int, rng: random.Random) -> Iterator[list[LiftedDAG[Any]
     for number in range(count):
         of_one = rng.choice(every)
         yield [of_one[-1], *rng.choices(of_one, k=2 + number % 3)]
+
+
+def pairs_of_lifts() -> Iterator[tuple[LiftedDAG[Any], LiftedDAG[Any]]]:
+    """Every pair of lifts of one DAG with up to 4 states."""
+    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
+        yield from product(list(lifts(dag)), repeat=2)
 
 
 def on_fork(p_f: Rewards, p_b: Rewards = (Fraction(1), Fraction(1))) -> Sampler[Fraction]:
@@ -195,11 +205,9 @@ def test_two_clients_on_a_fork_by_hand() -> None:
 @pytest.mark.claim("prop:apx:dist")
 def test_aggregating_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
     rng, count = random.Random(0), 0
-    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
-        every = list(lifts(dag))
-        for chosen in product(every, repeat=2):
-            check_aggregation(chosen, rng.choice(every), rng)
-            count += 1
+    for chosen in pairs_of_lifts():
+        check_aggregation(chosen, rng.choice(list(lifts(chosen[0].base))), rng)
+        count += 1
     scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two clients")
 
 
@@ -229,10 +237,9 @@ def test_streaming_balance_by_hand_on_a_fork() -> None:
 @pytest.mark.claim("prop:apx:sm")
 def test_streaming_balance_for_every_pair_of_lifts_of_small_dags(scope: Any) -> None:
     rng, count = random.Random(2), 0
-    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
-        for chosen in product(list(lifts(dag)), repeat=2):
-            check_stream(chosen, rng)
-            count += 1
+    for chosen in pairs_of_lifts():
+        check_stream(chosen, rng)
+        count += 1
     scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two steps")
 
 
@@ -381,30 +388,23 @@ def test_a_step_with_another_reward_is_not_balanced_and_spoils_all_later_ones() 
         second = third
 
 
-def oscillation(values: Iterable[Fraction]) -> Fraction:
-    """`rho = exp(Delta)`, exactly."""
-    listed = list(values)
-    return max(listed) / min(listed)
+def error(sampler: Sampler[Fraction], expected: Ratios) -> Fraction:
+    """`rho = exp(Delta)`: the oscillation of `p_F / p_B` relative to what it should be."""
+    values = [r / expected[tau] for tau, r in ratios(sampler).items()]
+    return max(values) / min(values)
 
 
 @pytest.mark.claim("N6")
 def test_errors_of_clients_and_of_the_combiner_at_most_add(scope: Any) -> None:
     rng = random.Random(7)
     for at, *lifted in random_lifts(150, rng):
-        base = at.base
-        rewards = [some_rewards(base, rng) for _ in lifted]
+        rewards = [some_rewards(at.base, rng) for _ in lifted]
         clients, combined = [unbalanced(u, rng) for u in lifted], unbalanced(at, rng)
-        rho = []
-        rest = ratios(combined)
-        for client, reward in zip(clients, rewards, strict=True):
-            at_end = dict(zip(base.terminals, reward, strict=True))
-            parts = ratios(client)
-            rho.append(oscillation(r / at_end[base.end(tau)] for tau, r in parts.items()))
-            rest = {tau: r / parts[tau] for tau, r in rest.items()}
-        rho.append(oscillation(rest.values()))
-        p_f, mu = law_and_target(combined, times(*rewards))
-        tv = total_variation(p_f, mu)
-        assert total_variation(marginal(combined.forward), normalize(times(*rewards))) <= tv
+        rho = [error(c, of_ends(at.base, r)) for c, r in zip(clients, rewards, strict=True)]
+        rho.append(error(combined, multiplied(map(ratios, clients))))
+        target = times(*rewards)
+        tv = distance(combined, target)
+        assert total_variation(marginal(combined.forward), normalize(target)) <= tv
         assert tv_within(tv, math.prod(rho, start=Fraction(1)))
         # The logarithms may be rounded down.
         assert tv <= Fraction(combined_tv_bound([math.log(r) + 1e-12 for r in rho]))
@@ -416,15 +416,13 @@ def test_errors_of_the_steps_of_a_stream_at_most_add(scope: Any) -> None:
     rng = random.Random(8)
     for lifted in random_lifts(60, rng):
         base = lifted[0].base
-        rewards = [some_rewards(base, rng) for _ in lifted]
-        before, rho = dict.fromkeys(base.trajectories(), Fraction(1)), Fraction(1)
-        for step, reward, last in zip(lifted, rewards, range(1, len(lifted) + 1), strict=True):
-            sampler = unbalanced(step, rng)
-            at_end, now = dict(zip(base.terminals, reward, strict=True)), ratios(sampler)
-            rho *= oscillation(r / at_end[base.end(tau)] / before[tau] for tau, r in now.items())
-            tv = total_variation(*law_and_target(sampler, times(*rewards[:last])))
-            assert tv_within(tv, rho)
-            before = now
+        target, before, rho = (Fraction(1),) * len(base.terminals), None, Fraction(1)
+        for step in lifted:
+            reward, sampler = some_rewards(base, rng), unbalanced(step, rng)
+            expected = of_ends(base, reward)
+            rho *= error(sampler, multiplied((expected, before)) if before else expected)
+            target, before = times(target, reward), ratios(sampler)
+            assert tv_within(distance(sampler, target), rho)
     scope("60 unbalanced streams of 3, 4 or 5 steps")
 
 
@@ -436,7 +434,7 @@ def test_the_bound_on_added_errors_is_attained_by_clients_and_by_streams(scope: 
         clients = [on_fork(pair(2, 1))] * count
         combined, target = on_fork(pair(2**count, 1)), pair(1, 2**count)
         assert [r for *_, r in aggregated_residuals(combined, clients)] == [0]
-        tv = total_variation(*law_and_target(combined, target))
+        tv = distance(combined, target)
         assert tv == Fraction(2**count - 1, 2**count + 1)
         assert (1 + tv) ** 2 == 4**count * (1 - tv) ** 2
         bound = combined_tv_bound([math.log(4)] * count)
@@ -457,14 +455,11 @@ def test_the_bound_is_attained_by_unequal_errors_whatever_each_client_remembers(
             continue
         errors = [rng.randint(2, 5) for _ in lifted]
         clients = [balanced(u, pair(k, 1), rng) for u, k in zip(lifted, errors, strict=True)]
-        combined = balanced(at, product_rewards(RATIONAL, [pair(k, 1) for k in errors]), rng)
+        combined = balanced(at, times(*(pair(k, 1) for k in errors)), rng)
         assert all(r == 0 for *_, r in aggregated_residuals(combined, clients))
         for client, k in zip(clients, errors, strict=True):
-            base = at.base
-            end = dict(zip(base.terminals, pair(1, k), strict=True))
-            found = (r / end[base.end(tau)] for tau, r in ratios(client).items())
-            assert oscillation(found) == k**2
-        target = product_rewards(RATIONAL, [pair(1, k) for k in errors])
+            assert error(client, of_ends(at.base, pair(1, k))) == k**2
+        target = times(*(pair(1, k) for k in errors))
         tv = total_variation(marginal(combined.forward), normalize(target))
         whole = math.prod(errors)
         assert (1 + tv) ** 2 == whole**2 * (1 - tv) ** 2
@@ -476,7 +471,7 @@ def test_the_bound_is_attained_by_unequal_errors_whatever_each_client_remembers(
 @pytest.mark.control("N6")
 def test_the_largest_error_alone_is_no_bound() -> None:
     # Two clients off by 4: TV = 3/5, but tanh(log(4) / 4) = 1/3.
-    tv = total_variation(*law_and_target(on_fork(pair(4, 1)), pair(1, 4)))
+    tv = distance(on_fork(pair(4, 1)), pair(1, 4))
     assert tv == Fraction(3, 5)
     assert tv_bound(math.log(4)) == pytest.approx(1 / 3)
     assert not tv_within(tv, Fraction(4))

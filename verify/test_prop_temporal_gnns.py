@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference import enumerate_dag, marginal, normalize, total_variation
+from reference import enumerate_dag, total_variation
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.forks import (
@@ -27,11 +27,13 @@ from verify.lib.forks import (
     state_graphs,
     steps,
     target_weights,
+    with_features,
 )
 from verify.lib.gnn import (
     Gate,
     PrintedTemporalDegree,
     TemporalDegree,
+    inverse_size,
     refine,
     relabel,
     wl_policies,
@@ -69,7 +71,7 @@ def test_the_matching_by_hand() -> None:
     # e1 = 01 and e2 = 23 in either order, then e3 = 45. The gate is 1, 1/2, 1/3 at 0, 1, 2 edges:
     # node 4 always has 1/3, node 2 has 1 or 1/2.
     problem = EdgeAddition.matching()
-    policies = wl_policies(problem, TemporalDegree(problem))
+    policies = with_features(problem)
     features = [(m[2], m[4]) for m in memories(policies, problem.inner[-1])]
     assert sorted(features) == [(HALF, Fraction(1, 3)), (Fraction(1), Fraction(1, 3))]
     assert all(policies.separates(u) for u in fork_nodes(policies, problem))
@@ -82,11 +84,10 @@ def test_the_matching_by_hand() -> None:
 def test_with_path_features_the_target_is_attained_exactly(name: str) -> None:
     for t in TENTHS:
         problem = FORKS[name](t)
-        policies = wl_policies(problem, TemporalDegree(problem))
+        policies = with_features(problem)
         assert first(policies, problem) == EVERYTHING
-        law = marginal(policies.policy(target_weights(policies, problem)))
-        target = normalize([problem.reward(policies.dag.labels[x]) for x in policies.dag.terminals])
-        assert total_variation(law, target) == 0
+        weights = target_weights(policies, problem)
+        assert probability(policies, weights, problem.terminals[0]) == t
 
 
 @pytest.mark.claim("prop:temporal_gnns")
@@ -123,8 +124,7 @@ def test_the_six_cycle_gains_under_every_gate(scope: Any) -> None:
     problem = EdgeAddition.paper()
     gates = list(product(GATES, repeat=4))
     for values in gates:
-        dynamics = TemporalDegree(problem, by_state(problem, values))
-        policies = wl_policies(problem, dynamics)
+        policies = with_features(problem, by_state(problem, values))
         assert all(policies.separates(u) for u in fork_nodes(policies, problem))
         for m in memories(policies, problem.inner[-1]):
             assert m[3] == m[2] + m[4]
@@ -135,10 +135,10 @@ def test_the_six_cycle_gains_under_every_gate(scope: Any) -> None:
 @pytest.mark.claim("prop:temporal_gnns")
 def test_the_six_cycle_has_the_counts_of_the_proof_and_the_features_of_the_step() -> None:
     problem = EdgeAddition.paper()
-    degrees = wl_policies(problem, TemporalDegree(problem, constant))
+    degrees = with_features(problem, constant)
     (m,) = memories(degrees, problem.inner[-1])
     assert list(m) == [1, 0, 1, 2, 1, 1]
-    policies = wl_policies(problem, TemporalDegree(problem))
+    policies = with_features(problem)
     features = {(m[2], m[3]) for m in memories(policies, problem.inner[-1])}
     assert features == {(Fraction(1, 5), Fraction(11, 30)), (Fraction(1, 6), Fraction(11, 30))}
 
@@ -157,8 +157,7 @@ def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_co
         gains = set()
         for i, j in combinations(range(4), 2):
             problem = disjoint_edges(4, i, j, min({0, 1, 2} - {i, j}))
-            gate = by_size(*values, Fraction(1))
-            found = first(wl_policies(problem, TemporalDegree(problem, gate)), problem)
+            found = first(with_features(problem, by_size(*values, Fraction(1))), problem)
             assert found == (EVERYTHING if values[i] != values[j] else FORCED)
             gains.add(found == EVERYTHING)
         assert (True in gains) == (len(set(values)) > 1)
@@ -169,7 +168,7 @@ def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_co
 @pytest.mark.parametrize("name", ["matching", "paths", "mirrored"])
 def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
     problem = FORKS[name]()
-    policies = wl_policies(problem, TemporalDegree(problem, constant))
+    policies = with_features(problem, constant)
     # m is then the degree, which 1-WL computes: same lift, same classes.
     assert len(policies.dag.labels) == len(enumerate_dag(problem).labels)
     assert same_partition(policies.classes, wl_policies(problem).classes)
@@ -179,11 +178,9 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
 @pytest.mark.claim("prop:temporal_gnns")
 def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope: Any) -> None:
     found = starting_empty(state_graphs(3))
-    for problem in found:
-        for value in GATES:
-            gate = by_size(*[value] * 4)
-            policies = wl_policies(problem, TemporalDegree(problem, gate))
-            assert same_partition(policies.classes, wl_policies(problem).classes)
+    for problem, value in product(found, GATES):
+        policies = with_features(problem, by_size(*[value] * 4))
+        assert same_partition(policies.classes, wl_policies(problem).classes)
     scope(f"constant gates on all {len(found)} state graphs from the empty one on 3 nodes")
 
 
@@ -191,20 +188,13 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope:
 
 
 @pytest.mark.claim("prop:temporal_gnns.text")
-def test_a_gain_needs_no_second_history() -> None:
-    """On a state graph that is a tree the lift is trivial: the policy is Markovian, and gains."""
-    problem = EdgeAddition.paths()
-    policies = wl_policies(problem, TemporalDegree(problem))
-    assert len(policies.dag.labels) == len(enumerate_dag(problem).labels)
-    assert first(wl_policies(problem), problem) == FORCED
-    assert first(policies, problem) == EVERYTHING
-
-
-@pytest.mark.claim("prop:temporal_gnns.text")
-@pytest.mark.parametrize("name", ["marked", "paper"])
-def test_a_constant_gate_marks_a_start_with_edges_though_the_lift_is_trivial(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "gate"), [("paths", inverse_size), ("marked", constant), ("paper", constant)]
+)
+def test_a_gain_needs_no_second_history_nor_a_gate_that_varies(name: str, gate: Gate) -> None:
+    """On a tree the lift is trivial, and its policies Markovian; a start with edges is marked."""
     problem = FORKS[name]()
-    policies = wl_policies(problem, TemporalDegree(problem, constant))
+    policies = with_features(problem, gate)
     assert len(policies.dag.labels) == len(enumerate_dag(problem).labels)
     assert first(wl_policies(problem), problem) == FORCED
     assert first(policies, problem) == EVERYTHING
@@ -221,7 +211,7 @@ def test_features_of_the_nodes_can_make_path_features_needless() -> None:
 def test_not_every_state_graph_gains() -> None:
     """The mirrored fork: both histories are separated, and 1/2 is forced all the same (N9)."""
     problem = EdgeAddition.mirrored()
-    policies = wl_policies(problem, TemporalDegree(problem))
+    policies = with_features(problem)
     assert all(policies.separates(u) for u in fork_nodes(policies, problem))
     assert first(policies, problem) == first(wl_policies(problem), problem) == FORCED
 
@@ -303,7 +293,7 @@ def test_on_three_nodes_no_gate_adds_anything(scope: Any) -> None:
             problem = EdgeAddition(features, plain.inner, plain.terminals, plain.rewards)
             gate = by_state(problem, tuple(Fraction(1, rng.randint(1, 9)) for _ in plain.inner))
             markovian = wl_policies(problem)
-            policies = wl_policies(problem, TemporalDegree(problem, gate))
+            policies = with_features(problem, gate)
             below = dict(zip(steps(markovian), markovian.classes, strict=True))
             choices = {e for row in policies.dag.out_edges if len(row) > 1 for e in row}
             assert same_partition(
@@ -320,7 +310,7 @@ def test_on_four_nodes_path_features_add_something() -> None:
     inner = (graph([]), graph([(0, 1)]), graph([(0, 1), (1, 2)]))
     problem = EdgeAddition.fork(4, inner, (0, 3), (2, 3))
     assert first(wl_policies(problem), problem) == FORCED
-    assert first(wl_policies(problem, TemporalDegree(problem)), problem) == EVERYTHING
+    assert first(with_features(problem), problem) == EVERYTHING
 
 
 # The attainable set
@@ -334,7 +324,7 @@ def test_an_unseparated_history_of_forced_mass_beta_costs_half_of_it_at_each_end
     found = set()
     for values in product(GATES, repeat=4):
         gate = by_state(problem, values)
-        policies = wl_policies(problem, TemporalDegree(problem, gate))
+        policies = with_features(problem, gate)
         separated = (gate(e1) != gate(both)) + (gate(empty) != gate(both))
         beta = 1 - Fraction(separated, 2)
         assert first(policies, problem) == (beta / 2, 1 - beta / 2)
@@ -343,27 +333,25 @@ def test_an_unseparated_history_of_forced_mass_beta_costs_half_of_it_at_each_end
 
 
 @pytest.mark.claim("prop:temporal_gnns")
-def test_an_unseparated_history_of_mass_one_half_puts_a_target_of_nine_tenths_out_of_reach() -> (
-    None
-):
-    problem = EdgeAddition.matching()
-    gate = by_size(Fraction(1), HALF, HALF)
-    policies = wl_policies(problem, TemporalDegree(problem, gate))
-    assert sorted(policies.separates(u) for u in fork_nodes(policies, problem)) == [False, True]
-    assert first(policies, problem) == (Fraction(1, 4), Fraction(3, 4))
-    assert first(policies, problem).distance(Fraction(9, 10)) == Fraction(3, 20)
-
-
 @pytest.mark.control("prop:temporal_gnns")
-def test_where_the_policy_can_avoid_the_unseparated_history_nothing_is_lost() -> None:
-    """The same gate, and a feature that tells the first two edges apart: beta is free."""
+@pytest.mark.parametrize(
+    ("features", "attained", "missed"),
+    [
+        ((0, 0, 0, 0, 0, 0), (Fraction(1, 4), Fraction(3, 4)), Fraction(3, 20)),
+        # The first two edges are told apart, so that the policy can avoid the history.
+        ((0, 1, 0, 0, 0, 0), EVERYTHING, 0),
+    ],
+)
+def test_an_unseparated_history_puts_targets_out_of_reach_unless_it_can_be_avoided(
+    features: tuple[int, ...], attained: tuple[Fraction, Fraction], missed: Fraction
+) -> None:
     fork = EdgeAddition.matching()
-    problem = EdgeAddition((0, 1, 0, 0, 0, 0), fork.inner, fork.terminals, fork.rewards)
+    problem = EdgeAddition(features, fork.inner, fork.terminals, fork.rewards)
     assert first(wl_policies(problem), problem) == FORCED
-    gate = by_size(Fraction(1), HALF, HALF)
-    policies = wl_policies(problem, TemporalDegree(problem, gate))
+    policies = with_features(problem, by_size(Fraction(1), HALF, HALF))
     assert sorted(policies.separates(u) for u in fork_nodes(policies, problem)) == [False, True]
-    assert first(policies, problem) == EVERYTHING
+    assert first(policies, problem) == attained
+    assert first(policies, problem).distance(Fraction(9, 10)) == missed
 
 
 @pytest.mark.claim("prop:temporal_gnns")
@@ -387,7 +375,7 @@ def test_extreme_weights_approach_the_ends_of_the_interval(
 ) -> None:
     problem = FORKS[name]()
     gate = by_size(*(Fraction(1, value) for value in values))
-    policies = wl_policies(problem, TemporalDegree(problem, gate))
+    policies = with_features(problem, gate)
     reached = [
         probability(policies, [Fraction(1000) ** r for r in ranks], problem.terminals[0])
         for ranks in permutations(range(policies.count))

@@ -9,12 +9,12 @@ import pytest
 
 from reference import InputError, pointed_dag
 from reference.problems import Lines
-from verify.lib.gaussian_lines import balanced_lines
 from verify.lib.stochastic.gaussian import (
     Component,
     Floats,
     GaussianForward,
     GaussianTarget,
+    balanced_lines,
     log_tb_residual,
     terminal_law,
 )

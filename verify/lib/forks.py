@@ -10,7 +10,7 @@ from reference.errors import InputError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.attainable import Interval, attainable
-from verify.lib.gnn import Memory
+from verify.lib.gnn import Gate, Memory, TemporalDegree, inverse_size, wl_policies
 
 HALF = Fraction(1, 2)
 FORCED = Interval(HALF, HALF)
@@ -29,6 +29,11 @@ FORKS: dict[str, Callable[..., EdgeAddition]] = {
 def constant(state: Graph) -> Fraction:
     """The gate alpha = 1."""
     return Fraction(1)
+
+
+def with_features(problem: EdgeAddition, gate: Gate = inverse_size) -> TiedPolicies:
+    """The policies of 1-WL networks with path features."""
+    return wl_policies(problem, TemporalDegree(problem, gate))
 
 
 def first(policies: TiedPolicies, problem: EdgeAddition) -> Interval:
