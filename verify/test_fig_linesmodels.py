@@ -1,6 +1,6 @@
 """fig:linesmodels: what the linear recurrence cannot fit on sparse Lines, in exact arithmetic."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -10,7 +10,7 @@ import pytest
 
 from reference import marginal, normalize, total_variation
 from reference.fields.balls import BALL, enclose
-from reference.fields.field import RATIONAL, ExactField
+from reference.fields.field import RATIONAL, ExactField, Field
 from reference.problems import Lines
 from verify.lib.linear import Parameters, Vector
 from verify.lib.linear_policy import LinearDynamics, linear_policy
@@ -48,15 +48,18 @@ def natural(length: int, start: int = 0) -> tuple[Vector, ...]:
     return tuple((Fraction(i or start),) for i in range(length + 1))
 
 
-def law(
-    problem: Lines, parameters: Parameters, b: tuple[int, ...], embedding: tuple[Vector, ...]
-) -> list[Fraction]:
-    """The law over `q_0, ..., q_N`, for integer logits."""
-    weights = [Fraction(entry) for entry in b]
-    p_f = linear_policy(problem, LinearDynamics(embedding, parameters), weights, POWERS).forward
-    ends = [p_f.dag.labels[x] for x in p_f.dag.terminals]
-    found = dict(zip(ends, marginal(p_f), strict=True))
-    return [found[f"q{i}"] for i in range(problem.length + 1)]
+def ends(
+    problem: Lines,
+    parameters: Parameters,
+    b: Sequence[Fraction | int],
+    embedding: tuple[Vector, ...],
+    field: Field[Any] = POWERS,
+) -> list[Any]:
+    """The law over `q_0, ..., q_N`; in powers of two, for integer logits."""
+    dynamics = LinearDynamics(embedding, parameters)
+    p_f = linear_policy(problem, dynamics, list(map(Fraction, b)), field).forward
+    law = {p_f.dag.labels[x]: p for x, p in zip(p_f.dag.terminals, marginal(p_f), strict=True)}
+    return [law[f"q{i}"] for i in range(problem.length + 1)]
 
 
 def small_parameters() -> Iterator[Parameters]:
@@ -73,12 +76,9 @@ def enclosed(
     parameters: Parameters, b: tuple[Fraction, ...], embedding: tuple[Vector, ...]
 ) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
     """`p_T(q_0)` and TV to the sparse target, N = 20 and M = 2, as proved intervals."""
-    p_f = linear_policy(SPARSE, LinearDynamics(embedding, parameters), b, BALL).forward
-    ends = [p_f.dag.labels[x] for x in p_f.dag.terminals]
-    found = dict(zip(ends, marginal(p_f), strict=True))
-    pi = [BALL.convert(p) for p in target(SPARSE)]
-    gaps = [abs(found[f"q{i}"] - p) for i, p in enumerate(pi)]
-    return enclose(found["q0"]), enclose(BALL.sum(gaps) / 2)
+    law = ends(SPARSE, parameters, b, embedding, BALL)
+    gaps = [abs(p - BALL.convert(q)) for p, q in zip(law, target(SPARSE), strict=True)]
+    return enclose(law[0]), enclose(BALL.sum(gaps) / 2)
 
 
 def rationals(*numbers: str) -> tuple[Fraction, ...]:
@@ -95,7 +95,7 @@ def test_the_first_law_is_uniform_for_all_small_parameters(
         problem = Lines((Fraction(1),) * (length + 1), step)
         for parameters in small_parameters():
             for b in product((-1, 0, 1), repeat=step + 1):
-                p = law(problem, parameters, b, natural(length))
+                p = ends(problem, parameters, b, natural(length))
                 assert sum(p) == 1
                 assert p[0] == Fraction(1, step + 1)
                 count += 1
@@ -145,7 +145,7 @@ def test_the_bound_does_not_decide_which_of_two_samplers_is_better() -> None:
 def test_with_another_embedding_of_the_initial_state_its_law_is_free() -> None:
     zero = (Fraction(0),)
     for a in range(-6, 7):
-        p = law(
+        p = ends(
             Lines.sparse(4, 2, (2,)),
             Parameters((Fraction(a),), zero, zero),
             (0, 1, 3),
@@ -164,7 +164,7 @@ def test_a_bias_frees_the_first_law() -> None:
     # A constant beside the integer is a bias of the logits: psi(p_i) = (i, 1).
     embedding = tuple((Fraction(i), Fraction(1)) for i in range(5))
     parameters = Parameters(rationals("0", "-5"), rationals("0", "0"), rationals("0", "0"))
-    p = law(
+    p = ends(
         Lines.sparse(4, 2, (2,)),
         parameters,
         (0, 1, 3),
@@ -178,4 +178,5 @@ def test_where_the_mask_blocks_a_step_from_p0_the_law_is_another() -> None:
     # N < M: the soft-max is over fewer than M + 1 actions.
     problem = Lines((Fraction(1),) * 2, 2)
     still = rationals("0")
-    assert law(problem, Parameters(still, still, still), (0, 1, 2), natural(1))[0] == Fraction(1, 2)
+    p = ends(problem, Parameters(still, still, still), (0, 1, 2), natural(1))
+    assert p == [Fraction(1, 2)] * 2

@@ -10,16 +10,11 @@ from flint import arb
 from reference import normalize, total_variation
 from reference.fields.balls import enclose
 from reference.problems import Lines
-from verify.lib.linear import LinearLines, Parameters, Vector, law_from_odds
+from verify.lib.linear import LinearLines, Parameters, law_from_odds
 
 N = 16
 HALF = Fraction(1, 2)
 MOST = Fraction(18868, 100_000)
-
-
-def law(model: LinearLines, parameters: Parameters) -> Vector:
-    """The law at parameters with integer log-odds, in units of log 2."""
-    return law_from_odds([Fraction(2) ** int(o) for o in model.log_odds(parameters)])
 
 
 def drawn_parameters(rng: Random, memory: bool) -> Parameters:
@@ -52,7 +47,7 @@ def test_with_the_natural_embedding_total_variation_is_at_least_0_3113(
         pi = normalize(Lines.laplaces(N, 1, seed=seed).rewards)
         assert pi[0] < MOST
         for _ in range(5):
-            p = law(model, drawn_parameters(rng, memory))
+            p = model.law(drawn_parameters(rng, memory))
             assert p[0] == HALF
             assert total_variation(p, pi) >= HALF - pi[0] > Fraction(3113, 10_000)
             count += 1
@@ -78,7 +73,7 @@ def test_with_another_embedding_of_the_initial_state_its_mass_is_free() -> None:
         LinearLines(((Fraction(1),), *LinearLines.natural(N).embedding[1:])),
     ):
         assert not model.forced_stop()
-        starts = [law(model, Parameters((Fraction(a),), zero, zero))[0] for a in range(-3, 4)]
+        starts = [model.law(Parameters((Fraction(a),), zero, zero))[0] for a in range(-3, 4)]
         assert starts == [1 / (1 + Fraction(2) ** a) for a in range(-3, 4)]
 
 

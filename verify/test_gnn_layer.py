@@ -1,14 +1,14 @@
 """gnn_layer: layers of sets and of multisets against stable colours, on all small graphs."""
 
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import combinations, permutations, product
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain, combinations, permutations, product
 from typing import Any
 
 import pytest
 
 from reference.problems.graphs import Graph, graph
-from verify.lib.forks import same_partition
+from verify.lib.forks import all_graphs, same_partition
 from verify.lib.gnn import refine
 
 Colours = tuple[Hashable, ...]
@@ -49,15 +49,9 @@ def neighbours(g: Graph, node: int) -> list[int]:
     return [u + w - node for u, w in g.edges if node in (u, w)]
 
 
-def all_graphs(nodes: int) -> Iterator[Graph]:
-    pairs = list(combinations(range(nodes), 2))
-    for k in range(len(pairs) + 1):
-        yield from map(graph, combinations(pairs, k))
-
-
 def featured_graphs(max_nodes: int) -> Iterator[tuple[Graph, tuple[int, ...]]]:
     for n in range(1, max_nodes + 1):
-        yield from product(all_graphs(n), product((0, 1), repeat=n))
+        yield from product(chain(*all_graphs(n)), product((0, 1), repeat=n))
 
 
 PATH = graph([(0, 1), (1, 2)])
@@ -87,17 +81,8 @@ def test_multiset_layers_see_the_middle_of_a_path_by_hand() -> None:
 )
 @pytest.mark.claim("gnn_layer")
 def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Any) -> None:
+    """Also a sum of powers, `mu` a sum and `zeta(x) = n^x`, the node added: degrees are below n."""
     count = 0
-    for g, features in featured_graphs(4):
-        (row,) = stacked(of_multiset_and_self, len(features), [g], [features])
-        assert same_partition(row, *refine([g], [features]))
-        count += 1
-    scope(f"all {count:,} graphs up to 4 nodes with features 0 and 1")
-
-
-@pytest.mark.claim("gnn_layer")
-def test_a_sum_of_powers_is_such_a_layer(scope: Any) -> None:
-    """`mu` a sum, `zeta(x) = n^x`, the node added: no digit overflows, as degrees are below n."""
     for g, features in featured_graphs(4):
         n = len(features)
 
@@ -105,30 +90,28 @@ def test_a_sum_of_powers_is_such_a_layer(scope: Any) -> None:
             return int(own + n * sum(n**x for x in near))
 
         # Features are below n >= 2; on one node there is nothing to tell apart.
-        (row,) = stacked(powers, n, [g], [features])
-        assert same_partition(row, *refine([g], [features]))
-    scope("an explicit sum layer on the same")
+        for layer in (of_multiset_and_self, powers):
+            (row,) = stacked(layer, n, [g], [features])
+            assert same_partition(row, *refine([g], [features]))
+        count += 1
+    scope(f"all {count:,} graphs up to 4 nodes with features 0 and 1; also an explicit sum layer")
 
 
 @pytest.mark.claim("gnn_layer")
-def test_without_features_the_node_itself_may_be_left_out(scope: Any) -> None:
+def test_without_features_the_node_may_be_left_out_and_sets_see_only_which_are_isolated(
+    scope: Any,
+) -> None:
     count = 0
     for n in range(1, 6):
-        for g in all_graphs(n):
+        for g in chain(*all_graphs(n)):
             (row,) = stacked(of_multiset, n, [g], [(0,) * n])
             assert same_partition(row, *refine([g], [(0,) * n]))
-            count += 1
-    scope(f"all {count:,} graphs up to 5 nodes without features")
-
-
-@pytest.mark.claim("gnn_layer")
-def test_printed_layers_see_without_features_only_which_nodes_are_isolated() -> None:
-    for n in range(1, 6):
-        for g in all_graphs(n):
             isolated = [not neighbours(g, v) for v in range(n)]
             for depth in range(1, n + 1):
                 (row,) = stacked(of_set, depth, [g], [(0,) * n])
                 assert same_partition(row, isolated)
+            count += 1
+    scope(f"all {count:,} graphs up to 5 nodes without features")
 
 
 def isomorphic_neighbourhoods(g: Graph, colours: Colours, u: int, v: int) -> bool:
@@ -185,11 +168,7 @@ def test_stable_colours_are_the_classes_of_unfolding_trees() -> None:
             for g, row in zip(graphs, colours, strict=True)
             for v in range(4)
         ]
-        assert same_partition(chained(refine(graphs, colours)), trees)
-
-
-def chained(rows: Iterable[Iterable[int]]) -> list[int]:
-    return [c for row in rows for c in row]
+        assert same_partition(chain(*refine(graphs, colours)), trees)
 
 
 @pytest.mark.claim("gnn_layer")
@@ -203,21 +182,13 @@ def test_refinement_sees_degrees_but_not_cycles() -> None:
     assert refine([graph([])], [(0, 0, 1)]) == ((0, 0, 1),)
 
 
-@pytest.mark.claim("gnn_layer")
-def test_refinement_goes_on_where_degrees_are_equal() -> None:
-    # The middle of a path of five nodes has the degree of its neighbours.
-    ((a, b, c, d, e),) = refine([graph([(0, 1), (1, 2), (2, 3), (3, 4)])], [(0,) * 5])
-    assert (a, b) == (e, d)
-    assert len({a, b, c}) == 3
-
-
 @pytest.mark.control("gnn_layer")
 def test_of_a_set_degrees_one_and_two_look_alike() -> None:
     for depth in range(1, 9):
         assert stacked(of_set, depth, [PATH], [(0, 0, 0)]) == [[0, 0, 0]]
     # Fewer nodes do not do: there, all nodes that are not isolated are alike indeed.
     for n in (1, 2):
-        for g in all_graphs(n):
+        for g in chain(*all_graphs(n)):
             (row,) = stacked(of_set, n, [g], [(0,) * n])
             assert same_partition(row, *refine([g], [(0,) * n]))
 

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from verify.lib.linear import (
-    Family,
-    LinearLines,
-    Parameters,
-    Vector,
-    law_from_odds,
-    rank,
-)
+from verify.lib.linear import Family, LinearLines, Parameters, Vector, rank
 
 Matrix = tuple[Vector, ...]
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
@@ -28,10 +21,7 @@ def laws(model: LinearLines, memory: bool) -> list[Vector]:
     zero = (Fraction(0),)
     values = [(Fraction(x),) for x in range(-3, 4)]
     chosen = product(values, repeat=3) if memory else ((a, zero, zero) for a in values)
-    return [
-        law_from_odds([Fraction(2) ** int(o) for o in model.log_odds(Parameters(*parameters))])
-        for parameters in chosen
-    ]
+    return [model.law(Parameters(*parameters)) for parameters in chosen]
 
 
 @pytest.mark.claim("prop:lines")

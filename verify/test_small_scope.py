@@ -1,4 +1,7 @@
-"""The generators produce what they say, counted in ways that do not use them."""
+"""The generators produce what they say, counted in ways that do not use them.
+
+Those of Hypothesis reach the shapes that matter, and shrink to a path.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,6 +10,7 @@ from itertools import product
 from math import prod
 
 import pytest
+from hypothesis import Phase, find, settings
 
 from reference import (
     RATIONAL,
@@ -20,7 +24,7 @@ from reference import (
     marginal,
     pointed_dag,
 )
-from verify.lib import scopes
+from verify.lib import scopes, strategies
 from verify.lib.rationals import FLINT
 from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
@@ -130,3 +134,29 @@ def test_all_lifts_of_a_diamond() -> None:
         dag for dag in pointed_dags(5) if dag.edges == ((0, 1), (0, 2), (1, 3), (2, 3), (3, 4))
     )
     assert sorted(len(lifted.dag.labels) for lifted in lifts(diamond)) == [5, 6]
+
+
+def test_a_drawn_lift_with_memory_is_small() -> None:
+    lifted = find(
+        strategies.lifted_dags(6), lambda lifted: len(lifted.projection) > len(lifted.base.labels)
+    )
+    # Four states suffice: two paths into one that is not terminal. Shrinking is local, so that
+    # it ends at five is good enough for reading.
+    assert len(lifted.base.labels) <= 5
+    assert set(lifted.projection) == set(range(len(lifted.base.labels)))
+    assert lifted.dag.trajectory_count == lifted.base.trajectory_count
+
+
+def test_a_lift_that_merges_some_histories_but_not_all_is_drawn() -> None:
+    def merges(lifted: LiftedDAG[int]) -> bool:
+        remembers = len(lifted.projection) > len(lifted.base.labels)
+        inner = [v for v, row in enumerate(lifted.dag.children) if row]
+        return remembers and any(len(lifted.dag.in_edges[v]) > 1 for v in inner)
+
+    assert find(strategies.lifted_dags(), merges, settings=settings(phases=[Phase.generate]))
+
+
+def test_drawn_dags_shrink_to_the_shortest_path() -> None:
+    dags = strategies.pointed_dags()
+    assert find(dags, lambda _: True).edges == ((0, 1),)
+    assert find(dags, lambda dag: len(dag.labels) >= 4).edges == ((0, 1), (1, 2), (2, 3))

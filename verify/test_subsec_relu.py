@@ -46,22 +46,15 @@ def drawn(sizes: Sequence[int], rng: Random, biases: bool) -> list[Layer]:
     ]
 
 
-def interpolation(values: Sequence[Fraction], start: Fraction, step: Fraction) -> list[Layer]:
-    """The network with one hidden unit per interval that is linear between equidistant values."""
-    slopes = [(b - a) / step for a, b in pairwise(values)]
-    bends = [slopes[0], *(b - a for a, b in pairwise(slopes))]
-    hidden = Layer(
-        ((Fraction(1),),) * len(bends), tuple(-(start + step * j) for j in range(len(bends)))
-    )
-    return [hidden, Layer((tuple(bends),), (values[0],))]
-
-
 def interpolated(
     function: Callable[[Fraction], Fraction], start: int, end: int, pieces: int
 ) -> list[Layer]:
-    step = Fraction(end - start, pieces)
-    values = [function(start + step * j) for j in range(pieces + 1)]
-    return interpolation(values, Fraction(start), step)
+    """The network with one hidden unit per interval that is linear between equidistant values."""
+    points = [start + Fraction(end - start, pieces) * j for j in range(pieces + 1)]
+    slopes = [(function(b) - function(a)) / (b - a) for a, b in pairwise(points)]
+    bends = [slopes[0], *(b - a for a, b in pairwise(slopes))]
+    hidden = Layer(((Fraction(1),),) * pieces, tuple(-x for x in points[:-1]))
+    return [hidden, Layer((tuple(bends),), (function(points[0]),))]
 
 
 @pytest.mark.claim("subsec:relu")
@@ -100,7 +93,7 @@ def test_without_biases_the_logits_on_lines_are_linear_in_the_position() -> None
 def test_with_biases_any_values_at_the_states_of_lines_are_attained(length: int) -> None:
     rng = Random(length)
     values = [Fraction(rng.randint(-99, 99), rng.randint(1, 9)) for _ in range(length + 1)]
-    layers = interpolation(values, Fraction(0), Fraction(1))
+    layers = interpolated(lambda x: values[int(x)], 0, length, length)
     assert len(layers[0].weights) == length
     for k, value in enumerate(values):
         assert network(layers, (Fraction(k),), True) == (value,)

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -38,16 +37,9 @@ from reference.problems import (
     VariableSelection,
 )
 from reference.problems.graphs import graph
+from verify.lib.forks import lattice
 
 TABLE = np.random.default_rng(5).normal(size=4**3).astype(np.float32)
-
-
-def all_graphs(nodes: int, size: int) -> EdgeAddition:
-    """All labelled graphs with at most `size` edges; those with `size` edges are terminal."""
-    pairs = list(combinations(range(nodes), 2))
-    layers = [tuple(map(graph, combinations(pairs, k))) for k in range(size + 1)]
-    rewards = tuple(Fraction(1 + i % 5, 4) for i in range(len(layers[-1])))
-    return EdgeAddition((0,) * nodes, sum(layers[:-1], ()), layers[-1], rewards)
 
 
 # One terminal after a single step, the others after two.
@@ -63,7 +55,7 @@ PROBLEMS: dict[str, Problem[Any]] = {
     "grid": Grid(4, 2),
     "synthetic, append": SyntheticSequences.random(3, 3, "append", seed=3),
     "synthetic, prepend-append": SyntheticSequences.random(4, 2, "prepend-append", seed=4),
-    "graphs": all_graphs(4, 2),
+    "graphs": lattice(4, 2),
     "table, prepend-append": TableSequences("ACGT", 3, "prepend-append", TABLE, 3),
     "sets": Sets.random(5, 3, seed=1),
     "walk": LazyRandomWalk(1, 3, 2),

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 from reference import enumerate_dag, marginal
 from reference.errors import InputError
@@ -97,18 +97,22 @@ def inner_trajectories(problem: EdgeAddition) -> list[tuple[Graph, ...]]:
     return [dag.states(trajectory)[:-1] for trajectory in dag.trajectories()]
 
 
+def all_graphs(nodes: int) -> list[list[Graph]]:
+    """All labelled graphs on that many nodes, by their number of edges."""
+    pairs = list(combinations(range(nodes), 2))
+    return [[graph(edges) for edges in combinations(pairs, k)] for k in range(len(pairs) + 1)]
+
+
 def lattice(nodes: int, size: int) -> EdgeAddition:
     """All labelled graphs with at most `size` edges, the last of them terminal."""
-    pairs = list(combinations(range(nodes), 2))
-    layers = [tuple(graph(edges) for edges in combinations(pairs, k)) for k in range(size + 1)]
-    inner = tuple(g for layer in layers[:-1] for g in layer)
-    return EdgeAddition((0,) * nodes, inner, layers[-1], (Fraction(1),) * len(layers[-1]))
+    *inner, ends = all_graphs(nodes)[: size + 1]
+    rewards = tuple(Fraction(1 + i % 5, 4) for i in range(len(ends)))
+    return EdgeAddition((0,) * nodes, tuple(chain(*inner)), tuple(ends), rewards)
 
 
 def state_graphs(nodes: int) -> Iterator[EdgeAddition]:
     """Every state graph on that many nodes of equal feature: 102 of them on three nodes."""
-    pairs = list(combinations(range(nodes), 2))
-    graphs = [graph(c) for k in range(len(pairs) + 1) for c in combinations(pairs, k)]
+    graphs = list(chain(*all_graphs(nodes)))
     for states in (c for k in range(2, len(graphs) + 1) for c in combinations(graphs, k)):
         parents = {g for g in states for h in states if _is_step(g, h)}
         inner = tuple(g for g in states if g in parents)

@@ -103,6 +103,10 @@ class LinearLines:
             for psi, c in zip(self.embedding, self.sums(), strict=True)
         )
 
+    def law(self, parameters: Parameters) -> Vector:
+        """The law at parameters with integer log-odds, which are in units of log 2."""
+        return law_from_odds([Fraction(2) ** int(o) for o in self.log_odds(parameters)])
+
     def interactions(self) -> tuple[Vector, ...]:
         """The products `psi_k(p_i) c_{i,l}`, one row per state: the columns of `H` for every k, l.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reference.errors import InputError
@@ -53,6 +54,12 @@ class LinearPolicy(NamedTuple):
     forward: ForwardPolicy[Any]
 
 
+@lru_cache(maxsize=1)
+def _lifted(problem: Lines, dynamics: LinearDynamics) -> LiftedDAG[str]:
+    """Made once for all b."""
+    return lift(enumerate_dag(problem), dynamics)
+
+
 def linear_policy(
     problem: Lines, dynamics: LinearDynamics, b: Sequence[Fraction], field: Field[T]
 ) -> LinearPolicy:
@@ -80,8 +87,8 @@ def linear_policy(
                 f"linear_policy: {count} {name} are given for Lines with N = {problem.length} and "
                 f"M = {problem.step}: give {expected}"
             )
-    lifted = lift(enumerate_dag(problem), dynamics)
-    weights = [field.zero] * len(lifted.dag.edges)
+    lifted = _lifted(problem, dynamics)
+    values = [field.zero] * len(lifted.dag.edges)
     for node, row in enumerate(lifted.dag.out_edges):
         if not row:
             continue
@@ -94,12 +101,8 @@ def linear_policy(
             # Stopping is the last action; a step by k is action k - 1.
             chosen.append(logits[-1 if child[0] == "q" else int(child[1:]) - here - 1])
         largest = max(chosen)
-        for edge, logit in zip(row, chosen, strict=True):
-            weights[edge] = field.exp(field.convert(logit - largest))
-    # The field's own numbers are normalised by row.
-    values = list(weights)
-    for row in lifted.dag.out_edges:
-        total = field.sum(weights[edge] for edge in row)
-        for edge in row:
-            values[edge] = weights[edge] / total
+        weights = [field.exp(field.convert(logit - largest)) for logit in chosen]
+        total = field.sum(weights)
+        for edge, weight in zip(row, weights, strict=True):
+            values[edge] = weight / total
     return LinearPolicy(lifted, ForwardPolicy(lifted.dag, field, values))
