@@ -5,7 +5,6 @@ import random
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from flint import arb
 
@@ -15,14 +14,10 @@ from reference import (
     RATIONAL,
     BackwardPolicy,
     ForwardPolicy,
-    History,
-    InputError,
     PointedDAG,
     Symbolic,
-    TooLargeError,
     forward_from_backward,
     gamma,
-    lift,
     marginal,
     path_sums,
     pointed_dag,
@@ -63,6 +58,23 @@ def test_balls_enclose_the_rational_marginals_of_every_lift_up_to_five_states(bi
                     assert upper - lower <= Fraction(100, 2**bits)
 
 
+@pytest.mark.catches(
+    "The unit roundoff of float64 is taken for the spacing at 1, which is twice as large.",
+    "reference/fields/field.py",
+    "UNIT_ROUNDOFF = 2.0**-53",
+    "UNIT_ROUNDOFF = 2.0**-52",
+)
+def test_fields_agree_exactly_or_within_their_roundings() -> None:
+    third = Fraction(1, 3)
+    assert RATIONAL.agree(third * 3, RATIONAL.one, 0)
+    assert not RATIONAL.agree(third + Fraction(1, 10**30), third, 1000)
+    assert FLOAT64.agree(0.1 + 0.2, 0.3, 2)
+    assert not FLOAT64.agree(0.1 + 0.2, 0.3, 0)
+    # An absolute tolerance would let any number of this size pass.
+    assert gamma(1) == pytest.approx(2.0**-53, rel=1e-9, abs=0)
+    assert not FLOAT64.agree(1.0, 1.0 + 2.0**-52, 1)
+
+
 def test_control_a_wrong_value_lies_outside_the_enclosure() -> None:
     exact = marginals(DIAMOND, RATIONAL, [1, 2, 3, 4, 5, 6])
     lower, upper = enclose(marginals(DIAMOND, BALL, [1, 2, 3, 4, 5, 6])[0])
@@ -71,39 +83,13 @@ def test_control_a_wrong_value_lies_outside_the_enclosure() -> None:
 
 
 def test_float64_is_within_its_roundings_of_the_rational_marginals() -> None:
-    for number, dag in enumerate(pointed_dags(5)):
-        weights = random_weights(len(dag.edges), number)
-        # At most 4 levels with 4 in-edges each; each weight is normalised with up to 5 roundings.
-        bound = gamma(2 * 4 + 4 * 4 + 4 * 5)
-        for value, number_ in zip(
-            marginals(dag, RATIONAL, weights), marginals(dag, FLOAT64, weights), strict=True
-        ):
-            assert abs(Fraction(number_) - value) <= Fraction(bound) * value
-
-
-def test_the_generic_policy_proves_the_target_for_all_policies_and_rewards() -> None:
-    for nodes in (2, 3, 4):
-        for dag in pointed_dags(nodes):
-            for lifted in lifts(dag):
-                instance = generic(lifted.dag)
-                p_f, z = forward_from_backward(instance.backward, instance.rewards)
-                total = instance.field.sum(instance.rewards)
-                assert z == total
-                assert marginal(p_f) == tuple(r / total for r in instance.rewards)
-
-
-def test_control_an_unnormalised_kernel_does_not_give_the_generic_target() -> None:
-    lifted = lift(DIAMOND, History())
-    base = generic(DIAMOND)
-    p_f, _ = forward_from_backward(base.backward.on(lifted), base.rewards)
-    total = base.field.sum(base.rewards)
-    # Terminals are right, because the kernel's mass is 1 at each; a dropped edge is not.
-    assert marginal(p_f) == tuple(r / total for r in base.rewards)
-    field = base.field
-    one_edge_doubled = [v * 2 if e == 4 else v for e, v in enumerate(base.backward.values)]
-    kernel = type(base.backward.on(lifted))(DIAMOND, field, one_edge_doubled)
-    p_f, _ = forward_from_backward(kernel, base.rewards)
-    assert marginal(p_f)[0] != base.rewards[0] / total
+    # At most 4 levels with 4 in-edges each; each weight is normalised with up to 5 roundings.
+    bound = Fraction(gamma(2 * 4 + 4 * 4 + 4 * 5))
+    for seed, dag in enumerate(pointed_dags(5)):
+        weights = random_weights(len(dag.edges), seed)
+        exact, floats = (marginals(dag, field, weights) for field in (RATIONAL, FLOAT64))
+        for value, rounded in zip(exact, floats, strict=True):
+            assert abs(Fraction(rounded) - value) <= bound * value
 
 
 def test_symbolic_values_agree_with_rational_ones_at_a_point() -> None:
@@ -117,13 +103,11 @@ def test_symbolic_values_agree_with_rational_ones_at_a_point() -> None:
 
 def _at(function: Any, point: list[Fraction]) -> Fraction:
     def value(polynomial: Any) -> Fraction:
-        return sum(
-            (
-                Fraction(int(c)) * math.prod(p**k for p, k in zip(point, powers, strict=True))
-                for powers, c in polynomial.terms()
-            ),
-            Fraction(0),
+        terms = (
+            Fraction(int(c)) * math.prod(p**k for p, k in zip(point, powers, strict=True))
+            for powers, c in polynomial.terms()
         )
+        return sum(terms, Fraction(0))
 
     return value(function.numer) / value(function.denom)
 
@@ -133,72 +117,33 @@ def test_logarithms_exist_in_the_fields_that_contain_them() -> None:
     lower, upper = enclose(BALL.log(BALL.convert(2)))
     assert lower < upper
     assert abs(float(lower) - math.log(2)) < 1e-15
-    for field, value in ((RATIONAL, Fraction(2)), (Symbolic("p"), Fraction(2))):
-        with pytest.raises(InputError, match=r"logarithm .* not a rational"):
-            field.log(value)  # type: ignore[arg-type]
-    for field_, zero in ((FLOAT64, 0.0), (BALL, arb(0))):
-        with pytest.raises(InputError, match="does not exist"):
-            field_.log(zero)  # type: ignore[arg-type]
 
 
 def test_an_undecided_sign_names_the_precision_that_decides_it() -> None:
     def difference() -> arb:
         return BALL.convert(Fraction(1, 3)) - BALL.convert(Fraction(1, 3) - Fraction(1, 10**30))
 
-    with precision(53):
-        with pytest.raises(PrecisionError, match=r"53 bits") as caught:
-            BALL.positive(difference())
-        bits = int(str(caught.value).split("precision(")[1].split(")")[0])
-    assert bits > 53
-    for _ in range(4):  # the centre is known no better than the radius, so it may take some rounds
+    # The centre is known no better than the radius, so it may take some rounds.
+    tried = [53]
+    for _ in range(5):
         try:
-            with precision(bits):
+            with precision(tried[-1]):
                 assert BALL.positive(difference())
             break
         except PrecisionError as error:
-            bits = int(str(error).split("precision(")[1].split(")")[0])
+            words = str(error)
+            assert f"{tried[-1]} bits" in words
+            tried.append(int(words.split("precision(")[1].split(")")[0]))
     else:
-        pytest.fail(f"not decided at {bits} bits")
+        pytest.fail(f"not decided at {tried} bits")
+    assert len(tried) > 1
+    assert tried == sorted(set(tried))
 
 
 def test_a_policy_that_may_be_negative_at_this_precision_is_refused() -> None:
     wide = arb(0, 1)
     with pytest.raises(PrecisionError, match="not decided"):
         ForwardPolicy(DIAMOND, BALL, [wide, 1 - wide, *[BALL.one] * 2, BALL.one / 2, BALL.one / 2])
-    with pytest.raises(InputError, match="must be a number >= 0"):
-        ForwardPolicy(DIAMOND, BALL, [arb("nan")] * 6)
-
-
-def test_balls_refuse_rows_that_cannot_sum_to_one() -> None:
-    half = BALL.one / 2
-    with pytest.raises(InputError, match="not to 1"):
-        ForwardPolicy(DIAMOND, BALL, [half, half, half, BALL.one, half, half])
-
-
-def test_symbolic_refuses_what_is_too_large_or_foreign() -> None:
-    with pytest.raises(TooLargeError, match="25 parameters"):
-        Symbolic(" ".join(f"p{k}" for k in range(25)))
-    with pytest.raises(TooLargeError, match="at most 2"):
-        generic(DIAMOND, max_parameters=2)
-    with pytest.raises(InputError, match="distinct names"):
-        Symbolic("p p")
-    with pytest.raises(InputError, match="another symbolic field"):
-        Symbolic("p").convert(Symbolic("q").symbols[0])
-    with pytest.raises(InputError, match="finite float"):
-        Symbolic("p").convert(math.nan)
-
-
-def test_numbers_that_no_field_holds_are_refused() -> None:
-    for field in (RATIONAL, FLOAT64, BALL):
-        with pytest.raises(InputError):
-            field.convert("half")  # type: ignore[arg-type]
-    for value in (math.nan, math.inf):
-        with pytest.raises(InputError, match="finite"):
-            RATIONAL.convert(value)
-    with pytest.raises(InputError, match=r"magnitude below"):
-        FLOAT64.convert(10**400)
-    with pytest.raises(InputError, match="at least 2"):
-        precision(0)
 
 
 def test_visits_of_the_diamond_agree_in_all_fields() -> None:
@@ -208,17 +153,6 @@ def test_visits_of_the_diamond_agree_in_all_fields() -> None:
     field = Symbolic("p")
     symbolic = path_sums(ForwardPolicy.from_weights(DIAMOND, field, weights))
     assert symbolic == [field.convert(value) for value in exact]
-
-
-def test_numbers_of_another_kind_than_the_field_are_refused() -> None:
-    # An int among fractions divides into a float, silently.
-    for field, value in ((RATIONAL, 1), (RATIONAL, 1.0), (FLOAT64, np.float32(1)), (BALL, 1.0)):
-        with pytest.raises(InputError, match=r"edge number 0 .* does not compute with"):
-            ForwardPolicy(CHAIN, field, [value])  # type: ignore[type-var]
-    assert ForwardPolicy(CHAIN, FLOAT64, np.ones(1)).values[0] == 1  # float64 is a float
-    p_b = BackwardPolicy.uniform(CHAIN, FLOAT64)
-    with pytest.raises(InputError, match=r"reward number 0 .* a float32"):
-        forward_from_backward(p_b, np.ones(1, np.float32))  # type: ignore[arg-type]
 
 
 def test_a_ball_that_is_zero_is_not_negative_and_not_positive() -> None:

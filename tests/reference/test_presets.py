@@ -1,4 +1,4 @@
-"""Every task on its minimal preset: exact optimum, enclosures, float bounds, closed forms."""
+"""Every task on its minimal preset: exact optimum, closed form and samples."""
 
 import math
 from collections import Counter
@@ -10,31 +10,24 @@ import pytest
 from scipy.stats import chi2
 
 from reference import (
-    BALL,
-    FLOAT64,
     RATIONAL,
     BackwardPolicy,
-    ForwardPolicy,
     History,
     InputError,
     LiftedDAG,
     enumerate_dag,
     enumerate_rewards,
-    flows,
     forward_from_backward,
-    gamma,
     lift,
     marginal,
     normalize,
-    subtb_residuals,
     tb_residuals,
 )
-from reference.fields.balls import enclose
 from reference.problems import closed_form
 from reference.problems.closed_form import Enclosure
 from reference.problems.presets import MINIMAL, PAPER
 
-WITHOUT_CLOSED_FORM = {"bits"}
+WITH_CLOSED_FORM = sorted(set(MINIMAL) - {"bits"})
 SAMPLES = 20_000
 
 
@@ -53,53 +46,24 @@ def instance(name: str) -> Instance:
     return Instance(problem, lift(dag, History()), enumerate_rewards(problem, dag))
 
 
-@pytest.fixture(params=MINIMAL)
-def preset(request: pytest.FixtureRequest) -> Instance:
-    return instance(request.param)
-
-
-@pytest.mark.parametrize("name", MINIMAL)
-def test_minimal_presets_are_small(name: str) -> None:
-    assert len(instance(name).lifted.dag.labels) <= 3000
-
-
 @pytest.mark.parametrize("name", PAPER)
 def test_paper_presets_have_an_initial_state_with_children(name: str) -> None:
     problem = PAPER[name]()
     assert problem.children(problem.initial)
 
 
-def test_the_optimum_has_every_residual_zero_and_the_target_as_its_law(preset: Instance) -> None:
-    lifted, rewards = preset.lifted, preset.rewards
+@pytest.mark.parametrize("name", MINIMAL)
+def test_minimal_presets_are_small_and_the_optimum_has_the_target_as_its_law(name: str) -> None:
+    _, lifted, rewards = instance(name)
+    assert len(lifted.dag.labels) <= 3000
+    assert all(reward > 0 for reward in rewards)
+    texts = {str(lifted.base.labels[x]) for x in lifted.base.terminals}
+    assert len(texts) == len(rewards)
     p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
     p_f, z = forward_from_backward(p_b, rewards)
     assert z == sum(rewards)
-    assert sum(marginal(p_f)) == 1
     assert marginal(p_f) == normalize(rewards)
     assert all(residual == 0 for _, residual in tb_residuals(p_f, p_b, rewards, z))
-    flow = flows(p_b, rewards)
-    assert all(residual == 0 for _, residual in subtb_residuals(p_f, p_b, flow, rewards))
-
-
-def test_balls_enclose_and_floats_are_within_their_roundings(preset: Instance) -> None:
-    dag = preset.lifted.dag
-    exact = marginal(ForwardPolicy.uniform(dag, RATIONAL))
-    assert sum(exact) == 1
-    balls = marginal(ForwardPolicy.uniform(dag, BALL))
-    floats = marginal(ForwardPolicy.uniform(dag, FLOAT64))
-    depth = max(map(len, preset.lifted.base.trajectories()))
-    # Per step a row of the uniform policy (2 roundings), a product and the sums at the next node.
-    bound = Fraction(gamma(depth * (3 + max(map(len, dag.in_edges)))))
-    for value, ball, number in zip(exact, balls, floats, strict=True):
-        lower, upper = enclose(ball)
-        assert lower <= value <= upper
-        assert abs(Fraction(number) - value) <= bound * value
-
-
-def test_every_terminal_is_reached_and_the_reward_is_positive(preset: Instance) -> None:
-    assert all(reward > 0 for reward in preset.rewards)
-    labels = [preset.lifted.base.labels[x] for x in preset.lifted.base.terminals]
-    assert len({str(label) for label in labels}) == len(labels)
 
 
 @pytest.mark.catches(
@@ -108,7 +72,7 @@ def test_every_terminal_is_reached_and_the_reward_is_positive(preset: Instance) 
     "return math.comb(len(self.weights) - 1, self.size - 1) * sum(",
     "return math.comb(len(self.weights), self.size) * sum(",
 )
-@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
+@pytest.mark.parametrize("name", WITH_CLOSED_FORM)
 def test_the_closed_form_is_the_enumerated_sum(name: str) -> None:
     problem, _, rewards = instance(name)
     total = sum(rewards, Fraction(0))
@@ -117,16 +81,18 @@ def test_the_closed_form_is_the_enumerated_sum(name: str) -> None:
     assert log_z.error < 1e-6
     if hasattr(problem, "z"):
         assert problem.z() == total
+    # Control: that of another target is another.
+    assert not log_z.contains(math.log(total + min(rewards) / 1000))
 
 
-@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
-def test_control_the_closed_form_of_another_target_is_told_apart(name: str) -> None:
-    problem, _, rewards = instance(name)
-    wrong = sum(rewards, Fraction(0)) + min(rewards) / 1000
-    assert not problem.log_z().contains(math.log(wrong))
-
-
-@pytest.mark.parametrize("name", sorted(set(MINIMAL) - WITHOUT_CLOSED_FORM))
+@pytest.mark.catches(
+    "A draw on the boundary between two states goes to the first of them.",
+    "reference/problems/closed_form.py",
+    "bisect_right(self._sums, rng.randrange(self._sums[-1]))",
+    "bisect_right(self._sums, rng.randrange(self._sums[-1]) - 1)",
+    only="graphs",
+)
+@pytest.mark.parametrize("name", WITH_CLOSED_FORM)
 def test_samples_follow_the_target(name: str) -> None:
     problem, lifted, rewards = instance(name)
     base = lifted.base
@@ -160,12 +126,6 @@ def _p_value(counts: Counter[Any], law: dict[Any, Fraction]) -> float:
     return float(chi2.sf(statistic, cells - 1))
 
 
-@pytest.mark.parametrize("name", sorted(WITHOUT_CLOSED_FORM))
-def test_a_problem_without_a_closed_form_says_so(name: str) -> None:
-    with pytest.raises(InputError, match="has no closed form"):
-        closed_form(MINIMAL[name]())
-
-
 def test_closed_forms_work_at_full_size() -> None:
     for name in ("sets-32", "sequences-32", "six6", "grid-sparse", "random-walk", "ising-64"):
         problem = PAPER[name]()
@@ -174,7 +134,7 @@ def test_closed_forms_work_at_full_size() -> None:
 
 
 def test_the_ends_of_an_enclosure_are_inside() -> None:
-    found = Enclosure(1.0, 0.5)
-    assert found.contains(Fraction(3, 2))
-    assert found.contains(0.5)
-    assert not found.contains(Fraction(3, 2) + Fraction(1, 10**30))
+    half = Enclosure(1.0, 0.5)
+    assert half.contains(Fraction(3, 2))
+    assert half.contains(0.5)
+    assert not half.contains(Fraction(3, 2) + Fraction(1, 10**30))
