@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reference.fields.symbolic import Symbolic
-from verify.lib.linear import LinearLines, Parameters, Vector, rank, solve
+from verify.lib.linear import LinearLines, Parameters, Vector, dot, rank, solve
 
 
 def span(lines: LinearLines) -> list[Vector]:
@@ -66,10 +66,6 @@ def some_solution(rows: Sequence[Vector], right: Vector) -> Vector | None:
         return None
     at = dict(zip(basis, found, strict=True))
     return tuple(at.get(k, Fraction(0)) for k in range(len(columns)))
-
-
-def dot(left: Vector, right: Vector) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
 
 
 def product_of(lines: LinearLines, x: Vector) -> Vector:

@@ -23,7 +23,13 @@ from reference import (
 from reference.expressivity.memory import memory_kl
 from reference.fields.field import T
 from reference.problems import Lines
-from verify.lib.markovian import has_memory, is_markovian, parent_laws
+from verify.lib.markovian import (
+    copies,
+    has_memory,
+    is_markovian,
+    parent_laws,
+    preferring_one_way_to_each_end,
+)
 from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
@@ -49,16 +55,6 @@ def is_law_of_one_base_policy(
         math.prod((share[e] for e in tau), start=field.one) == probability
         for tau, probability in law.items()
     )
-
-
-def preferring_one_way_to_each_end(lifted: LiftedDAG[str]) -> BackwardPolicy[Fraction]:
-    """On the history lift of the diamond: x comes by way of a, and y of b, three times in four."""
-    values = [Fraction(1)] * len(lifted.dag.edges)
-    for edge, (u, v) in enumerate(lifted.dag.edges):
-        if v in lifted.dag.terminals:
-            by_a = lifted.dag.labels[u][1] == ("a", "c")
-            values[edge] = Fraction(3 if by_a == (lifted.dag.labels[v] == "x") else 1, 4)
-    return BackwardPolicy(lifted.dag, RATIONAL, values)
 
 
 @pytest.mark.claim("N2")
@@ -120,17 +116,12 @@ def test_by_hand_a_kernel_that_depends_on_memory_with_an_optimum_that_does_not()
     # p~_B(a|c) = 1/3: p_B at the lifts of c is all of a, or all of b; given x it is (1/3, 2/3).
     lifted = lift(DIAMOND, History())
     p_b = h_transform(lifted, BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 2, 1, 1]))
-    c, x = DIAMOND.index["c"], DIAMOND.index["x"]
-    a, b = DIAMOND.index["a"], DIAMOND.index["b"]
+    a, b, c = (DIAMOND.index[s] for s in "abc")
     assert parent_laws(p_b, lifted)[c] == [{a: 1}, {b: 1}]
-    (at_x,) = (v for v, u in enumerate(lifted.projection) if u == x)
+    (at_x,) = copies(lifted, "x")
     assert [p_b.values[e] for e in lifted.dag.in_edges[at_x]] == [Fraction(1, 3), Fraction(2, 3)]
     forward, _ = forward_from_backward(p_b, (Fraction(1), Fraction(1)))
-    rows = [
-        [forward.values[e] for e in row]
-        for row, u in zip(lifted.dag.out_edges, lifted.projection, strict=True)
-        if u == c
-    ]
+    rows = [[forward.values[e] for e in lifted.dag.out_edges[v]] for v in copies(lifted, "c")]
     assert rows == [[Fraction(1, 2), Fraction(1, 2)]] * 2
     assert is_law_of_one_base_policy(p_b, lifted)
 
@@ -165,10 +156,9 @@ def test_on_lines_kl_vanishes_iff_the_law_is_that_of_one_base_policy() -> None:
 def test_kl_is_the_largest_over_both_orders_of_two_histories() -> None:
     # KL((1/2, 1/2) || (1/4, 3/4)) = log(4/3) / 2 = 0.144; the other way 0.131.
     lifted = lift(DIAMOND, History())
-    copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
-    for order in (copies, copies[::-1]):
+    for copy in copies(lifted, "c"):
         weights = [1] * len(lifted.dag.edges)
-        weights[lifted.dag.out_edges[order[0]][1]] = 3
+        weights[lifted.dag.out_edges[copy][1]] = 3
         forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
         assert memory_kl(lifted, forward)["c"] == pytest.approx(math.log(4 / 3) / 2)
 
@@ -189,17 +179,9 @@ def test_kl_of_a_backward_law_that_depends_on_the_terminal_is_half_of_log_three(
 @pytest.mark.claim("fig:setsa")
 def test_histories_that_are_never_taken_do_not_count() -> None:
     lifted = lift(DIAMOND, History())
-    sure, half = Fraction(1), Fraction(1, 2)
-    rows: dict[Any, dict[Any, Fraction]] = {}
-    for node, label in enumerate(lifted.dag.labels):
-        children = [lifted.dag.labels[v] for v in lifted.dag.children[node]]
-        if len(children) == 1:
-            rows[label] = {children[0]: sure}
-        elif children and node > 0:
-            # After a, both ends alike; after b, which is never entered, always the first.
-            first = half if label[1] == ("a", "c") else sure
-            rows[label] = dict(zip(children, (first, 1 - first), strict=True))
-    through_a, through_b = (lifted.dag.labels[v] for v in lifted.dag.children[0])
-    rows[lifted.dag.labels[0]] = {through_a: sure, through_b: 1 - sure}
-    p_f = ForwardPolicy.from_rows(lifted.dag, RATIONAL, rows)
+    into_b, from_c = lifted.dag.out_edges[0][1], lifted.dag.out_edges[copies(lifted, "c")[1]]
+    # After a, both ends alike; after b, which is never entered, always the first.
+    zero = (into_b, from_c[1])
+    weights = [int(edge not in zero) for edge in range(len(lifted.dag.edges))]
+    p_f = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
     assert memory_kl(lifted, p_f)["c"] == 0

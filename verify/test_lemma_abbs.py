@@ -137,7 +137,6 @@ def test_from_every_terminal_it_is_false_if_a_null_terminal_is_not_left() -> Non
 def test_absorbing_almost_surely_is_not_enough_without_absolute_continuity() -> None:
     lift = leaves_a_null_initial_state()
     assert failing(lift) == ["full_support", "absolute_continuity_b"]
-    check_fails_without(backward_absorption_at_horizon, "absolute_continuity_b", lift)
     check_fails_without(
         absorption_from_almost_every_terminal, "absolutely continuous on S_o*", lift
     )
@@ -147,11 +146,13 @@ def test_absorbing_almost_surely_is_not_enough_without_absolute_continuity() -> 
 
 
 @pytest.mark.control("lemma:abbs")
-def test_backward_absorption_needs_each_of_its_other_hypotheses() -> None:
-    lemma = backward_absorption_at_horizon
-    check_fails_without(lemma, "duality", stuck_backward())
-    check_fails_without(lemma, "forward_absorption", waiting())
-    check_fails_without(lemma, "backward_absorption", backward_enters_x())
+@pytest.mark.control("backward_absorption")
+def test_backward_absorption_and_its_lasting_need_each_hypothesis() -> None:
+    for lemma in (backward_absorption_at_horizon, backward_absorption_lasts):
+        check_fails_without(lemma, "duality", stuck_backward())
+        check_fails_without(lemma, "forward_absorption", waiting())
+        check_fails_without(lemma, "backward_absorption", backward_enters_x())
+        check_fails_without(lemma, "absolute_continuity_b", leaves_a_null_initial_state())
     lift = stuck_backward()
     assert all(mass(power(lift.kappa_b, n), (2, 0), lift.initial) == 0 for n in range(1, 6))
 
@@ -164,15 +165,6 @@ def test_absorption_at_the_horizon_need_not_last_without_absolute_continuity() -
     assert backward_absorption_at_horizon(lift).conclusion
     powers = [power(lift.kappa_b, n) for n in (1, 2, 3)]
     assert [mass(kernel, (1, 0), lift.initial) for kernel in powers] == [1, 1, HALF]
-
-
-@pytest.mark.control("backward_absorption")
-def test_lasting_backward_absorption_needs_each_hypothesis() -> None:
-    lemma = backward_absorption_lasts
-    check_fails_without(lemma, "duality", stuck_backward())
-    check_fails_without(lemma, "forward_absorption", waiting())
-    check_fails_without(lemma, "backward_absorption", backward_enters_x())
-    check_fails_without(lemma, "absolute_continuity_b", leaves_a_null_initial_state())
 
 
 @pytest.mark.control("lemma:abbs")

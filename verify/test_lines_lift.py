@@ -8,6 +8,7 @@ import pytest
 
 from reference import Additive, History, LiftedDAG, PointedDAG, lift
 from reference.problems import Lines, enumerate_dag
+from verify.lib.linear import dot
 
 A_O = (Fraction(1), Fraction(-2))
 W = (Fraction(2), Fraction(-1, 3))
@@ -18,10 +19,6 @@ def psi(state: str) -> tuple[Fraction, Fraction]:
     """An embedding of p_i in two dimensions."""
     position = int(state[1:])
     return (Fraction(position), Fraction(position * position + 1))
-
-
-def dot(left: tuple[Fraction, ...], right: tuple[Fraction, ...]) -> Fraction:
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
 def moved(start: tuple[Fraction, ...], by: Fraction) -> tuple[Fraction, ...]:

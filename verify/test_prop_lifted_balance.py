@@ -29,6 +29,7 @@ from reference import (
 )
 from reference.fields.field import T
 from verify.lib import strategies
+from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
@@ -150,7 +151,7 @@ def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
     assert vanish(subtb_residuals(p_f, kernel, flow, REWARDS))
     assert marginal(p_f) == normalize(REWARDS)
     visits = path_sums(p_f)
-    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    inside = copies(lifted, "c")
     assert [visits[v] for v in inside] == [Fraction(1, 2)] * 2
     assert [flow[v] / z for v in inside] == [1, 1]
 

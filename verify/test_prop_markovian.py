@@ -24,7 +24,14 @@ from reference import (
 )
 from reference.problems import Lines
 from verify.lib.generic import generic
-from verify.lib.markovian import has_memory, is_markovian, is_normalised, parent_laws
+from verify.lib.markovian import (
+    copies,
+    has_memory,
+    is_markovian,
+    is_normalised,
+    parent_laws,
+    preferring_one_way_to_each_end,
+)
 from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
@@ -134,31 +141,18 @@ def test_all_backward_policies_and_rewards_at_once_force_a_markovian_policy(scop
 
 @pytest.mark.control("prop:markovian")
 def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the_path() -> None:
-    dag = pointed_dag(
-        {
-            "o": ["a", "b", "v"],
-            "a": ["u"],
-            "b": ["u"],
-            "u": ["x", "y"],
-            "v": ["x", "y"],
-            "x": [],
-            "y": [],
-        }
-    )
+    children = {"o": "abv", "a": "u", "b": "u", "u": "xy", "v": "xy", "x": "", "y": ""}
+    dag = pointed_dag({state: list(row) for state, row in children.items()})
     # p~_B never goes from x or y to u, so no balance condition reaches the rows at u.
     weight = [0 if dag.labels[u] == "u" else 1 for u, _ in dag.edges]
-    p_b = BackwardPolicy.from_weights(dag, RATIONAL, weight)
-    lifted = lift(dag, History())
-    kernel, rewards = p_b.on(lifted), (Fraction(1), Fraction(1))
-    balanced = balanced_with(kernel, rewards)
-    copies = [n for n, v in enumerate(lifted.projection) if dag.labels[v] == "u"]
-    values = list(balanced.values)
-    for number, node in enumerate(copies):
-        for position, edge in enumerate(lifted.dag.out_edges[node]):
-            values[edge] = Fraction(int(position == number))
-    path_dependent = ForwardPolicy(lifted.dag, RATIONAL, values)
+    lifted, rewards = lift(dag, History()), (Fraction(1), Fraction(1))
+    kernel = BackwardPolicy.from_weights(dag, RATIONAL, weight).on(lifted)
+    first, second = (lifted.dag.out_edges[v] for v in copies(lifted, "u"))
+    free = [int(e not in (first[1], second[0])) for e in range(len(lifted.dag.edges))]
+    elsewhere = ForwardPolicy.from_weights(lifted.dag, RATIONAL, free)
+    path_dependent = balanced_with(kernel, rewards, elsewhere)
     assert all(r == 0 for _, r in tb_residuals(path_dependent, kernel, rewards, Fraction(2)))
-    rows = [[path_dependent.values[e] for e in lifted.dag.out_edges[node]] for node in copies]
+    rows = [[path_dependent.values[e] for e in row] for row in (first, second)]
     assert rows == [[1, 0], [0, 1]]
 
 
@@ -166,25 +160,11 @@ def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the
 @pytest.mark.control("N2")
 @pytest.mark.control("fig:setsa")
 def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_policy() -> None:
-    # Given x, and given y, the law on histories is that of a base policy, but not of the same.
-    lifted = lift(DIAMOND, History())
-    at = {x: DIAMOND.labels[x] for x in DIAMOND.terminals}
-    weight = {("a", "x"): 3, ("b", "x"): 1, ("a", "y"): 1, ("b", "y"): 3}
-    values = [Fraction(1)] * len(lifted.dag.edges)
-    for edge, (u, v) in enumerate(lifted.dag.edges):
-        if lifted.projection[v] in at:
-            _, history = lifted.dag.labels[u]
-            values[edge] = Fraction(weight[history[0], at[lifted.projection[v]]], 4)
-    p_b = BackwardPolicy(lifted.dag, RATIONAL, values)
-    forward = balanced_with(p_b, (Fraction(1), Fraction(1)))
-    assert all(
-        r == 0 for _, r in tb_residuals(forward, p_b, (Fraction(1), Fraction(1)), Fraction(2))
-    )
+    lifted, rewards = lift(DIAMOND, History()), (Fraction(1), Fraction(1))
+    p_b = preferring_one_way_to_each_end(lifted)
+    forward = balanced_with(p_b, rewards)
+    assert all(r == 0 for _, r in tb_residuals(forward, p_b, rewards, Fraction(2)))
     assert marginal(forward) == (Fraction(1, 2), Fraction(1, 2))
     assert not is_markovian(forward, lifted)
-    to_x = {
-        lifted.dag.labels[u][1][0]: forward.values[edge]
-        for edge, (u, v) in enumerate(lifted.dag.edges)
-        if at.get(lifted.projection[v]) == "x"
-    }
-    assert to_x == {"a": Fraction(3, 4), "b": Fraction(1, 4)}
+    rows = [[forward.values[e] for e in lifted.dag.out_edges[v]] for v in copies(lifted, "c")]
+    assert rows == [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-Vector = tuple[Fraction, ...]
+from verify.lib.linear import Vector, dot
 
 
 class Layer(NamedTuple):
@@ -20,8 +20,7 @@ class Layer(NamedTuple):
     def __call__(self, x: Vector) -> Vector:
         """The image of `x`."""
         return tuple(
-            bias + sum((w * y for w, y in zip(row, x, strict=True)), Fraction(0))
-            for row, bias in zip(self.weights, self.biases, strict=True)
+            bias + dot(row, x) for row, bias in zip(self.weights, self.biases, strict=True)
         )
 
 

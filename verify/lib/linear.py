@@ -99,7 +99,7 @@ class LinearLines:
         """`o_0, ..., o_{N-1}` at these parameters."""
         a, v, w = parameters
         return tuple(
-            self.delta * (_dot(a, psi) + _dot(w, c) * _dot(v, psi))
+            self.delta * (dot(a, psi) + dot(w, c) * dot(v, psi))
             for psi, c in zip(self.embedding, self.sums(), strict=True)
         )
 
@@ -211,8 +211,8 @@ class LinearLines:
         rows = []
         for psi, c in zip(self.embedding, self.sums(), strict=True):
             by_a = [self.delta * x for x in psi]
-            by_v = [self.delta * _dot(w, c) * x for x in psi]
-            by_w = [self.delta * _dot(v, psi) * x for x in c]
+            by_v = [self.delta * dot(w, c) * x for x in psi]
+            by_w = [self.delta * dot(v, psi) * x for x in c]
             rows.append(tuple(by_a if family == "markovian" else [*by_a, *by_v, *by_w]))
         return rows
 
@@ -265,5 +265,6 @@ def _matrix(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
     return fmpq_mat(len(rows), len(rows[0]), entries)
 
 
-def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+def dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    """The inner product."""
     return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))

@@ -12,7 +12,7 @@ from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy
 from reference.problems.base import enumerate_dag
 from reference.problems.lines import Lines
-from verify.lib.linear import Parameters, Vector
+from verify.lib.linear import Parameters, Vector, dot
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class LinearDynamics:
     def advance(self, state: str, latent: Vector) -> Vector:
         """`a_t` on arrival in `p_j`."""
         _, v, w = self.parameters
-        step = sum((x * y for x, y in zip(w, self._psi(state), strict=True)), Fraction(0))
+        step = dot(w, self._psi(state))
         return tuple(a + step * x for a, x in zip(latent, v, strict=True))
 
     def logits(self, state: str, latent: Vector, b: Sequence[Fraction]) -> Vector:
         """`W_t psi(s_t) = b (a_t . psi(s_t))`, one per action."""
-        along = sum((x * y for x, y in zip(latent, self._psi(state), strict=True)), Fraction(0))
+        along = dot(latent, self._psi(state))
         return tuple(row * along for row in b)
 
     def _psi(self, state: str) -> Vector:

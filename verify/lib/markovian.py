@@ -1,8 +1,10 @@
 """Which policies on a lift are Markovian on its base."""
 
+from fractions import Fraction
 from typing import Any
 
 from reference import (
+    RATIONAL,
     BackwardKernel,
     BackwardPolicy,
     ForwardPolicy,
@@ -37,6 +39,24 @@ def is_normalised(kernel: BackwardKernel[Any]) -> bool:
 def has_memory(lifted: LiftedDAG[Any]) -> bool:
     """Whether some state has two lifts."""
     return len(lifted.dag.labels) > len(lifted.base.labels)
+
+
+def copies(lifted: LiftedDAG[Any], state: Any) -> list[int]:
+    """The lifts of a base state."""
+    return [node for node, v in enumerate(lifted.projection) if lifted.base.labels[v] == state]
+
+
+def preferring_one_way_to_each_end(lifted: LiftedDAG[str]) -> BackwardPolicy[Fraction]:
+    """On the history lift of the diamond: x comes by way of a, and y of b, three times in four.
+
+    Given x, and given y, the law on histories is that of a base policy, but not of the same.
+    """
+    values = [Fraction(1)] * len(lifted.dag.edges)
+    for edge, (u, v) in enumerate(lifted.dag.edges):
+        if v in lifted.dag.terminals:
+            by_a = lifted.dag.labels[u][1] == ("a", "c")
+            values[edge] = Fraction(3 if by_a == (lifted.dag.labels[v] == "x") else 1, 4)
+    return BackwardPolicy(lifted.dag, RATIONAL, values)
 
 
 def parent_laws(kernel: BackwardKernel[T], lifted: LiftedDAG[Any]) -> dict[int, list[dict[int, T]]]:

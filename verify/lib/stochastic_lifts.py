@@ -100,10 +100,8 @@ def mutated_lifts(least: int = 0) -> tuple[StochasticLift, ...]:
         null = [(name, s) for name, s in rows if s not in lift.charged]
         for name, s in rng.sample(null, min(len(null), 2)) + rng.sample(rows, index % 2):
             row = {rng.choice(sorted(lift.states)): ONE}
-            if name == "kappa_f":
-                lift = replace(lift, kappa_f=with_row(lift.kappa_f, s, row))
-            else:
-                lift = replace(lift, kappa_b=with_row(lift.kappa_b, s, row))
+            moved: Any = {name: with_row(getattr(lift, name), s, row)}
+            lift = replace(lift, **moved)
         mutated.append(lift)
     return tuple(mutated)
 
