@@ -10,13 +10,16 @@ import pytest
 
 from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
-from verify.claims.record import Claim, Reading, Severity
-from verify.lib.ledger import CLAIMS, FOLDER, markdown, marked_tests, scopes_of
+from reference.errors import InputError
+from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, scopes_of
 from verify.lib.notes import with_head
+from verify.lib.record import Claim, Reading, Severity, read_claim
 from verify.lib.report import summary
 from verify.lib.results import result_of
 
-NOTES = FOLDER.parent / "proofs_notes"
+needs_checkout = pytest.mark.skipif(
+    NOTES.parent == FOLDER, reason="stored results and Coq proofs are not part of a wheel"
+)
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
@@ -72,6 +75,7 @@ def test_a_claim_that_no_test_decides_has_none() -> None:
     assert not [claim.id for claim in CLAIMS if claim.experiment and claim.open]
 
 
+@needs_checkout
 def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -133,34 +137,90 @@ def test_verdicts_follow_from_the_readings() -> None:
     assert verdict("ill-defined") == "ill-defined as printed"
 
 
-def test_control_a_head_follows_its_record_and_leaves_the_rest_of_the_note() -> None:
+def test_control_the_head_of_a_note_follows_its_record_and_the_rest_stays() -> None:
+    record = '```toml\nid = "eq:a"\n```\n'
     claim = Claim("eq:a", "b", "c", (Reading("d", "true"),), "e", ("F.v:g", "F.v:h"))
-    note = with_head("\n## Proof\n", claim)
-    for line in ("# eq:a: b", "Printed: c", "True: d", "Control: e", "## Proof"):
-        assert line in note.splitlines()
+    note = with_head(f"{record}\n## Proof\n", claim)
+    assert note.startswith(f"# eq:a: b\n\n{record}\nVerdict: verified.")
     assert "`g`, `h` in [F.v](coq/F.v)." in note
+    assert note.endswith("\n## Proof\n")
     assert with_head(note, claim) == note
-    changed = with_head(note, replace(claim, printed="1\n2"))
-    assert changed == note.replace("Printed: c\n", "Printed: 1\n  2\n")
+    assert with_head(note, replace(claim, title="B")) == note.replace("# eq:a: b", "# eq:a: B")
+    assert with_head("## Proof\n", claim) == "## Proof\n"
 
 
-needs_notes = pytest.mark.skipif(not NOTES.is_dir(), reason="notes are not part of a wheel")
+RECORD = """
+id = "eq:a"
+title = "b"
+order = 1
+readings = [["false", "c"], ["true", '''
+    d
+    e''']]
+control = "f"
+"""
 
 
-@needs_notes
-def test_every_claim_has_a_note_and_every_note_a_claim() -> None:
-    notes = {path.name for path in NOTES.glob("*.md")} - {"README.md", "errata.md", "mutation.md"}
-    assert notes == {claim.note for claim in CLAIMS}
+def read(folder: Path, record: str) -> Claim:
+    note = folder / "eq_a.md"
+    note.write_text(f"# heading\n\n```toml{record}```\n\n## Proof\n")
+    return read_claim(note)
 
 
-@needs_notes
-def test_the_head_of_every_note_is_the_record_of_its_claim() -> None:
+def test_a_record_is_read_with_its_lines_joined(tmp_path: Path) -> None:
+    readings = (Reading("c", "false"), Reading("d e", "true"))
+    assert read(tmp_path, RECORD) == Claim("eq:a", "b", None, readings, "f", order=1)
+    of_the_paper = 'printed = ["g", "1. h"]\nsection = "2"\nplace = "Equation 3"\n'
+    claim = read(tmp_path, RECORD + of_the_paper + 'severity = "loose"\ntheorems = ["F.v:g"]\n')
+    assert claim.printed == "g\n1. h"
+    assert (claim.section, claim.place) == ("2", "Equation 3")
+    assert (claim.severity, claim.theorems) == (Severity.LOOSE, ("F.v:g",))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('control = "f"', "", "control is missing: every record has id, title"),
+        ('control = "f"', 'control = " "', "control has ' ', but must be a text"),
+        ('control = "f"', 'control = "f', "the record is no TOML"),
+        ('control = "f"', 'control = "f"\ncontrols = 1', "no key controls: did you mean control?"),
+        ('control = "f"', 'control = "f"\nprinted = "g"', "section is missing"),
+        (
+            'control = "f"',
+            'control = "f"\nseverity = "bad"',
+            "severity is 'bad', but must be false",
+        ),
+        ('control = "f"', 'control = "f"\ntheorems = ["g"]', "'g', but each must be File.v:name"),
+        ('control = "f"', 'control = "f"\ntheorems = "g"', "theorems is 'g', but must be an array"),
+        ('"false", "c"', '"no", "c"', "the outcome one of true, false, ill-defined, vacuous"),
+        ('[["false", "c"]', '["c"', "readings has 'c', but each must be"),
+        ("order = 1", 'order = "1"', "order is '1', but must be a number"),
+        ("eq:a", "eq:b", "id is 'eq:b', whose note must be eq_b.md"),
+    ],
+)
+def test_a_broken_record_names_file_key_and_rule(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    assert old in RECORD
+    with pytest.raises(InputError, match=re.escape(words)) as error:
+        read(tmp_path, RECORD.replace(old, new))
+    assert "eq_a.md: " in str(error.value)
+
+
+def test_a_note_without_a_record_is_refused(tmp_path: Path) -> None:
+    note = tmp_path / "eq_a.md"
+    note.write_text("# eq:a\n")
+    with pytest.raises(InputError, match="a note begins with a ```toml block"):
+        read_claim(note)
+
+
+@needs_checkout
+def test_the_head_of_every_note_follows_from_its_record() -> None:
     for claim in CLAIMS:
         note = (NOTES / claim.note).read_text()
         assert note == with_head(note, claim), "run `pdai verify --write-notes` as for the table"
 
 
-@needs_notes
+@needs_checkout
 def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
     for claim in CLAIMS:
         for theorem in claim.theorems:
@@ -169,7 +229,7 @@ def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
             assert name in words or f"{name}:" in words, theorem
 
 
-@needs_notes
+@needs_checkout
 def test_the_table_of_the_notes_is_the_ledger() -> None:
     text = (NOTES / "README.md").read_text()
     table = "".join(line for line in text.splitlines(keepends=True) if line.startswith("| "))

@@ -9,13 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from verify.claims.record import Claim
-from verify.lib.ledger import CLAIMS, marked_tests
+from verify.lib.ledger import CLAIMS, NOTES, files_of_tests
+from verify.lib.record import Claim
 from verify.lib.results import result_of
 
 ROOT = Path(__file__).parents[2]
-NOTES = ROOT / "proofs_notes"
-BY_ID = {claim.id: claim for claim in CLAIMS}
 # Modules that may be the code of a claim; most tests import the usual ones, whatever the claim.
 CODE = (
     "reference",
@@ -31,10 +29,11 @@ MOST = 4
 
 def sections() -> list[dict[str, Any]]:
     """Number, title and claims of each section, in the order of the paper."""
-    found: list[dict[str, Any]] = tomllib.loads((ROOT / "docs" / "paper.toml").read_text())[
-        "section"
+    listed = tomllib.loads((ROOT / "docs" / "paper.toml").read_text())["section"]
+    return [
+        {**section, "claims": [claim for claim in CLAIMS if claim.section == section["number"]]}
+        for section in listed
     ]
-    return found
 
 
 @cache
@@ -44,7 +43,7 @@ def pages() -> dict[str, str]:
     ours = [claim for claim in CLAIMS if claim.printed is None]
     made["ours.md"] = (
         "# Results of ours\n\nWhat the paper does not say, and is proved and checked as it is.\n\n"
-        + "".join(_entry(claim, "") for claim in ours)
+        + "".join(_entry(claim) for claim in ours)
     )
     return {"index.md": _index(), **made}
 
@@ -56,10 +55,10 @@ def slug(number: str) -> str:
 
 def _index() -> str:
     rows = [
-        f"| {place} | [{name}]({slug(section['number'])}.md#{anchor(name)}) "
-        f"| {BY_ID[name].title} | {BY_ID[name].verdict} |"
+        f"| {claim.place} | [{claim.id}]({slug(section['number'])}.md#{anchor(claim.id)}) "
+        f"| {claim.title} | {claim.verdict} |"
         for section in sections()
-        for name, place in section["claims"].items()
+        for claim in section["claims"]
     ]
     return (
         "# The paper, section by section\n\nEvery claim of the paper in the ledger, where it "
@@ -73,8 +72,7 @@ def _index() -> str:
 def _page(section: Mapping[str, Any]) -> str:
     number, title = section["number"], section["title"]
     head = title if number == title else f"{number} {title}"
-    entries = (_entry(BY_ID[name], place) for name, place in section["claims"].items())
-    return f"# {head}\n\n" + "".join(entries)
+    return f"# {head}\n\n" + "".join(map(_entry, section["claims"]))
 
 
 def anchor(name: str) -> str:
@@ -82,11 +80,12 @@ def anchor(name: str) -> str:
     return name.replace(":", "-").replace(".", "-").lower()
 
 
-def _entry(claim: Claim, place: str) -> str:
+def _entry(claim: Claim) -> str:
     """One claim: what is printed, how it is read, its verdict, code, proof and tests."""
     found = f"## {claim.id}: {claim.title} {{ #{anchor(claim.id)} }}\n\n"
     severity = f", {claim.severity.label}" if claim.severity else ""
-    found += f"{place + '. ' if place else ''}**{claim.verdict.capitalize()}**{severity}.\n\n"
+    place = f"{claim.place}. " if claim.place else ""
+    found += f"{place}**{claim.verdict.capitalize()}**{severity}.\n\n"
     if claim.printed:
         first, *items = map(_plain, claim.printed.split("\n"))
         found += "\n".join([f"> {first}", ">", *(f"> - {item}" for item in items)]) + "\n\n"
@@ -111,16 +110,11 @@ def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
     proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/coq/{f})" for f, n in coq.items()]
     note = f"[{claim.note}](../../proofs_notes/{claim.note})"
     yield "note and proof", "; ".join([note, *proofs])
-    if tests := tests_of(claim):
+    if tests := files_of_tests(claim):
         yield "tests", ", ".join(f"[{Path(file).stem}](../../verify/{file})" for file in tests)
     if claim.experiment:
         yield "experiment", f"[{claim.experiment}](../../pdai/experiments/details.md)"
     yield "control", _plain(claim.control)
-
-
-def tests_of(claim: Claim) -> list[str]:
-    """The files in `verify` with tests of a claim."""
-    return list(dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id))
 
 
 def code_of(claim: Claim) -> list[str]:
@@ -130,7 +124,9 @@ def code_of(claim: Claim) -> list[str]:
     written = re.findall(r"\b((?:reference|fast|verify/lib)/[\w/]+\.py)\b", note)
     named = [*written, *filter(None, map(_file_of, dotted))]
     if not named:
-        named = [path for file in tests_of(claim) for path in _imported(ROOT / "verify" / file)]
+        named = [
+            path for file in files_of_tests(claim) for path in _imported(ROOT / "verify" / file)
+        ]
     return [path for path in dict.fromkeys(named) if (ROOT / path).exists()][:MOST]
 
 

@@ -72,13 +72,13 @@ def test_the_table_is_begun_where_there_is_none_and_the_notes_beside_it_get_head
     tmp_path: Path,
 ) -> None:
     notes, trees = tmp_path / "notes.md", tmp_path / "trees.md"
-    trees.write_text("\n## Proof\n")
+    trees.write_text("```toml\ntitle = 1\n```\n\n## Proof\n")
     command = [sys.executable, "-m", "pytest", "verify/test_trees.py", "-k", "nothing"]
     command += ["--ledger-notes", str(notes), "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "INTERNALERROR" not in done.stdout + done.stderr
     assert "| [prop:markovian](" in notes.read_text()
-    assert trees.read_text().startswith("# trees: lifts of trees\n")
+    assert trees.read_text().startswith("# trees: lifts of trees\n\n```toml\ntitle = 1\n")
     assert trees.read_text().endswith("\n## Proof\n")
 
 

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from verify.claims.record import Severity
 from verify.lib.ledger import CLAIMS
+from verify.lib.record import Severity
 
 LABELS = {grade.label for grade in Severity}
 ROOT = Path(__file__).parents[2]

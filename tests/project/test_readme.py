@@ -16,8 +16,8 @@ from pdai.experiments.results import stored
 from pdai.experiments.verdicts import Comparison, Standing
 from tests.faults import FAULTS
 from tests.project.test_pages import COMMANDS, python_blocks
-from verify.claims.record import Severity
 from verify.lib.ledger import CLAIMS
+from verify.lib.record import Severity
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

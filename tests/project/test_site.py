@@ -11,17 +11,15 @@ from docs.hooks.doctests import fenced
 from docs.hooks.site import network_addresses
 from docs.hooks.sources import page_name, source_page
 from pdai.parsing import COMMANDS
-from verify.lib.ledger import CLAIMS
+from verify.lib.ledger import CLAIMS, files_of_tests
 
 ROOT = Path(__file__).parents[2]
 
 
-def placed() -> Counter[str]:
-    return Counter(name for section in paper.sections() for name in section["claims"])
-
-
-def test_every_claim_of_the_paper_has_one_place_in_it() -> None:
-    assert placed() == Counter(claim.id for claim in CLAIMS if claim.printed is not None)
+def test_every_claim_of_the_paper_has_a_section_and_every_section_a_claim() -> None:
+    sections = [section["number"] for section in paper.sections()]
+    of_paper = [claim.section for claim in CLAIMS if claim.printed is not None]
+    assert list(dict.fromkeys(of_paper)) == sections
 
 
 def test_the_places_are_in_the_order_of_the_paper() -> None:
@@ -30,8 +28,8 @@ def test_the_places_are_in_the_order_of_the_paper() -> None:
         found = [
             tuple(map(int, number.split(".")))
             for section in main
-            for place in section["claims"].values()
-            for number in re.findall(rf"^{kind} ([\d.]+)", place)
+            for claim in section["claims"]
+            for number in re.findall(rf"^{kind} ([\d.]+)", claim.place)
         ]
         assert found == sorted(found), kind
 
@@ -46,7 +44,7 @@ def test_the_paper_s_pages_lead_to_files(name: str) -> None:
     for claim in CLAIMS:
         if f"{{ #{paper.anchor(claim.id)} }}" in text:
             assert f"({'../../proofs_notes/'}{claim.note})" in text
-            for file in paper.tests_of(claim):
+            for file in files_of_tests(claim):
                 assert f"(../../verify/{file})" in text
 
 

@@ -1,4 +1,4 @@
-"""The ledger: what the paper claims, how we read it, what became of it, and where that is tested.
+"""The ledger: the records of all notes, and where their claims are tested.
 
 Which tests check a claim is read from their markers, in the source: it holds whichever tests run.
 """
@@ -10,38 +10,20 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reference.files import read_file
-from verify.claims import (
-    architecture,
-    background,
-    certificates,
-    combination,
-    experiments,
-    graphs,
-    learning,
-    lifts,
-    lines,
-    posteriors,
-    stochastic,
-    text,
-)
-from verify.claims.record import Claim
+from verify.lib.record import Claim, read_claim
 from verify.lib.results import result_of
 
-CLAIMS: tuple[Claim, ...] = (
-    *background.CLAIMS,
-    *lines.CLAIMS,
-    *graphs.CLAIMS,
-    *learning.CLAIMS,
-    *lifts.CLAIMS,
-    *architecture.CLAIMS,
-    *experiments.CLAIMS,
-    *text.CLAIMS,
-    *stochastic.CLAIMS,
-    *combination.CLAIMS,
-    *posteriors.CLAIMS,
-    *certificates.CLAIMS,
-)
 FOLDER = Path(__file__).parents[1]
+# In a wheel they lie in the package.
+NOTES = next(path for path in (FOLDER / "notes", FOLDER.parent / "proofs_notes") if path.is_dir())
+# No notes of a claim.
+OTHER_NOTES = ("README.md", "errata.md", "mutation.md")
+CLAIMS: tuple[Claim, ...] = tuple(
+    sorted(
+        (read_claim(note) for note in NOTES.glob("*.md") if note.name not in OTHER_NOTES),
+        key=lambda claim: (claim.order, claim.id),
+    )
+)
 COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq")
 
 
@@ -78,11 +60,20 @@ def _marked_in(file: str, tree: ast.Module) -> Iterator[Marked]:
                         yield Marked(file, node.name, kind, claim)
 
 
+def files_of_tests(claim: Claim) -> list[str]:
+    """The files in `verify` with checks or controls of a claim."""
+    return list(dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id))
+
+
+def links_to_tests(claim: Claim) -> list[str]:
+    """These files as Markdown, for a text in `proofs_notes`."""
+    return [f"[{Path(file).stem}](../verify/{file})" for file in files_of_tests(claim)]
+
+
 def markdown(scopes: Mapping[str, str]) -> str:
     """The table of `proofs_notes/README.md`, with what the tests of a run said they looked at."""
     rows = [COLUMNS, ("---",) * len(COLUMNS)]
     for claim in CLAIMS:
-        files = dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id)
         rows.append(
             (
                 f"[{claim.id}]({claim.note})",
@@ -91,7 +82,7 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 claim.severity.label if claim.severity else "",
                 result_of(claim) or claim.open or scopes.get(claim.id, ""),
                 claim.control,
-                ", ".join(f"[{Path(file).stem}](../verify/{file})" for file in files)
+                ", ".join(links_to_tests(claim))
                 or (f"[experiments](../pdai/experiments/README.md): {claim.experiment}")
                 * (claim.experiment is not None),
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),

@@ -1,17 +1,18 @@
-"""The head of each note: its claim's record, written out, so that what is claimed stands once."""
+"""The lines around the record of a note that follow from it: heading, verdict, proofs, tests."""
 
 import textwrap
 from pathlib import Path
 
 from reference.files import read_file, replace_file
-from verify.claims.record import Claim
+from verify.lib.ledger import links_to_tests
+from verify.lib.record import RECORD, Claim
 from verify.lib.results import result_of
 
-END = "<!-- end of the record -->\n"
+END = "<!-- the heading and these lines follow from the record: pdai verify --write-notes -->\n"
 
 
 def write_heads(folder: Path, claims: tuple[Claim, ...]) -> None:
-    """Writes the heads of those notes of the claims that the folder has."""
+    """Writes these lines into those notes of the claims that the folder has."""
     for claim in claims:
         note = folder / claim.note
         if note.exists():
@@ -19,40 +20,15 @@ def write_heads(folder: Path, claims: tuple[Claim, ...]) -> None:
 
 
 def with_head(note: str, claim: Claim) -> str:
-    """The text of a note, with the record of its claim for what was above the end mark."""
-    return head(claim) + note.rpartition(END)[2]
+    """The text of a note with the lines that its record determines; the record stays as it is."""
+    if (record := RECORD.search(note)) is None:
+        return note
+    rest = note.partition(END)[2] or note[record.end() :]
+    said = textwrap.fill(_said(claim), 100, break_long_words=False, break_on_hyphens=False)
+    return f"# {claim.id}: {claim.title}\n\n{record[0]}\n{said}\n\n{END}{rest}"
 
 
-def head(claim: Claim) -> str:
-    """The title of the note, the record with its grade, and the files of its proofs in Coq."""
-    said = [("Printed", claim.printed)] if claim.printed else []
-    said += [(reading.outcome.capitalize(), reading.text) for reading in claim.readings]
-    said += [("Control", claim.control)]
-    return (
-        f"# {claim.id}: {claim.title}\n\n"
-        "<!-- record: from verify/claims, written by pdai verify --write-notes -->\n"
-        f"```text\n{''.join(_lines(f'{kind}: {text}') for kind, text in said)}```\n\n"
-        f"{_filled(_sentence(claim), '', '')}\n{END}"
-    )
-
-
-def _lines(text: str) -> str:
-    first, *items = text.split("\n")
-    return _filled(first, "", "  ") + "".join(_filled(item, "  ", "     ") for item in items)
-
-
-def _filled(text: str, start: str, later: str) -> str:
-    wrapper = textwrap.TextWrapper(
-        100,
-        initial_indent=start,
-        subsequent_indent=later,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return wrapper.fill(text) + "\n"
-
-
-def _sentence(claim: Claim) -> str:
+def _said(claim: Claim) -> str:
     names: dict[str, list[str]] = {}
     for theorem in claim.theorems:
         file, name = theorem.split(":")
@@ -69,4 +45,6 @@ def _sentence(claim: Claim) -> str:
         said.append(f"Why: {claim.open}.")
     if proofs:
         said.append(f"In Coq: {proofs}.")
+    if tests := links_to_tests(claim):
+        said.append(f"Tests: {', '.join(tests)}.")
     return " ".join(said)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from verify.claims.record import Claim, Severity
+from verify.lib.record import Claim, Severity
 from verify.lib.results import result_of
 
 

@@ -7,7 +7,7 @@ of one claim's tests does not need.
 from functools import cache
 
 from reference.errors import InputError
-from verify.claims.record import Claim
+from verify.lib.record import Claim
 
 
 @cache

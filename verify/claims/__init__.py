@@ -1,1 +1,0 @@
-"""The records of the ledger, one file per part of the paper."""
