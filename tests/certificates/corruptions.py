@@ -122,48 +122,61 @@ SAME: dict[str, Change] = {
     ),
 }
 
-# Of GOOD: none may be accepted.
-CORRUPTIONS: dict[str, Change] = {
-    "leading zeros": swap("t 3 |", "t 003 |"),
-    "minus zero": swap("i 3 4 1 5 2", "i 3 3 -0 4 1 5 2"),
-    "TV a little too large": swap("TV = 1 10", f"TV = {10**20 + 1} {10**21}"),
-    "TV a little too small": swap("TV = 1 10", f"TV = {10**20 - 1} {10**21}"),
-    "TV negative": swap("TV = 1 10", "TV = -1 10"),
-    "TV with two signs": swap("TV = 1 10", "TV = -1 -10"),
-    "TV over zero": swap("TV = 1 10", "TV = 0 0"),
-    "TV of zero": swap("TV = 1 10", "TV = 0 1"),
-    "Z wrong": swap("Z 15 6", "Z 16 6"),
-    "Z over zero": swap("Z 15 6", "Z 15 0"),
-    "Z with two signs": swap("Z 15 6", "Z -15 -6"),
-    "Z zero over zero": swap("Z 15 6", "Z 0 0"),
-    "Z reduced": swap("Z 15 6", "Z 5 2"),
-    "Z negative": swap("Z 15 6", "Z -15 6"),
-    "Z over a negative number": swap("Z 15 6", "Z 15 -6"),
-    "row sums to one minus one ulp": swap("4 4503599627370496", "4 4503599627370495"),
-    "row sums to one plus one ulp": swap("4 4503599627370496", "4 4503599627370497"),
-    "row right, law wrong by one ulp": swap(
-        "i 3 4 1 5 2", f"i {3 * 10**20} 4 {10**20 + 1} 5 {2 * 10**20 - 1}"
+# Of GOOD: each line may be none of these ...
+LINES: dict[str, tuple[str, ...]] = {
+    "TV = 1 10": (
+        # Another value, or over zero, or with two signs, or above one.
+        f"TV = {10**20 + 1} {10**21}", f"TV = {10**20 - 1} {10**21}", "TV = -1 10", "TV = -1 -10",
+        "TV = 0 0", "TV = 0 1", "TV <= 1 0", "TV <= -2 -10", "TV >= 1 -1", "TV <= 0 1",
+        "TV <= -1 1", "TV >= 1 1",
+        # Another relation.
+        "TV 1 10", "TV < 2 10", "TV > 0 10", "TV == 1 10", "TV =< 1 10", "TV \u2264 1 10",
+        "TV 1 = 10",
     ),
-    "negative entry, sum right": swap("i 3 4 1 5 2", "i 3 4 -1 5 4"),
+    # Wrong, over zero, with two signs, reduced, over a negative number.
+    "Z 15 6": ("Z 16 6", "Z 15 0", "Z -15 -6", "Z 0 0", "Z 5 2", "Z -15 6", "Z 15 -6", "Z 15 6 1"),
+    "4 4503599627370496": ("4 4503599627370495", "4 4503599627370497"),
+    "i 3 4 1 5 2": (
+        # The row is right, and the law wrong by an ulp.
+        f"i {3 * 10**20} 4 {10**20 + 1} 5 {2 * 10**20 - 1}",
+        # Negative entries whose sum is right, minus zero, a denominator that is none.
+        "i 3 4 -1 5 4", "i 3 3 -0 4 1 5 2", "i 0 4 0 5 0", "i -3 4 -1 5 -2",
+        # An edge twice, to itself, backwards, to the source, outside, and a second source.
+        "i 3 4 1 5 1 5 1", "i 3 2 1 5 2", "i 3 1 1 5 2", "i 3 0 1 5 2", "i 3 4 1 6 2",
+        "i 3 4 1 5 2 6 0", "i 3 4 1 1" + "0" * 40 + " 2", "i 3 4 3",
+        # No children, one without its numerator, one that is not a number.
+        "i 3", "i 0", "i 3 4 1 5", "i 3 4 1 | 5 2",
+        # Numbers that are huge, too long, or wrap around.
+        "i 3 4 1 5 2" + "0" * 200_000, "i 3" + "0" * 200_000 + " 4 1 5 2",
+        "i 3 4 1 5 2" + "0" * 3_999, "i 3 4 1 5 2" + "0" * 4_000,
+        f"i 3 4 {2**64 + 1} 5 {2 - 2**64}", f"i 3 4 1 {2**64 + 5} 2", f"i 3 4 1 {2**63 + 5} 2",
+        # Layout.
+        "\ni 3 4 1 5 2", "i 3  4 1 5 2",
+    ),
+    # Not in order, to a negative node, without the edge to one that is then a source.
+    "i 4 1 1 2 3": ("i 4 2 3 1 1", "i 4 -1 1 2 3", "i 4 2 4", "i 4 1 0_1 2 3"),
+    "t 3 |": (
+        "t 3 5 1 |", "i 1 4 1 |", "t 4 |", "t |", " t 3 |", "x 3 |", "T 3 |",
+        *(f"t {word} |" for word in ("003", "0x3", "+3", "3.0", "3e0", "nan", "-", "6/2", "3\0")),
+    ),
+    # Labels that are missing, empty, out of place, or not of printable ASCII.
+    "t 3 | 'x'": ("t 3", "t 3 | ", "t 3 |", "t 3|'x'", "t 3 |\t'x'", "| 'x'", "'x' | t 3"),
+    "'x'": ("'\t'", "'\u00e9'", "'\x7f'", "'\0'", "x" * 10_001),
+    "'x'\n": ("'x'\r\n",),
+    "exact": ("float64", "exact 1000", "rounded", "rounded 10 10", "rounded 1000000001"),
+    "arithmetic exact\n": ("",),
+    "certificate 1": ("certificate 2",),
+    "problem tests.certificates.corruptions:Small": ("problem",),
+    "tests.certificates.corruptions:Small": ("",),
+    "nodes 6": ("nodes 7", "nodes 5"),
+    "end\n": ("end \n", "end\nend\n", "end\nt 1 | 'w'\n", "end\n\n"),
+}  # fmt: skip
+
+# ... and this may not be done to it: none may be accepted.
+CORRUPTIONS: dict[str, Change] = {
+    **{f"{old} -> {new}": swap(old, new) for old, news in LINES.items() for new in news},
     "negative entry, sum and TV right": swap("i 3 4 1 5 2", "i 3 4 -1 5 4", "= 1 10", "= 3 5"),
-    "row of denominator zero": swap("i 3 4 1 5 2", "i 0 4 0 5 0"),
-    "row of negative denominator": swap("i 3 4 1 5 2", "i -3 4 -1 5 -2"),
-    "children not in order": swap("i 4 1 1 2 3", "i 4 2 3 1 1"),
-    "edge listed twice": swap("i 3 4 1 5 2", "i 3 4 1 5 1 5 1"),
-    "edge to itself": swap("i 3 4 1 5 2", "i 3 2 1 5 2"),
-    "edge backwards, a cycle": swap("i 3 4 1 5 2", "i 3 1 1 5 2"),
-    "edge to the source": swap("i 3 4 1 5 2", "i 3 0 1 5 2"),
-    "edge to a negative node": swap("i 4 1 1 2 3", "i 4 -1 1 2 3"),
-    "edge to a node that is not there": swap("i 3 4 1 5 2", "i 3 4 1 6 2"),
-    "edge of probability zero to a node that is not there": swap("i 3 4 1 5 2", "i 3 4 1 5 2 6 0"),
-    "edge far outside": swap("i 3 4 1 5 2", "i 3 4 1 1" + "0" * 40 + " 2"),
-    "second source": swap("i 3 4 1 5 2", "i 3 4 3"),
     "unreachable island": swap("nodes 6", "nodes 8", "end", "i 1 7 1 | 'u'\nt 0 | 'v'\nend"),
-    "zero mass edge missing makes a source": swap("i 4 1 1 2 3", "i 4 2 4"),
-    "inner node without children": swap("i 3 4 1 5 2", "i 3"),
-    "inner node without children, over zero": swap("i 3 4 1 5 2", "i 0"),
-    "terminal with children": swap("t 3 |", "t 3 5 1 |"),
-    "terminal turned into an inner node": swap("t 3 |", "i 1 4 1 |"),
     "negative reward, sum right": swap("t 3 |", "t -1 |", "t 6 | 'y'", "t 10 | 'y'"),
     "negative reward, sum and TV right": swap(
         "t 3 |", "t -1 |", "t 6 | 'y'", "t 10 | 'y'", "= 1 10", "= 7 24"
@@ -171,91 +184,21 @@ CORRUPTIONS: dict[str, Change] = {
     "all rewards zero": swap(
         "t 3 |", "t 0 |", "t 6 | 'y'", "t 0 | 'y'", "t 6 | 'z'", "t 0 | 'z'", "Z 15", "Z 0"
     ),
-    "missing reward": swap("t 3 |", "t |"),
     "rewards exchanged": swap("t 3 | 'x'\nt 6 |", "t 6 | 'x'\nt 3 |"),
-    "reward wrong by one": swap("t 3 |", "t 4 |"),
-    "no nodes": lambda text: text[: text.index("i 4")].replace("nodes 6", "nodes 0") + "end\n",
-    "negative number of nodes": lambda text: (
-        text[: text.index("i 4")].replace("nodes 6", "nodes -1") + "end\n"
-    ),
-    "one node too many announced": swap("nodes 6", "nodes 7"),
-    "one node too few announced": swap("nodes 6", "nodes 5"),
-    "truncated before end": lambda text: text[: text.index("end")],
-    "truncated within a row": lambda text: text[: text.index("i 3") + 5],
-    "truncated to the header": lambda text: text[: text.index("i 4")],
-    "truncated within the header": lambda text: text[: text.index("Z 15")],
-    "empty file": lambda text: "",
-    "text after the end": lambda text: text + "t 1 | 'w'\n",
-    "a blank line after the end": lambda text: text + "\n",
-    "blank line": swap("i 3 4", "\ni 3 4"),
-    "two spaces": swap("i 3 4", "i 3  4"),
-    "space before a line": swap("t 3 |", " t 3 |"),
+    **{
+        f"{nodes} nodes": lambda text, nodes=nodes: (
+            text[: text.index("i 4")].replace("nodes 6", f"nodes {nodes}") + "end\n"
+        )
+        for nodes in (0, -1)
+    },
+    **{
+        f"truncated before {place!r}": lambda text, place=place: text[: text.index(place)]
+        for place in ("end", " 1 5 2", "i 4", "Z 15", "pdai")
+    },
     "carriage returns": lambda text: text.replace("\n", "\r\n"),
-    "hexadecimal": swap("t 3 |", "t 0x3 |"),
-    "underscore": swap("i 4 1 1", "i 4 1 0_1"),
-    "plus sign": swap("t 3 |", "t +3 |"),
-    "decimal point": swap("t 3 |", "t 3.0 |"),
-    "exponent": swap("t 3 |", "t 3e0 |"),
-    "not a number": swap("t 3 |", "t nan |"),
-    "only a minus": swap("t 3 |", "t - |"),
-    "fraction": swap("t 3 |", "t 6/2 |"),
-    "child without numerator": swap("i 3 4 1 5 2", "i 3 4 1 5"),
-    "unknown row": swap("t 3 |", "x 3 |"),
-    "capital": swap("t 3 |", "T 3 |"),
-    "another version": swap("certificate 1", "certificate 2"),
+    "a byte order mark": lambda text: "\ufeff" + text,
     "fields exchanged": swap("Z 15 6\nTV = 1 10", "TV = 1 10\nZ 15 6"),
     "a field twice": swap("Z 15 6\n", "Z 15 6\nZ 15 6\n"),
-    "a field missing": swap("arithmetic exact\n", ""),
-    "a field of three numbers": swap("Z 15 6", "Z 15 6 1"),
-    "huge numerator": swap("i 3 4 1 5 2", "i 3 4 1 5 2" + "0" * 200_000),
-    "huge denominator": swap("i 3 4 1 5 2", "i 3" + "0" * 200_000 + " 4 1 5 2"),
-    "4,000 digits": swap("i 3 4 1 5 2", "i 3 4 1 5 2" + "0" * 3_999),
-    "4,001 digits": swap("i 3 4 1 5 2", "i 3 4 1 5 2" + "0" * 4_000),
-    "wrap around 2**64": swap("i 3 4 1 5 2", f"i 3 4 {2**64 + 1} 5 {2 - 2**64}"),
-    "child wraps around 2**64": swap("i 3 4 1 5 2", f"i 3 4 1 {2**64 + 5} 2"),
-    "child wraps around 2**63": swap("i 3 4 1 5 2", f"i 3 4 1 {2**63 + 5} 2"),
-    "a null byte": swap("t 3 |", "t 3\0 |"),
-    # Labels and claims, which the first version of the format had not.
-    "a label missing": swap("t 3 | 'x'", "t 3"),
-    "an empty label": swap("t 3 | 'x'", "t 3 | "),
-    "a bar without a label": swap("t 3 | 'x'", "t 3 |"),
-    "a bar without spaces": swap("t 3 | 'x'", "t 3|'x'"),
-    "a bar with a tab": swap("t 3 | 'x'", "t 3 |\t'x'"),
-    "a tab in a label": swap("'x'", "'\t'"),
-    "a label that is not ASCII": swap("'x'", "'é'"),
-    "a delete character in a label": swap("'x'", "'\x7f'"),
-    "a null byte in a label": swap("'x'", "'\0'"),
-    "a carriage return after a label": swap("'x'\n", "'x'\r\n"),
-    "a label of 10,001 characters": swap("'x'", "x" * 10_001),
-    "only a label": swap("t 3 | 'x'", "| 'x'"),
-    "a bar among the numbers": swap("i 3 4 1 5 2", "i 3 4 1 | 5 2"),
-    "a label before the numbers": swap("t 3 | 'x'", "'x' | t 3"),
-    "a problem without a name": swap("problem tests.certificates.corruptions:Small", "problem"),
-    "a problem with an empty name": swap("tests.certificates.corruptions:Small", ""),
-    "a byte order mark": lambda text: "\ufeff" + text,
-    "a space after the end": swap("end\n", "end \n"),
-    "the end twice": swap("end\n", "end\nend\n"),
-    "the relation missing": swap("TV = 1 10", "TV 1 10"),
-    "strictly less": swap("TV = 1 10", "TV < 2 10"),
-    "strictly more": swap("TV = 1 10", "TV > 0 10"),
-    "two equality signs": swap("TV = 1 10", "TV == 1 10"),
-    "less or equal the other way round": swap("TV = 1 10", "TV =< 1 10"),
-    "less or equal in one character": swap("TV = 1 10", "TV ≤ 1 10"),
-    "the relation after the number": swap("TV = 1 10", "TV 1 = 10"),
-    "at most, over zero": swap("TV = 1 10", "TV <= 1 0"),
-    "at most, with two signs": swap("TV = 1 10", "TV <= -2 -10"),
-    "at least, over minus one": swap("TV = 1 10", "TV >= 1 -1"),
-    "at most zero": claim("<=", Fraction(0)),
-    "at most a negative number": claim("<=", Fraction(-1)),
-    "at least one": claim(">=", Fraction(1)),
-    "arithmetic of another name": swap("exact", "float64"),
-    "exact arithmetic with a scale": swap("exact", "exact 1000"),
-    "rounded without a scale": swap("exact", "rounded"),
-    "rounded at two scales": swap("exact", "rounded 10 10"),
-    "rounded at scale zero": swap("exact", "rounded 0", "TV = 1 10", "TV <= 2 1"),
-    "rounded at a negative scale": swap("exact", "rounded -1000", "TV = 1 10", "TV <= 2 1"),
-    "rounded at a fractional scale": swap("exact", "rounded 1/2", "TV = 1 10", "TV <= 2 1"),
-    "rounded, and equal": swap("exact", "rounded 1000000001"),
     # At this scale, TV is found to lie between 6/120 and 27/120.
     "rounded, equal to the lower end": claim("=", Fraction(6, 120), 4),
     "rounded, equal to the upper end": claim("=", Fraction(27, 120), 4),
@@ -263,18 +206,17 @@ CORRUPTIONS: dict[str, Change] = {
     "rounded, no room below": claim(">=", Fraction(1, 10), 10**9 + 1),
     "rounded, wrong above": claim("<=", Fraction(999, 10_000), 10**40),
     "rounded, wrong below": claim(">=", Fraction(1001, 10_000), 10**40),
-    "rounded, negative entry": swap(
-        "exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", "i 3 4 1 5 2", "i 3 4 -1 5 4"
-    ),
-    "rounded, row of denominator zero": swap(
-        "exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", "i 3 4 1 5 2", "i 0 4 0 5 0"
-    ),
-    "rounded, negative reward": swap(
-        "exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", "t 3 |", "t -1 |", "6 | 'y'", "10 | 'y'"
-    ),
-    "rounded, row does not sum to one": swap(
-        "exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", "i 3 4 1 5 2", "i 3 4 1 5 1"
-    ),
+    **{
+        f"rounded, scale {scale}": swap("exact", f"rounded {scale}", "TV = 1 10", "TV <= 2 1")
+        for scale in ("0", "-1000", "1/2")
+    },
+    **{
+        f"rounded, {pairs[1]}": swap("exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", *pairs)
+        for pairs in (
+            ("i 3 4 1 5 2", "i 3 4 -1 5 4"), ("i 3 4 1 5 2", "i 0 4 0 5 0"),
+            ("i 3 4 1 5 2", "i 3 4 1 5 1"), ("t 3 |", "t -1 |", "6 | 'y'", "10 | 'y'"),
+        )
+    },
     "rounded, Z wrong": swap("exact", "rounded 1000", "TV = 1 10", "TV <= 2 1", "Z 15", "Z 14"),
     "rows exchanged": swap("i 4 1 1 2 3 | 'o'\n", "", "i 3 4 1 5 2 | 'b'\n",
                            "i 3 4 1 5 2 | 'b'\ni 4 1 1 2 3 | 'o'\n"),
@@ -306,6 +248,10 @@ HISTORY_CORRUPTIONS: dict[str, Change] = {
     "at most TV minus one ulp": claim("<=", Fraction(5, 96) - Fraction(1, 2**53)),
     "at least TV plus one ulp": claim(">=", Fraction(5, 96) + Fraction(1, 2**53)),
 }  # fmt: skip
+
+RIGHT = [HISTORIES, *(change(GOOD) for change in SAME.values())]
+WRONG = {name: change(GOOD) for name, change in CORRUPTIONS.items()}
+WRONG |= {name: change(HISTORIES) for name, change in HISTORY_CORRUPTIONS.items()}
 
 # The claim may hold, but of another problem: `confirm_problem` must say so. First of GOOD ...
 FOREIGN: dict[str, Change] = {

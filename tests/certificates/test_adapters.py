@@ -11,11 +11,10 @@ import pdai
 from pdai.adapters import torchgfn
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
-from reference.problems import Grid
 from reference.problems.grid import Cell
+from tests.certificates.problems import GRID
 
 SIDE = 3
-PROBLEM = Grid(SIDE, 2)
 WEIGHTS = np.random.default_rng(0).normal(size=(SIDE, SIDE, 3)).astype(np.float32)
 
 
@@ -48,12 +47,16 @@ class ForeignGrid:
 
     def ends(self, states: Any) -> tuple[list[Any], Any]:
         labels = [tuple(row) for row in states.tolist()]
-        logs = [math.log(PROBLEM.reward(cell(x))) + self.shift for x in labels]
+        logs = [math.log(GRID.reward(cell(x))) + self.shift for x in labels]
         return labels, np.array(logs, np.float32).astype(float)
 
 
-def cell(x: tuple[int, ...]) -> Cell:
-    return Cell(x, stopped=True)
+def cell(x: tuple[int, ...], stopped: bool = True) -> Cell:
+    return Cell(x, stopped=stopped)
+
+
+def foreign(shift: float = 0.0) -> SteppedSampler:
+    return SteppedSampler(ForeignGrid(shift), GRID, cell)
 
 
 def same(state: Any) -> list[float]:
@@ -64,39 +67,34 @@ def same(state: Any) -> list[float]:
 
 
 def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
-    foreign = SteppedSampler(ForeignGrid(), PROBLEM, cell)
-    found = pdai.certify(foreign, PROBLEM, regime="Z", samples=20_000, width=0.0)
-    own = pdai.certify(same, PROBLEM, regime="Z", gives="logits", samples=20_000, width=0.0)
-    exact = pdai.certify(same, PROBLEM, gives="logits")
+    asked: dict[str, Any] = {"regime": "Z", "samples": 20_000, "width": 0.0}
+    found = pdai.certify(foreign(), GRID, **asked)
+    own = pdai.certify(same, GRID, gives="logits", **asked).interval
+    exact = pdai.certify(same, GRID, gives="logits")
     assert found.regime == "Z"
-    assert found.interval.low < own.interval.high
-    assert own.interval.low < found.interval.high
+    low, high = found.interval
+    assert max(low, own.low) < min(high, own.high)
     assert exact.tv is not None
-    assert exact.tv <= Fraction(found.interval.high)
-    assert found.interval.width < 0.05
+    assert exact.tv <= high < low + 0.05
     assert any("with which the library's agree" in note for note in found.notes)
 
 
 def test_a_library_whose_states_can_be_listed_is_certified_exactly() -> None:
-    foreign = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM)
-    own = pdai.certify(same, PROBLEM, gives="logits")
-    assert foreign.regime == "E"
-    assert foreign.tv is not None
+    few = pdai.certify(foreign(), GRID, max_states=18)
+    own = pdai.certify(same, GRID, gives="logits")
+    assert few.regime == "E"
+    assert few.tv is not None
     assert own.tv is not None
     # Both are exact for their rows, whose soft-max is summed in another order.
-    assert abs(foreign.tv - own.tv) < Fraction(1, 2**40)
-    assert sum(p for _, p, _ in foreign.table) == 1
-    assert any("agree at every end" in note for note in foreign.notes)
-    few = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, max_states=18)
-    assert few.regime == "E"
-    many = pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, max_states=17)
-    assert many.regime == "Z"
+    assert abs(few.tv - own.tv) < Fraction(1, 2**40)
+    assert sum(p for _, p, _ in few.table) == 1
+    assert any("agree at every end" in note for note in few.notes)
+    assert pdai.certify(foreign(), GRID, max_states=17, samples=100).regime == "Z"
 
 
 def test_control_ends_that_are_none_of_the_problem_are_refused() -> None:
-    foreign = SteppedSampler(ForeignGrid(), PROBLEM, lambda x: Cell(x, stopped=False))
     with pytest.raises(InputError, match="is not terminal: it has the children"):
-        pdai.certify(foreign, PROBLEM)
+        pdai.certify(SteppedSampler(ForeignGrid(), GRID, lambda x: cell(x, False)), GRID)
 
 
 @pytest.mark.parametrize("learned", [True, False])
@@ -117,10 +115,8 @@ def test_the_gflownets_own_p_b_is_taken_and_a_uniform_one_is_named(learned: bool
     "np.nextafter(1 - low, 0.0)",
 )
 def test_rewards_of_the_library_alone_widen_the_interval() -> None:
-    foreign = SteppedSampler(ForeignGrid())
-    found = pdai.certify(foreign, log_z=math.log(PROBLEM.z()), samples=8_192)
-    foreign = SteppedSampler(ForeignGrid(), PROBLEM, cell)
-    exact = pdai.certify(foreign, PROBLEM, regime="Z", samples=8_192)
+    found = pdai.certify(SteppedSampler(ForeignGrid()), log_z=math.log(GRID.z()), samples=8_192)
+    exact = pdai.certify(foreign(), GRID, regime="Z", samples=8_192)
     assert found.interval.low < exact.interval.low
     assert exact.interval.high < found.interval.high < exact.interval.high + 1e-3
 
@@ -132,8 +128,7 @@ def test_rewards_of_the_library_alone_widen_the_interval() -> None:
     "if False:",
 )
 def test_control_a_reward_that_disagrees_is_refused() -> None:
-    foreign = SteppedSampler(ForeignGrid(shift=0.01), PROBLEM, cell)
     with pytest.raises(InputError, match="certify against the reward that was trained on"):
-        pdai.certify(foreign, PROBLEM)
+        pdai.certify(foreign(0.01), GRID)
     with pytest.raises(InputError, match="not drawn backwards"):
-        pdai.certify(SteppedSampler(ForeignGrid(), PROBLEM, cell), PROBLEM, regime="S")
+        pdai.certify(foreign(), GRID, regime="S")

@@ -1,9 +1,8 @@
-"""What a certificate promises, number by number: levels, splits, seeds, ends; and no NaN."""
+"""What a certificate promises, number by number: events, features, seeds, margins, ends."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,118 +13,24 @@ import pdai
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, InputError, PointedDAG
 from reference.bounds import residual_spread
 from reference.certificates.bare import against_law, against_samples
-from reference.certificates.betting import Interval, LowerMean, MeanInterval
+from reference.certificates.betting import Interval, LowerMean
 from reference.certificates.collisions import collision_bound, lower_probability, split
 from reference.certificates.features import FeatureMeans
-from reference.certificates.importance import log_mean, shortfall
 from reference.certificates.partition import bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows
-from reference.certificates.regimes import (
-    PILOT,
-    Budget,
-    Draws,
-    Result,
-    weight_lines,
-    with_log_z,
-    with_neither,
-    with_target,
-)
 from reference.certificates.statement import Certificate
 from reference.certificates.walks import Walker
 from reference.problems.closed_form import Enclosure
-from tests.certificates.test_certify import Words
-from tests.certificates.test_regimes import Fork, target_samples
+from tests.certificates.problems import Fork, Words, half, other
+from tests.certificates.test_regimes import LEVEL, interval
 
-LEVEL, LOG_2 = 0.1, math.log(2)
-BUDGET = Budget(0.0, 2_000, 60.0)
 TARGET: Mapping[Hashable, Fraction] = {"a": Fraction(1, 2), "b": Fraction(1, 2)}
-
-
-def fork() -> Fork:
-    """`p_F = (3/4, 1/4)` beside `mu = (1/2, 1/2)`."""
-    return Fork(0.75, (1.0, 1.0))
-
-
-def interval(values: Any, level: float) -> Interval:
-    mean = MeanInterval()
-    mean.add(*values) if isinstance(values, tuple) else mean.add(np.array(values, float))
-    return mean.interval(level)
-
-
-def bound(values: Any, level: float) -> float:
-    mean = LowerMean()
-    mean.add(values)
-    return mean.bound(level)
-
-
-def short(log_ratio: Any) -> Any:
-    return shortfall(log_ratio, np.float64(0.0))
-
-
-# Levels and splits.
-
-
-@pytest.mark.catches(
-    "The upper end of a mean takes the level that both ends have together.",
-    "reference/certificates/betting.py",
-    "1 - self.above.bound(level / 2)",
-    "1 - self.above.bound(level)",
-)
-def test_an_interval_gives_half_of_its_level_to_each_end() -> None:
-    values = np.random.default_rng(0).random(500)
-    low, high = interval(values, LEVEL)
-    assert low == bound(values, LEVEL / 2) < bound(values, LEVEL)
-    assert high == math.nextafter(1 - bound(np.nextafter(1 - values, 0.0), LEVEL / 2), 2.0)
-
-
-def in_z(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_log_z(fork(), Interval(LOG_2, LOG_2), LEVEL, BUDGET, draws)
-    floor = LOG_2 + math.log(bound(np.exp(draws.all - LOG_2), LEVEL))
-    return found, [*interval(short(draws.all - LOG_2), LEVEL), floor]
-
-
-def in_s(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_target(target_samples(2_000), fork(), LEVEL, BUDGET, draws)
-    back = fork().draw_backward(target_samples(2_000)).log_weight
-    z = log_mean(fork().draw(PILOT).log_weight)
-    sides = [interval(short(x), LEVEL / 4) for x in (draws.all - z, z - back)]
-    events = [interval(x > z, LEVEL / 4) for x in (draws.all, back)]
-    low = max(min(side.low for side in sides), events[1].low - events[0].high)
-    return found, [low, max(side.high for side in sides), *np.ravel([*sides, *events])]
-
-
-def in_n(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_neither(fork(), LEVEL, BUDGET, draws)
-    scale = log_mean(fork().draw(PILOT).log_weight)
-    floor = scale + math.log(bound(np.exp(draws.all - scale), LEVEL / 2))
-    return found, [bound(short(draws.all - floor).low, LEVEL / 2), 1.0, floor]
-
-
-@pytest.mark.catches(
-    "The difference of an event's probabilities is bounded by the wrong ends of both.",
-    "reference/certificates/regimes.py",
-    "(events[1].low - events[0].high)",
-    "(events[1].high - events[0].low)",
-    only="in_s",
-)
-@pytest.mark.catches(
-    "In regime S each of four means is bounded at the level that all have together.",
-    "reference/certificates/regimes.py",
-    "sides = model.interval(level / 4), target.interval(level / 4)",
-    "sides = model.interval(level), target.interval(level)",
-    only="in_s",
-)
-@pytest.mark.parametrize("regime", [in_z, in_s, in_n])
-def test_a_regime_splits_its_level_over_the_means_it_needs(regime: Callable[..., Any]) -> None:
-    found, expected = regime(Draws())
-    values = [found.interval, *(line.value for line in found.lines if line.kind == "bound")]
-    assert np.hstack(values).tolist() == pytest.approx(expected, rel=1e-9)
 
 
 def test_events_and_each_bound_from_above_share_the_level() -> None:
     """At two values the scores choose two events, and two bounds from above are tried."""
     samples = ["a", "a", "a", "b"] * 500
-    half = interval([0, 1, 0, 1] * 250, LEVEL / 2)
+    balance = interval([0, 1, 0, 1] * 250, LEVEL / 2)
     share = interval([0, 0, 0, 1] * 250, LEVEL / 2)
     parts = split(np.array([0, 0, 0, 1] * 500), 2)
     noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(4 / LEVEL) / 4_000)
@@ -137,7 +42,7 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
         [by_parts, 0.25 + noise], rel=1e-9
     )
     low = against_samples(samples, ["a", "b"] * 1_000, LEVEL)[0].low
-    assert low == pytest.approx(half.low - share.high, rel=1e-9)
+    assert low == pytest.approx(balance.low - share.high, rel=1e-9)
 
 
 @pytest.mark.catches(
@@ -175,18 +80,11 @@ def test_an_event_is_measured_on_the_half_that_did_not_choose_it(against: Any, t
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 def test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv(scale: float) -> None:
     means = FeatureMeans(lambda x: {"end": 1 - scale * (1 - x)})
-    means.add(fork().draw(2_000))
+    means.add(Fork().draw(2_000))
     model, target, _ = means.lines(LEVEL, Interval(0.2, 0.5))
     low, high = means.means["end"].interval(LEVEL / 2)
     assert model.value == means.means["end"].interval(LEVEL)
     assert target.value == (max(0.0, low - 0.5), min(1.0, high + 0.5))
-
-
-# Seeds.
-
-
-def fair(state: str) -> list[float]:
-    return [0.75, 0.25] if state else [0.5, 0.5]
 
 
 @pytest.mark.catches(
@@ -199,8 +97,7 @@ def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
     drawn = []
     for seed in (0, 1):
         problem = Words()
-        backward = BackwardRows(problem)
-        walker = Walker(problem, ForwardRows(fair, problem), backward, seed)
+        walker = Walker(problem, ForwardRows(half, problem), BackwardRows(problem), seed)
         learned = walker.reversed(1)
         assert learned.rng is walker.rng
         drawn.append(learned.draw(32).terminals)
@@ -219,9 +116,9 @@ def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
 @pytest.mark.parametrize("k", range(1, 5))
 def test_a_logarithm_of_a_large_fraction_that_cancels_lies_inside(k: int) -> None:
     """`log(1 + 3e-12)` as a difference of two logarithms near 9,210."""
-    bottom = 10**4_000 + k
-    found = Enclosure.log_of(1 + Fraction(3 * 10**3_988, bottom))
-    assert found.contains(math.log1p(float(Fraction(3 * 10**3_988, bottom))))
+    more = Fraction(3 * 10**3_988, 10**4_000 + k)
+    found = Enclosure.log_of(1 + more)
+    assert found.contains(math.log1p(float(more)))
     assert found.error < 1e-10
 
 
@@ -287,29 +184,16 @@ def test_the_tightest_bounds_of_mass_are_not_below_what_they_bound() -> None:
 # NaN, infinities, and bounds that contradict each other are no answers.
 
 
-@pytest.mark.parametrize("off", [-10.0, -600.0, -686.0, -688.0, -700.0, -1e4, -1e5, -1e300])
-def test_a_log_z_that_is_too_low_is_refuted_however_low_it_is(off: float) -> None:
-    with pytest.raises(InputError, match="certify that it is above"):
-        with_log_z(fork(), Interval(LOG_2 + off, LOG_2 + off), 1e-6, BUDGET, Draws())
-
-
 @pytest.mark.parametrize(
     "log_z", [-math.inf, math.inf, math.nan, (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0)]
 )
 def test_a_log_z_that_is_no_number_is_refused_whoever_gives_it(log_z: Any) -> None:
     with pytest.raises(InputError, match="must be a finite number"):
-        pdai.certify(fair, Words, regime="Z", log_z=log_z)
-    low, high = log_z if isinstance(log_z, tuple) else (log_z, log_z)
-    own: Any = type("Own", (Words,), {"log_z": lambda self: SimpleNamespace(value=high, error=0.0)})
-    if low == high:
+        pdai.certify(half, Words, regime="Z", log_z=log_z)
+    if not isinstance(log_z, tuple):
+        own = other(log_z=lambda p: SimpleNamespace(value=log_z, error=0.0))
         with pytest.raises(InputError, match="must be a finite number"):
-            pdai.certify(fair, own, regime="Z")
-
-
-def test_a_log_z_that_is_bounded_from_above_alone_bounds_tv_from_above_alone() -> None:
-    found = with_log_z(Fork(0.75, (1.0, 1e-300)), Interval(-math.inf, LOG_2), 1e-6, BUDGET, Draws())
-    assert found.interval.low == 0
-    assert 0.5 < found.interval.high < 1
+            pdai.certify(half, own, regime="Z")
 
 
 @pytest.mark.catches(
@@ -321,6 +205,10 @@ def test_a_log_z_that_is_bounded_from_above_alone_bounds_tv_from_above_alone() -
 def test_a_capital_that_is_nan_refutes_nothing_and_is_an_error() -> None:
     with pytest.raises(InputError, match="is NaN"):
         LowerMean(1, np.full(37, math.nan)).bound(LEVEL)
+
+
+def stated(interval: tuple[float, float], tv: Fraction | None) -> Certificate:
+    return Certificate("S", Interval(*interval), "terminals", 1e-6, 10, [], [], tv=tv)
 
 
 @pytest.mark.catches(
@@ -344,7 +232,7 @@ def test_no_certificate_holds_what_tv_cannot_be(
     interval: tuple[float, float], tv: Fraction | None, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        Certificate("S", Interval(*interval), "terminals", 1e-6, 10, [], [], tv=tv)
+        stated(interval, tv)
 
 
 @pytest.mark.parametrize(
@@ -361,23 +249,19 @@ def test_no_certificate_holds_what_tv_cannot_be(
 def test_the_summary_says_what_tv_means(
     interval: tuple[float, float], tv: Fraction | None, words: str
 ) -> None:
-    made = Certificate("S", Interval(*interval), "terminals", 1e-6, 10, [], [], tv=tv)
+    made = stated(interval, tv)
     assert words in repr(made)
     assert words in made.report["in words"]
 
 
-def test_samples_that_are_not_independent_are_refused(tmp_path: Path) -> None:
+def test_samples_that_are_not_independent_are_refused(certify_lines: Any) -> None:
     with pytest.raises(InputError, match="not independent draws"):
-        pdai.certify(lambda _: [0.5, 0.5], Words, regime="S", target=["aaa"] * 5_000)
-    path, words = tmp_path / "sorted.csv", ["aaa"] * 3_000 + ["bbb"] * 3_000
-    two = SimpleNamespace(
-        initial="", children=lambda s: [] if s else ["aaa", "bbb"], reward=lambda x: 1
-    )
-    path.write_text("\n".join(words))
+        pdai.certify(half, Words, regime="S", target=["aaa"] * 5_000)
+    words = ["aaa"] * 3_000 + ["bbb"] * 3_000
+    two = other(children=lambda p, s: [] if s else ["aaa", "bbb"], reward=lambda p, x: 1)
     with pytest.raises(InputError, match="not independent draws"):
-        pdai.certify(path, two)
-    path.write_text("\n".join(np.random.default_rng(0).permutation(words)))
-    made = pdai.certify(path, two, target=words)
+        certify_lines(words, two, level=1e-6)
+    made = certify_lines(np.random.default_rng(0).permutation(words), two, target=words)
     assert made.interval.low == 0
     assert "the samples of it are not used" in made.notes[-1]
 
@@ -392,13 +276,6 @@ def test_samples_that_are_not_independent_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_given_and_not_used_is_said(options: dict[str, Any], unused: list[str]) -> None:
-    made = pdai.certify(fair, Words, samples=100, **options)
+    made = pdai.certify(half, Words, samples=100, **options)
     said = [f"the {name} given: not used in regime {made.regime}" for name in unused]
     assert [note for note in made.notes if "not used in regime" in note] == said
-
-
-@pytest.mark.parametrize("weights", [[0.0] * 10, [-math.inf] * 10, [-math.inf, 0.0]])
-def test_estimates_that_cannot_be_had_are_left_out(weights: list[float]) -> None:
-    lines = weight_lines(np.array(weights), 0.0)
-    assert len(lines) == 3 + math.isfinite(max(weights))
-    assert not any(isinstance(line.value, float) and math.isnan(line.value) for line in lines)

@@ -1,6 +1,7 @@
 """Draws that are kept: a certificate that was cut off comes out as if it had not been."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +12,31 @@ import pdai
 from pdai.certifying.certify import source_of
 from pdai.certifying.options import CertifyOptions
 from reference import InputError
-from reference.certificates.importance import Walks
+from reference.certificates import kept as module
+from reference.certificates import regimes
 from reference.certificates.kept import KeptDraws
 from reference.problems import Grid
+from tests.certificates.problems import GRID, stopping, uniform
 
-PROBLEM = Grid(3, 2)
-SAMPLES = 3 * 4_096
-
-
-def policy(state: Any) -> list[float]:
-    """Likes to stop."""
-    others = len(PROBLEM.children(state)) - 1
-    return [0.4, *[0.6 / others] * others] if others else [1.0]
+BLOCK = 512
+SAMPLES = 3 * BLOCK
+POLICY = stopping(0.4)
 
 
-def certified(folder: Path | None, **options: Any) -> Any:
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks() -> Iterator[None]:
+    """What is kept does not depend on the size of a block."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(regimes, "BLOCK", BLOCK)
+        patched.setattr(regimes, "PILOT", BLOCK)
+        yield
+
+
+def certified(
+    folder: Path | None, sampler: Any = POLICY, problem: Any = GRID, **options: Any
+) -> Any:
     asked = {"regime": "Z", "samples": SAMPLES, "width": 0.0, **options}
-    return pdai.certify(policy, PROBLEM, keep=folder, **asked).to_json()
-
-
-class CutError(Exception):
-    """Stands for a kill."""
-
-
-def shy(state: Any) -> list[float]:
-    """Likes every child as well."""
-    return [1 / len(PROBLEM.children(state))] * len(PROBLEM.children(state))
+    return pdai.certify(sampler, problem, keep=folder, **asked).to_json()
 
 
 def leaning(share: float) -> Any:
@@ -63,6 +63,10 @@ def where(x: Any) -> dict[str, float]:
     return {"first": x.coordinates[0] / 2, "origin": float(x.coordinates == (0, 0))}
 
 
+class CutError(Exception):
+    """Stands for a kill."""
+
+
 @pytest.mark.catches(
     "After a kill, blocks are drawn with the random numbers of the first ones.",
     "reference/certificates/kept.py",
@@ -86,12 +90,11 @@ def where(x: Any) -> dict[str, float]:
 def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     regime: str, features: Any, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = certified(tmp_path / "whole", regime=regime, features=features)
-    from reference.certificates import kept
+    asked = {"regime": regime, "features": features}
+    whole = certified(tmp_path / "whole", **asked)
+    write, cut_off = module.replace_file, tmp_path / "cut"
 
-    write = kept.replace_file
-
-    def certified_until(writes: int) -> int:
+    def blocks_after(writes: int) -> int:
         """Cuts off after so many writes; tells how many blocks are there."""
         written = []
 
@@ -102,17 +105,16 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
             write(path, content)
 
         with monkeypatch.context() as patched:
-            patched.setattr(kept, "replace_file", cut)
+            patched.setattr(module, "replace_file", cut)
             with pytest.raises(CutError):
-                certified(tmp_path / "cut", regime=regime, features=features)
-        return len(list((tmp_path / "cut").glob("*.npz")))
+                certified(cut_off, **asked)
+        return len(list(cut_off.glob("*.npz")))
 
     # The seal is written before all blocks and after each; then between a block and its seal.
-    assert certified_until(1 + 2 * block) == block
-    assert certified_until(1) == block + 1
-    assert certified(tmp_path / "cut", regime=regime, features=features) == whole
+    assert blocks_after(1 + 2 * block) == block
+    assert blocks_after(1) == block + 1
     # And once more, from what is kept alone.
-    assert certified(tmp_path / "cut", regime=regime, features=features) == whole
+    assert certified(cut_off, **asked) == certified(cut_off, **asked) == whole
 
 
 @pytest.mark.catches(
@@ -125,35 +127,37 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
 def test_more_samples_are_added_to_those_that_are_kept(
     regime: str, blocks: int, tmp_path: Path
 ) -> None:
-    few = certified(tmp_path, regime=regime, samples=4_096)
-    more = certified(tmp_path, regime=regime, samples=SAMPLES)
-    assert (few["samples"], more["samples"]) == (4_096, SAMPLES)
+    few, more = (certified(tmp_path, regime=regime, samples=n) for n in (BLOCK, SAMPLES))
+    assert (few["samples"], more["samples"]) == (BLOCK, SAMPLES)
     assert few["interval"][0] < more["interval"][0]
     assert more == certified(tmp_path / "at once", regime=regime)
-    assert sorted(path.name for path in tmp_path.glob("*.npz")) == [
-        f"forward-{i:05}.npz" for i in range(blocks)
-    ]
-    first, second = (np.load(tmp_path / f"forward-0000{i}.npz")["log_p_f"] for i in (0, 1))
+    names = [f"forward-{i:05}.npz" for i in range(blocks)]
+    assert sorted(path.name for path in tmp_path.glob("*.npz")) == names
+    first, second = (np.load(tmp_path / name)["log_p_f"] for name in names[:2])
     assert not np.array_equal(first, second)
 
 
 def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) -> None:
-    certified(tmp_path)
-    for options, name in (
-        ({"seed": 1}, "seed"),
-        ({"tighten": 3}, "tighten"),
-        ({"p_b": lambda state: []}, "p_B"),
+    target = GRID.sample(1_000, 0)
+    s: dict[str, Any] = {"regime": "S", "samples": BLOCK, "target": target}
+    for folder, asked, changes in (
+        (
+            tmp_path / "model",
+            {},
+            {
+                "seed": {"seed": 1},
+                "tighten": {"tighten": 3},
+                "p_B": {"p_b": lambda state: []},
+                "sampler": {"sampler": uniform(GRID)},
+                "problem": {"problem": Another(3, 2)},
+            },
+        ),
+        (tmp_path / "target", s, {"target": {**s, "target": [*target[:-1], target[0]]}}),
     ):
-        with pytest.raises(InputError, match=f"holds draws that differ in {name}: keep these in"):
-            certified(tmp_path, **options)
-    target = PROBLEM.sample(5_000, 0)
-    asked: dict[str, Any] = {"regime": "S", "samples": 4_096, "keep": tmp_path / "target"}
-    pdai.certify(policy, PROBLEM, target=target, **asked)
-    with pytest.raises(InputError, match="that differ in target"):
-        pdai.certify(policy, PROBLEM, target=[*target[:-1], target[0]], **asked)
-    for sampler, problem, name in ((shy, PROBLEM, "sampler"), (policy, Another(3, 2), "problem")):
-        with pytest.raises(InputError, match=f"that differ in {name}"):
-            pdai.certify(sampler, problem, regime="Z", keep=tmp_path)
+        certified(folder, **asked)
+        for name, other in changes.items():
+            with pytest.raises(InputError, match=f"draws that differ in {name}: keep these in"):
+                certified(folder, **other)
 
 
 @pytest.mark.catches(
@@ -163,40 +167,27 @@ def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) ->
     "elif not all",
 )
 def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path: Path) -> None:
-    kept = certified(tmp_path / "with", features=where, samples=4_096)
-    plain = certified(None, features=where, samples=4_096)
+    def of(folder: str, features: Any = None) -> Any:
+        return certified(tmp_path / folder, features=features, samples=BLOCK)
+
+    kept = of("with", where)
+    plain = certified(None, features=where, samples=BLOCK)
     assert [line["name"] for line in kept["lines"]] == [line["name"] for line in plain["lines"]]
     assert any(line["name"] == "origin: sampler" for line in kept["lines"])
     with pytest.raises(InputError, match="differ in features"):
-        certified(tmp_path / "with", features=lambda x: {**where(x), "origin": 0.5})
-    certified(tmp_path / "closures", features=scaled(1), samples=4_096)
+        of("with", lambda x: {**where(x), "origin": 0.5})
+    of("closures", scaled(1))
     with pytest.raises(InputError, match=r"forward-00000.npz' is of another .* or features"):
-        certified(tmp_path / "closures", features=scaled(2), samples=4_096)
+        of("closures", scaled(2))
     # Without features, what is kept with them will do; not the other way round.
-    assert certified(tmp_path / "with", samples=4_096)["interval"] == kept["interval"]
-    certified(tmp_path / "without", samples=4_096)
+    assert of("with")["interval"] == kept["interval"]
+    of("without")
     with pytest.raises(InputError, match="differ in features"):
-        certified(tmp_path / "without", features=where, samples=4_096)
-
-
-def without(path: Path) -> dict[str, Any]:
-    return {name: np.load(path)[name] for name in ("log_p_b", "log_reward", "error")}
-
-
-EDITS: dict[str, Any] = {
-    "of another sampler": lambda path, other: path.write_bytes((other / path.name).read_bytes()),
-    "cut off": lambda path, _: path.write_bytes(path.read_bytes()[:-40]),
-    "above one": lambda path, _: np.savez(path, log_p_f=np.full(4_096, 0.1), **without(path)),
-    "rounded": lambda path, _: np.savez(
-        path, log_p_f=np.load(path)["log_p_f"].astype(int), **without(path)
-    ),
-    "empty": lambda path, _: np.savez(path, log_p_f=[], log_p_b=[], log_reward=[], error=[]),
-    "missing": lambda path, _: path.unlink(),
-}
+        of("without", where)
 
 
 def of_closure(share: float, folder: Path) -> Any:
-    return certified(folder, p_b=leaning(share), samples=8_192)
+    return certified(folder, p_b=leaning(share), samples=2 * BLOCK)
 
 
 @pytest.fixture(scope="module")
@@ -208,12 +199,20 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("edit", ["of another sampler", "cut off", "empty", "missing"])
 def test_a_block_that_is_not_what_was_drawn_is_refused(
     edit: str, kept: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(kept / "mine", tmp_path / "mine")
-    EDITS[edit](tmp_path / "mine" / "forward-00001.npz", kept / "other")
+    path = tmp_path / "mine" / "forward-00001.npz"
+    content = {
+        "of another sampler": (kept / "other" / path.name).read_bytes(),
+        "cut off": path.read_bytes()[:-40],
+        "empty": b"",
+    }
+    path.unlink()
+    if edit in content:
+        path.write_bytes(content[edit])
     with pytest.raises(InputError, match=r"forward-00001.npz' is not what was drawn here"):
         of_closure(0.4, tmp_path / "mine")
 
@@ -234,25 +233,13 @@ def test_control_blocks_of_another_sampler_and_their_seal_are_refused(kept: Path
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    class Unseeded:
-        """Draws with random numbers of its own."""
-
-        def draw(self, count: int, *, labels: bool = False) -> Walks:
-            raise AssertionError
-
-        def draw_backward(self, terminals: Any) -> Walks:
-            raise AssertionError
-
-        def findings(self) -> list[str]:
-            return []
-
+    unseeded: Any = object()
     with pytest.raises(InputError, match="has no attribute rng"):
-        KeptDraws(Unseeded(), tmp_path, 0)
+        KeptDraws(unseeded, tmp_path, 0)
 
 
 def test_draws_of_an_object_whose_random_numbers_can_be_set_are_kept(tmp_path: Path) -> None:
-    drawing = source_of(policy, PROBLEM, CertifyOptions(max_states=1_000))
-    asked: dict[str, Any] = {"regime": "Z", "samples": SAMPLES, "width": 0.0, "keep": tmp_path}
-    first, again = (pdai.certify(drawing.walker(), PROBLEM, **asked) for _ in range(2))
-    assert first.to_json() == again.to_json()
-    assert first.to_json()["interval"] == certified(tmp_path / "rows")["interval"]
+    drawing = source_of(POLICY, GRID, CertifyOptions(max_states=1_000))
+    first, again = (certified(tmp_path / "object", drawing.walker()) for _ in range(2))
+    assert first == again
+    assert first["interval"] == certified(tmp_path / "rows")["interval"]

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import pdai
-from pdai.cli import main
 from pdai.testing import assert_law
 from reference import InputError
 from reference.certificates.listed import ListedLaw
+from tests.command_lines import answer, environment
 
 FAIR = {"a": 1, "b": 1, "c": 2}
 
@@ -26,12 +26,6 @@ FAIR = {"a": 1, "b": 1, "c": 2}
 def drawn(size: int, chances: Sequence[float] = (0.25, 0.25, 0.5), seed: int = 0) -> list[str]:
     values: list[str] = np.random.default_rng(seed).choice([*"abc"], size, p=chances).tolist()
     return values
-
-
-def law_file(folder: Path, text: str, name: str = "law.csv") -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
 
 
 def test_samples_beside_weights_are_certified() -> None:
@@ -60,40 +54,39 @@ def test_a_value_outside_of_the_law_is_seen() -> None:
     assert any("500 of 10,000 samples are not terminal states" in note for note in made.notes)
 
 
-def status(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["certify", *words])
-    return int(str(ended.value.code))
-
-
-def test_the_command_exits_by_the_distance(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    law = str(law_file(tmp_path, "value,weight\na,1\nb,1.0\nc,2e0\n"))
-    right = str(law_file(tmp_path, "\n".join(drawn(20_000)), "right.csv"))
+def test_the_command_exits_by_the_distance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, lines in (
+        ("law.csv", ["value,weight", "a,1", "b,1.0", "c,2e0"]),
+        ("right.csv", drawn(20_000)),
+        ("values.csv", ["a", "b", "c"]),
+    ):
+        (tmp_path / name).write_text("\n".join(lines))
+    for law, words, status in (
+        ("law.csv", ["0.05"], 0),
+        ("law.csv", ["0.001"], 2),
+        ("law.csvx", ["0.05"], 3),
+        ("law.csv", ["0.05", "--lvel", "1"], 3),
+        ("uniform", ["0.05", "--support", "values.csv"], 1),  # TV is 1/6.
+    ):
+        ask = ("certify", "right.csv", "--law", law, "--fail-above", *words)
+        answer(*ask, cwd=tmp_path, expect=status)
     wrong = "\n".join(drawn(20_000, (0.5, 0.25, 0.25))).encode()
-    assert status(right, "--law", law, "--fail-above", "0.05") == 0
-    assert status(right, "--law", law, "--fail-above", "0.001") == 2
-    assert status(right, "--law", f"{law}x", "--fail-above", "0.05") == 3
-    assert status(right, "--law", law, "--fail-above", "0.05", "--lvel", "1") == 3
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(wrong)))
-    capsys.readouterr()
-    assert status("-", "--law", law, "--fail-above", "0.05", "--json") == 1
-    low, high = json.loads(capsys.readouterr().out)["interval"]
+    ask = ("certify", "-", "--law", "law.csv", "--fail-above", "0.05", "--json")
+    low, high = json.loads(answer(*ask, cwd=tmp_path, expect=1).stdout)["interval"]
     assert 0.2 < low <= 0.25 <= high
-    values = str(law_file(tmp_path, "a\nb\nc\n", "values.csv"))
-    words = (right, "--law", "uniform", "--support", values, "--fail-above", "0.05")
-    assert status(*words) == 1  # TV is 1/6.
 
 
 def test_judging_samples_loads_no_jax(tmp_path: Path) -> None:
-    law, samples = law_file(tmp_path, "a,1\nb,1\n"), law_file(tmp_path, "a\nb\n" * 50, "s.csv")
+    (tmp_path / "law.csv").write_text("a,1\nb,1\n")
+    (tmp_path / "s.csv").write_text("a\nb\n" * 50)
     code = (
         "import sys; from pdai.cli import main\n"
-        f"main(['certify', {str(samples)!r}, '--law', {str(law)!r}])\n"
+        "main(['certify', 's.csv', '--law', 'law.csv'])\n"
         "assert 'jax' not in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -109,9 +102,10 @@ def test_judging_samples_loads_no_jax(tmp_path: Path) -> None:
         ("a,1\nb,1\na,2\n", "has the value 'a' twice"),
     ],
 )
-def test_a_wrong_law_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
+    path.write_text(text)
     with pytest.raises(InputError, match=message):
-        pdai.certify(["a"] * 10, law=law_file(tmp_path, text))
+        pdai.certify(["a"] * 10, law=path)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import ast
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,43 +13,39 @@ import numpy as np
 import pytest
 
 import pdai
+from reference.bounds import one_sided_tv_bound
 from reference.certificates.betting import Interval
+from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import Record, Recorded, read_record
 from reference.certificates.state_texts import StateTexts
+from reference.certificates.walks import Walker
 from reference.errors import InputError
-from reference.problems import Grid
+from reference.fields.field import RATIONAL
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.problems import enumerate_rewards
+from tests.certificates.problems import DAG, ENDS, GRID, other, uniform
 
 
-class Bits:
-    """Strings of three bits, all as good."""
-
-    initial: Any = ""
-
-    def children(self, state: Any) -> Any:
-        return [state + bit for bit in "01"] if len(state) < 3 else []
-
-    def reward(self, terminal: Any) -> int:
-        return 1
+def flat(name: str, initial: Any, children: Callable[[Any], Any], **more: Any) -> Any:
+    """A problem of which all terminal states are as good."""
+    members = {"reward": lambda _, x: 1, "parents": None} | more
+    return other(name, initial=initial, children=lambda _, s: children(s), **members)
 
 
-def also(name: str, initial: Any, children: Any, **more: Any) -> Any:
-    """A problem that differs from `Bits`."""
-    return type(name, (Bits,), {"initial": initial, "children": children, **more})
+def bits(state: Any) -> Any:
+    return [(*state, 0), (*state, 1)] if len(state) < 3 else []
 
 
-# A heap, where 7 to 14 are terminal; the bits as tuples, which one reads from three digits.
-Numbers = also("Numbers", 0, lambda _, s: [2 * s + 1, 2 * s + 2] if s < 7 else [])
-Tuples = also("Tuples", (), lambda _, s: [(*s, 0), (*s, 1)] if len(s) < 3 else [])
-Read = also("Read", (), Tuples.children, parse=lambda _, text: tuple(map(int, text)))
+# Strings of three bits; a heap, where 7 to 14 are terminal; tuples, which one reads from digits.
+Bits = flat("Bits", "", lambda s: [s + bit for bit in "01"] if len(s) < 3 else [])
+Numbers = flat("Numbers", 0, lambda s: [2 * s + 1, 2 * s + 2] if s < 7 else [])
+Tuples = flat("Tuples", (), bits)
+Read = flat("Read", (), bits, parse=lambda _, text: tuple(map(int, text)))
 # States that print alike; 10/13 of the target is the integer 1.
-ALIKE: Any = ("o", lambda _, s: [1, "1", 2, "2"] if s == "o" else [])
-Alike = also("Alike", *ALIKE, reward=lambda _, x: 10 if x == 1 else 1)
-Literal = also("Literal", *ALIKE, reward=Alike.reward, parse=staticmethod(ast.literal_eval))
-
-
-def certified(path: Path, lines: list[str], problem: Any, **options: Any) -> Any:
-    path.write_text("\n".join(lines))
-    return pdai.certify(path, problem, level=1e-3, **options)
+ALIKE: Any = ("o", lambda s: [1, "1", 2, "2"] if s == "o" else [])
+TEN = {"reward": lambda _, x: 10 if x == 1 else 1}
+Alike = flat("Alike", *ALIKE, **TEN)
+Literal = flat("Literal", *ALIKE, **TEN, parse=staticmethod(ast.literal_eval))
 
 
 @pytest.mark.parametrize(
@@ -65,21 +62,14 @@ def certified(path: Path, lines: list[str], problem: Any, **options: Any) -> Any
     ],
 )
 def test_a_state_of_a_file_is_that_of_the_target(
-    problem: Any, text: str, state: Any, tmp_path: Path
+    problem: Any, text: str, state: Any, tmp_path: Path, certify_lines: Any
 ) -> None:
     # All samples of both are one state: read as another, TV would be at least 0.9.
-    target = [state] * 400
-    found = certified(
-        tmp_path / "x.csv", ["terminal", *[text] * 400], problem, target=target, max_states=3
-    )
-    assert found.interval == Interval(0.0, 1.0)
-    (tmp_path / "target.csv").write_text("\n".join([text] * 400))
-    assert (
-        certified(
-            tmp_path / "x.csv", [text] * 400, problem, target=tmp_path / "target.csv", max_states=3
-        ).interval
-        == found.interval
-    )
+    file = tmp_path / "target.csv"
+    file.write_text("\n".join([text] * 400))
+    for target in ([state] * 400, file):
+        found = certify_lines(["terminal", *[text] * 400], problem, target=target, max_states=3)
+        assert found.interval == Interval(0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -91,70 +81,65 @@ def test_a_state_of_a_file_is_that_of_the_target(
         (Bits, ["00", "001"], "not terminal in Bits|begins with '00'"),
         *((Numbers, [wrong] * 2, "write states as repr does") for wrong in ("007", "1_0", "7.0")),
         *((Tuples, [f'"{wrong}"'] * 2, "write states as repr") for wrong in ("(0,1,0)", "[1]")),
-        (
-            Grid(3, 2),
-            ['"Cell(coordinates=(0, 0), stopped=True)"'] * 2,
-            r"give Grid a parse\(text\)",
-        ),
+        (GRID, [f'"{ENDS[0]!r}"'] * 2, r"give Grid a parse\(text\)"),
         (Read, ["01x"] * 2, "Read: parse.'01x'. raises ValueError"),
     ],
 )
 def test_a_text_that_is_no_state_is_refused(
-    problem: Any, lines: list[str], words: str, tmp_path: Path
+    problem: Any, lines: list[str], words: str, certify_lines: Any
 ) -> None:
     with pytest.raises(InputError, match=words):
-        certified(tmp_path / "x.csv", lines, problem, target=["001", "010"], max_states=3)
+        certify_lines(lines, problem, target=["001", "010"], max_states=3)
 
 
 @pytest.mark.parametrize("target", [["00"], [1], [np.str_("001")], [["0", "0", "1"]]], ids=repr)
-def test_a_target_of_states_that_no_file_can_hold_is_refused(target: Any, tmp_path: Path) -> None:
+def test_a_target_of_states_that_no_file_can_hold_is_refused(
+    target: Any, certify_lines: Any
+) -> None:
     with pytest.raises(InputError, match=r"not terminal in Bits|files? are read as|not hashable"):
-        certified(tmp_path / "x.csv", ["001"] * 9, Bits, target=target, max_states=3)
+        certify_lines(["001"] * 9, Bits, target=target, max_states=3)
 
 
-def test_a_target_whose_parts_are_of_another_kind_is_refused(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Held:
+    bits: Any
+
+
+def test_a_target_whose_parts_are_of_another_kind_is_refused(certify_lines: Any) -> None:
     """Equal numbers of another library are the same state; their digits as text are not."""
-    lines, bits = ['"(0, 1, 0)"'] * 400, [(0, 1, 0), (1, 1, 0)] * 200
-    alike = [tuple(map(np.int64, x)) for x in bits]
-    for target in (bits, alike):
-        assert certified(tmp_path / "x.csv", lines, Tuples, target=target, max_states=3).interval
-    texts = [tuple(map(str, x)) for x in bits]
-    with pytest.raises(InputError, match=r"has str in it, but .* reach have numbers and tuple"):
-        certified(tmp_path / "x.csv", lines, Tuples, target=texts, max_states=3)
-
-    @dataclass(frozen=True)
-    class Held:
-        bits: Any
-
-    held = also("Records", Held(()), lambda _, s: [Held(x) for x in Tuples.children(None, s.bits)])
-    held.parse = lambda _, text: Held(ast.literal_eval(text))
-    certified(tmp_path / "x.csv", lines, held, target=[*map(Held, bits)], max_states=3)
-    with pytest.raises(InputError, match="has str in it"):
-        certified(tmp_path / "x.csv", lines, held, target=[*map(Held, texts)], max_states=3)
-    digits = {"parse": lambda _, text: tuple(ast.literal_eval(text))}
-    wrong = also("Wrong", (), Tuples.children, **digits)
-    with pytest.raises(InputError, match="has str in it"):
-        certified(tmp_path / "x.csv", ["'010'"] * 9, wrong, target=bits, max_states=3)
-
-
-def test_a_target_that_is_not_reached_by_the_parents_is_refused(tmp_path: Path) -> None:
-    members = {"parents": lambda _, state: [state[:-1]]}
-    problem = also("Reversed", "", Bits.children, **members)
-    certified(tmp_path / "x.csv", STRINGS, problem, target=STRINGS, max_states=3)
-    with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
-        certified(tmp_path / "x.csv", STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
-
-
-def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="may be 1, a int, or '1', a str, of Alike"):
-        certified(tmp_path / "x.csv", ["1"] * 2_000, Alike)
-    for text, tv in (("1", Fraction(3, 13)), ("'1'", Fraction(12, 13))):
-        low, high = certified(tmp_path / "x.csv", [text] * 2_000, Literal).interval
-        assert low <= tv <= high
-        assert high - low < 0.2
+    lines, target = ['"(0, 1, 0)"'] * 400, [(0, 1, 0), (1, 1, 0)] * 200
+    texts = [tuple(map(str, x)) for x in target]
+    parse = {"parse": lambda _, text: Held(ast.literal_eval(text))}
+    held = flat("Records", Held(()), lambda s: [Held(x) for x in bits(s.bits)], **parse)
+    alike = [tuple(map(np.int64, x)) for x in target]
+    for problem, right in ((Tuples, target), (Tuples, alike), (held, [*map(Held, target)])):
+        assert certify_lines(lines, problem, target=right, max_states=3).interval
+    wrong = flat("Wrong", (), bits, parse=lambda _, text: tuple(ast.literal_eval(text)))
+    for problem, given, other_kind, words in (
+        (Tuples, lines, texts, "has str in it, but .* reach have numbers and tuple"),
+        (held, lines, [*map(Held, texts)], "has str in it"),
+        (wrong, ["'010'"] * 9, target, "has str in it"),
+    ):
+        with pytest.raises(InputError, match=words):
+            certify_lines(given, problem, target=other_kind, max_states=3)
 
 
 FIRST, STRINGS = "terminal", [f"{i % 8:03b}" for i in range(400)]
+
+
+def test_a_target_that_is_not_reached_by_the_parents_is_refused(certify_lines: Any) -> None:
+    problem = other("Reversed", children=lambda _, s: Bits.children(s), reward=lambda _, x: 1)
+    certify_lines(STRINGS, problem, target=STRINGS, max_states=3)
+    with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
+        certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
+
+
+def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lines: Any) -> None:
+    with pytest.raises(InputError, match="may be 1, a int, or '1', a str, of Alike"):
+        certify_lines(["1"] * 2_000, Alike)
+    for text, tv in (("1", Fraction(3, 13)), ("'1'", Fraction(12, 13))):
+        low, high = certify_lines([text] * 2_000, Literal).interval
+        assert low <= tv <= high < low + 0.2
 
 
 @pytest.mark.parametrize(
@@ -185,14 +170,49 @@ def test_a_file_of_another_form_is_refused_in_words(
         pdai.certify(tmp_path / "x.csv", Bits, target=tmp_path / name)
 
 
-def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(tmp_path: Path) -> None:
+def test_bare_samples_bound_the_distance_from_both_sides(certify_lines: Any) -> None:
+    right = certify_lines([f'"{x!r}"' for x in GRID.sample(20_000, 0)], GRID, level=0.01)
+    assert right.regime == "S"
+    assert right.interval.low == 0
+    assert right.interval.high < 0.05
+    first = certify_lines([f'"{ENDS[0]!r}"'] * 500, GRID, level=1e-6)
+    true = 1 - GRID.reward(ENDS[0]) / GRID.z()
+    assert 0.8 * true < first.interval.low <= true <= first.interval.high
+
+
+def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
+    tmp_path: Path, certify_lines: Any
+) -> None:
     lines = [*STRINGS, *(f"x{i}" for i in range(100))] * 10
     np.random.default_rng(0).shuffle(lines)
-    found = certified(tmp_path / "x.csv", lines, Bits)
+    found = certify_lines(lines, Bits)
     assert 0.15 < found.interval.low <= 0.2 <= found.interval.high
     assert any(note.startswith("1,000 of 5,000 samples are no") for note in found.notes)
+    (tmp_path / "target.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match="is none of the problem's 8 terminal states"):
-        certified(tmp_path / "y.csv", STRINGS, Bits, target=tmp_path / "x.csv")
+        certify_lines(STRINGS, Bits, target=tmp_path / "target.csv")
+
+
+def test_trajectories_that_were_recorded_are_certified(certify_lines: Any) -> None:
+    rows = ForwardRows(uniform(GRID), GRID)
+    walks = Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0).draw(4_096, labels=True)
+    columns = (walks.log_p_f, walks.log_p_b, walks.log_reward)
+    lines = [f'"{x!r}",{a},{b},{c}' for x, a, b, c in zip(walks.terminals, *columns, strict=True)]
+    # The header of `pdai sample --format csv`, and another.
+    for first in ("state", "terminal"):
+        head = f"{first},log_p_f,log_p_b,log_reward"
+        found = certify_lines([head, *lines], GRID)
+        assert found.regime == "Z"
+        policies = ForwardPolicy.uniform(DAG, RATIONAL), BackwardPolicy.uniform(DAG, RATIONAL)
+        tv = one_sided_tv_bound(*policies, enumerate_rewards(GRID, DAG), GRID.z())
+        assert found.interval.low <= tv <= found.interval.high < found.interval.low + 0.1
+    assert any("assumes that the recorded trajectories" in note for note in found.notes)
+    for reward, words in (
+        ("-9.5", r"is -9\.5 in the record"),
+        ("nan", "sample 4096 is 'nan', but must be a number"),
+    ):
+        with pytest.raises(InputError, match=words):
+            certify_lines([head, *lines[:-1], f"{lines[-1].rpartition(',')[0]},{reward}"], GRID)
 
 
 def test_a_pipe_or_a_device_in_the_place_of_samples_is_refused_at_once(tmp_path: Path) -> None:

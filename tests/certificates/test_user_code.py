@@ -19,7 +19,7 @@ from reference.errors import InputError, TooLargeError
 from reference.inspection import inspect_problem
 from reference.problems import base, enumerate_dag, enumerate_rewards
 from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
-from tests.certificates.test_certify import other
+from tests.certificates.problems import other
 
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble, ml_dtypes.bfloat16]

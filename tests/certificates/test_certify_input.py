@@ -1,0 +1,219 @@
+"""What `pdai.certify` refuses, by name, and what it takes: samplers, problems, options, numbers."""
+
+import itertools
+import math
+import os
+import random
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pdai
+from pdai.certifying.options import CertifyOptions
+from pdai.certifying.target import log_z_interval
+from reference import InputError
+from reference.certificates.betting import Interval
+from reference.certificates.importance import Walks
+from tests.certificates.problems import Words, half, noisy, other
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (None, "the row of '' is None, .* must be a sequence of numbers"),
+        ({0.9, 0.1}, "a set has no order"),
+        ("01", "the row of '' is '01', a str, but must be a sequence"),
+        ([True, False], "the row of '' is True, a bool, but must be a number"),
+        (np.array([[0.5, 0.5]]), "the row of '' has 1 numbers for 2 states"),
+        (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
+        ({"a": 0.5, "c": 0.5}, "the row of '' is over 'c', which is none of"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_row_is_refused(row: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        pdai.certify(lambda s: row if s == "" else half(s), Words)
+
+
+def centred(states: Any) -> Any:
+    """A row that depends on those beside it, as in batch normalisation in training."""
+    counts = np.array([s.count("a") for s in states])
+    first = 0.5 + 0.1 * (counts - counts.mean())
+    return np.stack([first, 1 - first], 1)
+
+
+@pytest.mark.parametrize("regime", ["E", "Z"])
+@pytest.mark.parametrize(
+    ("policy", "options"),
+    [
+        (noisy, {}),
+        (lambda s: [random.random(), 0.0], {"gives": "logits"}),
+        (lambda h: noisy(h), {"takes": "history"}),
+        (lambda states: [noisy(s) for s in states], {"takes": "states"}),
+        (lambda hs: [noisy(h) for h in hs], {"takes": "histories"}),
+        (centred, {"takes": "states"}),
+        (half, {"features": lambda x: {"u": random.random()}}),
+    ],
+    ids=["state", "logits", "history", "states", "histories", "batch", "features"],
+)
+def test_what_answers_otherwise_the_second_time_is_refused(
+    policy: Any, options: dict[str, Any], regime: Any
+) -> None:
+    with pytest.raises(InputError, match=r"and asked again .*the same question"):
+        pdai.certify(policy, Words, regime=regime, samples=4_096, **options)
+
+
+def test_a_batch_of_another_size_may_round_otherwise() -> None:
+    def rounded(states: Any) -> Any:
+        x = 0.5 + 2.0**-12 * (len(states) % 2)
+        return [[x, 1 - x]] * len(states)
+
+    assert pdai.certify(rounded, Words, takes="states").regime == "E"
+
+
+@pytest.mark.catches(
+    "The first answers are not asked for again beside later ones.",
+    "reference/user_code.py",
+    "[(question, answer), self._rng.choice(self._first)]",
+    "[(question, answer)]",
+)
+@pytest.mark.parametrize("takes", ["state", "states"])
+def test_a_policy_that_changes_while_it_is_asked_is_refused(takes: Any) -> None:
+    calls = itertools.count()
+
+    def drifting(state: Any) -> Any:
+        return half(state) if next(calls) < 400 else [0.9, 0.1]
+
+    policy = drifting if takes == "state" else lambda states: [drifting(s) for s in states]
+    long = other(children=lambda p, s: [s + c for c in "ab"] if len(s) < 10 else [])
+    with pytest.raises(InputError, match="and asked again"):
+        pdai.certify(policy, long, takes=takes)
+
+
+def fails(*_: Any) -> Any:
+    raise KeyError("mine")
+
+
+ENDLESS = other(children=lambda p, s: [s + "a", s + "b"])
+SOON = {"log_z": 0, "samples": 2, "max_states": 10, "seconds": 0.1}
+Z, FEW = {"regime": "Z"}, {"max_states": 5}
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "words"),
+    [
+        (other(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
+        (other(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
+        (other(parents=fails), Z, r"P: parents\('\w+'\) raises KeyError"),
+        (other(parents=lambda p, s: (s,)[:0]), Z, "is .*: give each parent once"),
+        (other(parents=lambda p, s: iter([s[:-1]])), Z, "must be a sequence"),
+        (other(parents=lambda p, s: (s[:-1], "zz")), FEW, "the mass of p_B is not one"),
+        (other(parents=None), FEW, r"has no parents\(state\)"),
+        (ENDLESS, SOON, "P is too large: .* were used up at depth"),
+        (other(log_z=fails), Z, r"P: log_z\(\) raises KeyError"),
+        (other(log_z=lambda p: None), Z, r"P.log_z\(\) is None, .* be a number"),
+        (other(log_z=lambda p: math.nan), Z, r"P.log_z\(\) is nan, .* finite"),
+        (object(), {}, "a object without the member 'initial'"),
+        (None, {}, "add --problem"),
+        (Words, {"p_b": fails, **Z}, r"p_b\('\w+'\) raises KeyError"),
+        (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
+        (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
+        (Words, {"features": lambda x: {"f": "0"}}, "the feature 'f' of 'aaa' is '0', a str"),
+        (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
+        (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
+        (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
+        (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
+        (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
+        (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
+        (Words, {**Z, **FEW}, "regime Z needs log Z"),
+        (Words, {"certificate": "c", **Z}, "a certificate file is of regime E"),
+        (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
+        (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
+        (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
+        (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
+        (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
+        (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),
+        (Words, {"target": []}, "target is empty"),
+        (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
+        (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
+        (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
+        (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
+        (Words, {"log_z": math.inf, **Z}, "must be a finite number"),
+        (Words, {"level": "x"}, "level is 'x', a str, but must be a number"),
+        (Words, {"level": True}, "level is True, a bool, but must be a number"),
+        (Words, {"width": "x"}, "width is 'x', a str, but must be a number"),
+        (Words, {"level": 5e-324}, "level is 5e-324, but must lie between 0 and 1"),
+        (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
+        (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
+        (Words, {"samples": 2.5}, "samples is 2.5, but must be an integer"),
+        (Words, {"samples": 1}, "samples is 1"),
+        (Words, {"sample": 99}, "no option of certify 'sample': did you mean samples?"),
+        (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
+    ],
+)
+def test_what_is_nearly_right_is_refused_by_name(
+    problem: Any, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        pdai.certify(half, problem, **options)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [2.5, Fraction(5, 2), np.float32(2.5), Decimal("2.5"), jnp.asarray(2.5), np.array(2.5)],
+    ids=repr,
+)
+def test_numbers_may_be_of_any_kind(given: Any) -> None:
+    assert log_z_interval(given, "it") == Interval(2.5, 2.5)
+    assert log_z_interval([given, np.int64(3)], "it") == Interval(2.5, 3.0)
+    assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
+    options = CertifyOptions(level=given / 10, width=given, seconds=given).checked()
+    assert [options.level, *options.budget] == [pytest.approx(0.25), 2.5, 100_000, 2.5]
+
+
+def test_log_z_is_rounded_outwards() -> None:
+    third = log_z_interval(Fraction(1, 3), "it")
+    assert third.low < Fraction(1, 3) < third.high == math.nextafter(third.low, 1)
+
+
+def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any:
+    """An object that draws these numbers, of reward one."""
+    zero = np.zeros(np.shape(p_f)[:1])
+    columns = (p_f, zero if p_b is None else p_b, zero, zero if error is None else error)
+    return type("D", (), {"draw": lambda *_, labels: Walks(ends, *columns)})()
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("r_mlp", "there is no run folder and no file 'r_mlp' here"),
+        (Path("r_mlp"), "there is no run folder and no file 'r_mlp' here"),
+        (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
+        (type("D", (), {"draw": lambda d, n, labels: [1]})(), "the answer of draw is .*be a Walks"),
+        (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
+        (drawing(np.zeros((4, 1))), "D: draw gives log_p_f = .*one real number for each traj"),
+        (drawing(-0.5), "D: draw gives log_p_f = -0.5, but must give one real number for each"),
+        (drawing([-1j] * 4), "D: draw gives log_p_f = .* must give one real number for each"),
+        (drawing([-0.5] * 4, [0.0]), "D: draw gives log_p_b = .* one real number for each"),
+        (drawing([0.3] * 4), "D: draw gives log_p_f = 0.3, but the logarithm of a probability"),
+        (drawing([-0.5] * 4, [0.1] * 4), "D: draw gives log_p_b = 0.1, but the logarithm of"),
+        (drawing([-0.5] * 4, error=[-0.1] * 4), "D: draw gives an error below 0"),
+        (drawing([-0.5] * 4, ends=["aaa"]), "D: draw gives 1 terminals for 4 trajectories"),
+        (drawing([-0.5] * 4), "D: draw gives no terminal states, of which the problem has the"),
+        (drawing([-0.5], ends=["aaa"]), r"log R\('aaa'\) is 0 in the sampler, 1.386.* in the prob"),
+        (drawing([-0.5], ends=["aa"]), "'aa' is not terminal"),
+        (drawing([]), "the sampler draws no trajectory"),
+        (os.environ, r"is of the type _Environ, but must be a run folder, a function"),
+    ],
+)
+def test_what_is_no_sampler_is_refused(what: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        pdai.certify(what, Words)
+    with pytest.raises(InputError, match=words):
+        pdai.certify(what, Words, regime="S", target=["aaa"] * 9)
+    assert "PATH" not in str(refused.value)
