@@ -18,7 +18,7 @@ MOST = Fraction(18868, 100_000)
 
 
 def drawn_parameters(rng: Random, memory: bool) -> Parameters:
-    a, v, w = ((Fraction(rng.randint(-3, 3)),) for _ in range(3))
+    a, v, w = ((Fraction(rng.randint(-most, most)),) for most in (3, 1, 1))
     zero = (Fraction(0),)
     return Parameters(a, v, w) if memory else Parameters(a, zero, zero)
 

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import sympy
 from reference import enumerate_dag
 from reference.problems import Lines
 from verify.lib.stochastic.axioms import axioms, horizon
-from verify.lib.stochastic.kernels import support
+from verify.lib.stochastic.kernels import Kernel, support
 from verify.lib.stochastic.lemmas import backward_absorption_at_horizon, padded_laws
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import ONE, failing, random_lift
@@ -55,17 +56,17 @@ def test_lines_with_latents_is_a_lift_whose_backward_kernel_enters_the_previous_
 ) -> None:
     for length in LENGTHS:
         lift = lines(length)
-        index, labels = lift.dag.index, lift.dag.labels
         assert all(axioms(lift))
         assert horizon(lift) == length + 1
-        for i in range(length + 1):
-            for w in lift.latents:
-                entered = {labels[s] for s, _ in support(lift.kappa_b[index[f"q{i}"], w])}
-                assert entered == {f"p{i}"}
-                entered = {labels[s] for s, _ in support(lift.kappa_b[index[f"p{i}"], w])}
-                assert entered == {f"p{max(i - 1, 0)}"}
-                followed = {labels[s] for s, _ in support(lift.kappa_f[index[f"p{i}"], w])}
-                assert followed == ({f"q{i}", f"p{i + 1}"} if i < length else {f"q{i}"})
+
+        def entered(kernel: Kernel, state: str, w: Any, lift: StochasticLift = lift) -> set[str]:
+            return {lift.dag.labels[s] for s, _ in support(kernel[lift.dag.index[state], w])}
+
+        for i, w in product(range(length + 1), lift.latents):
+            assert entered(lift.kappa_b, f"q{i}", w) == {f"p{i}"}
+            assert entered(lift.kappa_b, f"p{i}", w) == {f"p{max(i - 1, 0)}"}
+            following = {f"q{i}", f"p{i + 1}"} if i < length else {f"q{i}"}
+            assert entered(lift.kappa_f, f"p{i}", w) == following
     scope(f"Lines, M = 1, N = {LENGTHS[0]}..{LENGTHS[-1]}, 2 latents")
 
 

@@ -7,6 +7,7 @@ one.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -55,19 +56,19 @@ def free_kernel(
     lifted: LiftedDAG[Any],
 ) -> tuple[ForwardPolicy[Any], BackwardKernel[Any], tuple[Any, ...], Any]:
     """`p_F`, any weight on every edge, `R` and `Z`."""
-    dag = lifted.dag
+    dag, free = lifted.dag, free_edges(ForwardPolicy, lifted.dag)
     names = [
-        *(f"f{edge}" for edge in free_edges(ForwardPolicy, dag)),
+        *(f"f{edge}" for edge in free),
         *(f"w{edge}" for edge in range(len(dag.edges))),
         *(f"R{x}" for x in dag.terminals),
     ]
     field = Polynomials(" ".join([*names, "Z"]))
-    symbol = dict(zip(names, field.symbols, strict=False))
+    symbols = iter(field.symbols)
     return (
-        generic(ForwardPolicy, dag, field, [s for n, s in symbol.items() if n[0] == "f"]),
-        BackwardKernel(dag, field, [s for n, s in symbol.items() if n[0] == "w"]),
-        tuple(s for n, s in symbol.items() if n[0] == "R"),
-        field.symbols[-1],
+        generic(ForwardPolicy, dag, field, islice(symbols, len(free))),
+        BackwardKernel(dag, field, list(islice(symbols, len(dag.edges)))),
+        tuple(islice(symbols, len(dag.terminals))),
+        next(symbols),
     )
 
 
@@ -204,10 +205,10 @@ def test_the_cb_loss_is_twice_the_best_tb_loss_for_all_explorations_and_log_rati
         *f, c = field.symbols[len(free_edges(ForwardPolicy, dag)) :]
         p_e = generic(ForwardPolicy, dag, field, field.symbols[: -len(f) - 1])
         law = [p_e.along(tau) for tau in dag.trajectories()]
-        mean = field.sum(p * v for p, v in zip(law, f, strict=True))
-        variance = field.sum(p * (v - mean) ** 2 for p, v in zip(law, f, strict=True))
-        tb = field.sum(p * (c + v) ** 2 for p, v in zip(law, f, strict=True))
         pairs = list(zip(law, f, strict=True))
+        mean = field.sum(p * v for p, v in pairs)
+        variance = field.sum(p * (v - mean) ** 2 for p, v in pairs)
+        tb = field.sum(p * (c + v) ** 2 for p, v in pairs)
         cb = field.sum(p * q * (v - w) ** 2 for p, v in pairs for q, w in pairs)
         assert tb == variance + (c + mean) ** 2
         assert cb == variance + variance

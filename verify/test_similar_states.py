@@ -41,8 +41,8 @@ class Divergences(NamedTuple):
     def median(self) -> float:
         """Over visits."""
         order = np.argsort(self.values)
-        shares = np.cumsum(self.visits[order]) / self.visits.sum()
-        return float(self.values[order][np.searchsorted(shares, 0.5)])
+        middle = np.searchsorted(np.cumsum(self.visits[order]), self.visits.sum() / 2)
+        return float(self.values[order][middle])
 
     def share_above(self, level: float) -> float:
         """The share of the visits at which it is larger."""

@@ -136,13 +136,10 @@ def test_all_lifts_of_a_diamond() -> None:
     assert sorted(len(lifted.dag.labels) for lifted in lifts(diamond)) == [5, 6]
 
 
-def test_a_drawn_lift_with_memory_is_small() -> None:
+def test_a_lift_with_memory_is_drawn() -> None:
     lifted = find(
-        strategies.lifted_dags(6), lambda lifted: len(lifted.projection) > len(lifted.base.labels)
+        strategies.lifted_dags(5), lambda lifted: len(lifted.projection) > len(lifted.base.labels)
     )
-    # Four states suffice: two paths into one that is not terminal. Shrinking is local, so that
-    # it ends at five is good enough for reading.
-    assert len(lifted.base.labels) <= 5
     assert set(lifted.projection) == set(range(len(lifted.base.labels)))
     assert lifted.dag.trajectory_count == lifted.base.trajectory_count
 
@@ -157,6 +154,6 @@ def test_a_lift_that_merges_some_histories_but_not_all_is_drawn() -> None:
 
 
 def test_drawn_dags_shrink_to_the_shortest_path() -> None:
-    dags = strategies.pointed_dags()
+    dags = strategies.pointed_dags(5)
     assert find(dags, lambda _: True).edges == ((0, 1),)
     assert find(dags, lambda dag: len(dag.labels) >= 4).edges == ((0, 1), (1, 2), (2, 3))

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from flint import fmpq, fmpq_mat, nmod_mat
+from flint import fmpq, fmpq_mat, nmod, nmod_mat
 
 from reference.errors import InputError, check_integer
 
@@ -128,7 +128,8 @@ class LinearLines:
             return replace(self, delta=Fraction(1)).computed_dimensions(family, seed)
         rng = Random(seed)
         points = [self._draw(family, rng) for _ in range(2 * len(self.embedding) + 4)]
-        laws = [_law_modulo([int(o) for o in self.log_odds(p)]) for p in points]
+        two = nmod(2, PRIME)
+        laws = [law_from_odds([two ** int(o) for o in self.log_odds(p)]) for p in points]
         differences = [[a - b for a, b in zip(law, laws[0], strict=True)] for law in laws[1:]]
         return Dimensions(
             linear=_rank_modulo(laws),
@@ -217,28 +218,17 @@ class LinearLines:
         return rows
 
 
-def law_from_odds(odds: Sequence[Fraction]) -> Vector:
+def law_from_odds(odds: Sequence[Any]) -> tuple[Any, ...]:
     """The law on `q_0, ..., q_N` of the odds `alpha_i / (1 - alpha_i) > 0` of going on."""
-    law, reached = [], Fraction(1)
+    law, reached = [], odds[0] ** 0
     for odd in odds:
         law.append(reached / (1 + odd))
         reached *= odd / (1 + odd)
     return (*law, reached)
 
 
-def _law_modulo(log2_odds: Sequence[int]) -> list[int]:
-    """`law_from_odds` of powers of two, modulo the prime."""
-    law, reached = [], 1
-    for log2_odd in log2_odds:
-        odd = pow(2, log2_odd, PRIME)
-        stop = pow(1 + odd, -1, PRIME)
-        law.append(reached * stop % PRIME)
-        reached = reached * odd * stop % PRIME
-    return [*law, reached]
-
-
-def _rank_modulo(rows: Sequence[Sequence[int]]) -> int:
-    entries = [x % PRIME for row in rows for x in row]
+def _rank_modulo(rows: Sequence[Sequence[nmod]]) -> int:
+    entries = [int(x) for row in rows for x in row]
     return int(nmod_mat(len(rows), len(rows[0]), entries, PRIME).rank())
 
 
