@@ -54,7 +54,8 @@ def answer(*arguments: str, cwd: Path, expect: int = 0) -> Answer:
 
     A start of its own takes more than a second, and most of what is asked is done sooner.
     """
-    out, err = io.StringIO(), io.StringIO()
+    # With the bytes below the text, to which tables are written.
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         contextlib.chdir(cwd),
         mock.patch.dict(os.environ, {"COLUMNS": "200", "NO_COLOR": "1"}),
@@ -62,10 +63,10 @@ def answer(*arguments: str, cwd: Path, expect: int = 0) -> Answer:
         contextlib.redirect_stderr(err),
     ):
         code = _exit_code(arguments)
-    found = Answer(out.getvalue(), err.getvalue())
-    assert code == expect, found.stdout + found.stderr
-    assert "Traceback" not in found.stderr
-    return found
+    made = Answer(*(stream.buffer.getvalue().decode() for stream in (out, err)))
+    assert code == expect, made.stdout + made.stderr
+    assert "Traceback" not in made.stderr
+    return made
 
 
 def _exit_code(arguments: Sequence[str]) -> object:

@@ -7,30 +7,29 @@ import os
 import re
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
-from pdai.experiments import EXPERIMENTS, chosen, correlation, results, running
+from pdai.experiments import EXPERIMENTS, chosen, correlation, results
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.report import report, section
 from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
-from pdai.experiments.running import reproduce
+from pdai.experiments.running import Made, reproduce
 from pdai.experiments.tables import costs, table
 from pdai.experiments.trainings import description
-from pdai.experiments.verdicts import Comparison, Standing
+from pdai.experiments.verdicts import Comparison
 from reference import InputError
-from tests.command_lines import answer
 from tests.made_up_runs import MODELS, TINY, run, tiny
 from verify.lib.ledger import CLAIMS
 
@@ -110,100 +109,38 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     assert not tuned & instances
 
 
-def compared(first: list[Run], second: list[Run]) -> Comparison:
-    columns = zip(MODELS, (first, second), strict=True)
-    runs = [dataclasses.replace(run, model=model) for model, of in columns for run in of]
-    one, other = MODELS
-    return Comparison(Results(tiny(), runs), "N = 3", (one, other))
-
-
-def decides(comparison: Comparison) -> bool:
-    return comparison.standing in (Standing.BETTER, Standing.WORSE)
-
-
-def test_means_and_paired_differences_are_those_of_their_definition() -> None:
-    noise = [0.3, 0.1, 0.2, 0.5, 0.4]
-    first = [run("Markovian", seed, x) for seed, x in enumerate(noise)]
-    second = [run("SRWM", seed, x - 0.01 * (seed + 1)) for seed, x in enumerate(noise)]
-    results = Results(tiny(), first)
-    assert results.values("N = 3", "Markovian").mean() == pytest.approx(0.3)
-    assert results.text("N = 3", "Markovian") == f"0.3000 ± {np.std(noise, ddof=1):.4f} (5)"
-    comparison = compared(first, second)
-    gap = comparison.gap
-    assert gap is not None
-    assert gap.mean == pytest.approx(-0.03)
-    # Student's interval: of a sample from a normal law it covers the mean 95 times in 100.
-    values = -0.01 * np.arange(1, 6)
-    low, high = scipy.stats.t.interval(0.95, 4, -0.03, scipy.stats.sem(values))
-    assert (gap.low, gap.high) == pytest.approx((low, high))
-    assert decides(comparison)
-    # Control: not paired, the same numbers tell nothing.
-    shuffled = [dataclasses.replace(r, seed=(r.seed + 1) % 5) for r in second]
-    unpaired = compared(first, shuffled)
-    assert unpaired.gap is not None
-    assert not decides(unpaired)
-    # Two seeds have no interval.
-    assert compared(first[:2], second[:2]).gap is None
-
-
-def test_a_sampled_distance_is_not_held_against_an_exact_one_within_its_floor() -> None:
-    floor = {"tv": {"mean": 0.0135, "standard_error": 0.0}}
-    exact = [run("Markovian", seed, 0.001 + 0.001 * seed) for seed in range(3)]
-    near = [run("SRWM", s, 0.013 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
-    far = [run("SRWM", s, 0.03 + 0.001 * s, tv_kind="sampled", exact=floor) for s in range(3)]
-    gap, back = compared(exact, near).gap, compared(near, exact).gap
-    assert gap is not None
-    assert back is not None
-    # The same difference in every seed: the interval has no other width than the floor.
-    assert (gap.low, gap.high) == pytest.approx((0.012 - 0.0135, 0.012))
-    assert (back.low, back.high) == pytest.approx((-0.012, -0.012 + 0.0135))
-    assert not decides(compared(exact, near))
-    assert not decides(compared(near, exact))
-    # Controls: further away than the floor; and as if both were exact.
-    for second in (far, [dataclasses.replace(r, tv_kind="exact") for r in near]):
-        assert decides(compared(exact, second))
-    # Two sampled distances have the same floor.
-    both = compared(near, far).gap
-    assert both is not None
-    assert (both.low, both.high) == pytest.approx((0.017, 0.017))
-
-
 def test_what_a_model_cost_is_of_its_fastest_seed_and_read_off_its_curve() -> None:
-    curve = [[0, 0.9], [100, 0.16], [200, 0.01]]
-    runs = [run("Markovian", s, 0.01, seconds=9.0 - s, curve=curve) for s in range(3)]
-    runs += [run("SRWM", s, 0.01, seconds=11.0 - s, curve=curve) for s in range(3)]
-    runs = [*runs, run("SRWM", 3, 0.01, seconds=99.0, curve=curve)]
-    (_, _, _, _, seconds, end), (_, _, _, _, slower, early) = costs(
-        Results(tiny((0, 1, 2, 3)), runs)
-    )
-    assert (seconds, slower, end) == ("7", "9", "0.0100")
+    def ends(**seconds: Sequence[float]) -> list[list[str]]:
+        """Seconds and end of the two models, whose seeds took so long."""
+        curve = [[0, 0.9], [100, 0.16], [200, 0.01]]
+        runs = [
+            run(model, seed, 0.01, seconds=took, curve=curve)
+            for model, times in seconds.items()
+            for seed, took in enumerate(times)
+        ]
+        return [line[-2:] for line in costs(Results(tiny((0, 1, 2, 3)), runs))]
+
     # 7 of 9 of 200 steps: 5 of 9 of the way from 100, on a logarithmic scale.
-    assert early == f"{0.16 * (0.01 / 0.16) ** (5 / 9):.4f}"
+    early = f"{0.16 * (0.01 / 0.16) ** (5 / 9):.4f}"
+    assert ends(Markovian=(9, 8, 7), SRWM=(11, 10, 9, 99)) == [["7", "0.0100"], ["9", early]]
     # Before the first measurement in training there is nothing to read off.
-    late = [dataclasses.replace(r, seconds=30.0) if r.model == "SRWM" else r for r in runs]
-    assert costs(Results(tiny((0, 1, 2, 3)), late))[1][-1] == "-"
+    assert ends(Markovian=(9, 8, 7), SRWM=(30,))[1][-1] == "-"
 
 
 def test_what_was_met_at_any_time_counts_once() -> None:
-    probes = [
-        {"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["b", 1.0]]},
-        {"step": 2, "learned": [["a", 2.0], ["c", 6.0]], "uniform": [["b", 1.0]]},
-    ]
-    assert run("SRWM", 0, 0.0, probes=probes).value("best") == pytest.approx(3.0)
-    assert run("SRWM", 0, 0.0, probes=probes).value("best", "uniform") == pytest.approx(1.0)
+    def value(probes: list[Any], *metric: str) -> float | None:
+        return run("SRWM", 0, 0.0, probes=probes).value(*metric)
+
+    first = {"step": 1, "learned": [["a", 2.0], ["b", 1.0]], "uniform": [["b", 1.0]]}
+    last = {"step": 2, "learned": [["a", 2.0], ["c", 6.0]], "uniform": [["b", 1.0]]}
+    assert value([first, last], "best") == pytest.approx(3.0)
+    assert value([first, last], "best", "uniform") == pytest.approx(1.0)
     # What was met before training does not.
-    early = [{**probes[0], "step": 0}, probes[1]]
-    assert run("SRWM", 0, 0.0, probes=early).value("best") == pytest.approx(4.0)
+    assert value([{**first, "step": 0}, last], "best") == pytest.approx(4.0)
     apart = [{"step": 0, "kl": 0.1}, {"step": 100, "kl": 0.5}, {"step": 200, "kl": 0.2}]
-    assert run("SRWM", 0, 0.0, probes=apart).value("separation") == 100
-    assert run("SRWM", 0, 0.0, probes=apart[:1]).value("separation") == TINY.optimiser.steps
-    assert run("SRWM", 0, 0.0, probes=apart).value("memory") == pytest.approx(0.2)
-
-
-@pytest.fixture
-def threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs in this process, which has JAX already; that of a run that was cut off has its own."""
-    monkeypatch.setattr(running, "LocalProcesses", lambda jobs, **_: ThreadPoolExecutor(jobs))
+    assert value(apart, "separation") == 100
+    assert value(apart[:1], "separation") == TINY.optimiser.steps
+    assert value(apart, "memory") == pytest.approx(0.2)
 
 
 @pytest.mark.long
@@ -221,31 +158,28 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     for r in stored:
         assert r.curve[-1][0] == TINY.optimiser.steps
         assert r.law is not None
-        value = r.value("tv")
-        assert value is not None
-        assert value == pytest.approx(np.abs(np.subtract(*r.law)).sum() / 2, abs=1e-6)
-        assert value == pytest.approx(r.curve[-1][1], abs=1e-5)
-    # Again: nothing is missing. With other options: all is.
+        tv = np.abs(np.subtract(*r.law)).sum() / 2
+        assert (
+            r.value("tv") == pytest.approx(tv, abs=1e-6) == pytest.approx(r.curve[-1][1], abs=1e-5)
+        )
+    # Again: nothing is missing. With another seed: all is, and those that are there stay.
     assert len(reproduce(tiny(), tmp_path, 1, told.append).runs) == 2
     assert len(told) == 2
     assert wanted(tiny((1,)), stored) == []
-    # Another seed: those that are there stay.
     reproduce(tiny((1,)), tmp_path, 1, told.append)
     everything = load(tmp_path / "tab_tiny.json")
-    assert sorted((r.model, r.seed) for r in everything) == [
-        (model, seed) for model in sorted(MODELS) for seed in (0, 1)
-    ]
+    assert {(r.model, r.seed) for r in everything} == {*product(MODELS, (0, 1))}
+    assert len(everything) == 4
     assert wanted(tiny(), everything) == stored
-    longer = dataclasses.replace(tiny(), cells=cells("N = 3", TINY.changed(steps=300), MODELS))
-    assert wanted(longer, stored) == []
     # Results of before an option existed are of its default, and of nothing else.
     older = [
         dataclasses.replace(r, config={k: v for k, v in r.config.items() if k != "temperature"})
         for r in stored
     ]
     assert wanted(tiny(), older) == older
-    two = dataclasses.replace(tiny(), cells=cells("N = 3", TINY.changed(temperature=2.0), MODELS))
-    assert wanted(two, older) == wanted(two, stored) == []
+    for config in (TINY.changed(steps=300), TINY.changed(temperature=2.0)):
+        other = dataclasses.replace(tiny(), cells=cells("N = 3", config, MODELS))
+        assert wanted(other, older) == wanted(other, stored) == []
     # A run folder is that of its configuration.
     folder = next(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
     assert load_config(folder).optimiser.steps == TINY.optimiser.steps
@@ -254,20 +188,22 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
     experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
-    (whole,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
-    (there,) = [path for path in (tmp_path / "whole/runs").iterdir() if path.is_dir()]
+
+    def made() -> Made:
+        (tmp_path / "tab_tiny.json").unlink(missing_ok=True)
+        return reproduce(experiment, tmp_path, 1, lambda _: None)
+
+    (whole,), _ = made()
+    (folder,) = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
     # As after kill -9: the checkpoint of the last step is there, the report is not.
-    (there / "seal.json").unlink()
-    (tmp_path / "whole/tab_tiny.json").unlink()
-    (again,), _ = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
+    (folder / "seal.json").unlink()
+    (again,), _ = made()
     assert again.learned == whole.learned
-    config = read_json(there / "config.json")
-    write_json(there / "config.json", {**config, "batch": 17})
-    seal_run(there)
-    (tmp_path / "whole/tab_tiny.json").unlink()
-    made = reproduce(experiment, tmp_path / "whole", 1, lambda _: None)
-    assert made.runs == []
-    (failure,) = made.failures
+    config = read_json(folder / "config.json")
+    write_json(folder / "config.json", {**config, "batch": 17})
+    seal_run(folder)
+    runs, (failure,) = made()
+    assert runs == []
     assert "has batch = 17, but 16 is asked for" in failure
 
 
@@ -281,8 +217,7 @@ def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path)
     assert {r.model for r in runs} == set(MODELS)
     assert re.match("N = 3, wild, seed 0: the loss of seed 0 became", failure)
     assert any(text == f"not made: {failure}" for text in told)
-    stored = load(tmp_path / "tab_tiny.json")
-    assert {r.model for r in stored} == set(MODELS)
+    assert {r.model for r in load(tmp_path / "tab_tiny.json")} == set(MODELS)
 
 
 def test_damaged_results_are_refused(tmp_path: Path) -> None:
@@ -331,13 +266,6 @@ def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> N
             reproduce(tiny(), out, 1, lambda _: None)
 
 
-def test_the_command_refuses_before_it_starts(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    options = ["reproduce", "tab:sets", "--jobs", "0", "--out", str(out)]
-    assert "jobs is 0" in answer(*options, cwd=tmp_path, expect=2).stderr
-    assert not out.exists()
-
-
 def test_quick_and_all_are_every_experiment_shortened() -> None:
     quick = chosen("all", None, None, quick=True)
     assert [experiment.label for experiment in quick] == [*EXPERIMENTS]
@@ -372,14 +300,13 @@ def test_a_package_without_results_or_pandas_says_so(
 
 
 def test_control_a_changed_number_changes_the_report() -> None:
+    details = (RESULTS.parent / "details.md").read_text()
     for experiment in EXPERIMENTS.values():
-        runs = stored(experiment)
-        if experiment.metric not in ("tv", "fcs") or not runs:
-            continue
-        figures = dict(runs[0].learned)
-        figures[experiment.metric] = {"mean": figures[experiment.metric]["mean"] + 0.01}
-        changed = [dataclasses.replace(runs[0], learned=figures), *runs[1:]]
-        assert section(Results(experiment, changed)) != section(Results(experiment, runs))
+        metric, runs = experiment.metric, stored(experiment)
+        if metric in ("tv", "fcs") and runs:
+            figures = {**runs[0].learned, metric: {"mean": runs[0].learned[metric]["mean"] + 0.01}}
+            changed = [dataclasses.replace(runs[0], learned=figures), *runs[1:]]
+            assert section(Results(experiment, changed)) not in details
 
 
 def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,29 +331,30 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
         made = run("SRWM", seed, tv)
         return dataclasses.replace(made, learned={**made.learned, "fcs": {"mean": fcs}})
 
+    def told(**runs: list[Run]) -> str:
+        """The section of the experiments of these names."""
+        return correlation.section(
+            [Results(dataclasses.replace(tiny(), label=n), of) for n, of in runs.items()]
+        )
+
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
     falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
-    one, other = tiny(), dataclasses.replace(tiny(), label="tab:other")
-    assert "| tab:tiny: N = 3 | exact | 10 | 1.000 |" in correlation.section([Results(one, rising)])
-    assert "| tab:tiny: N = 3 | exact | 10 | -1.000 |" in correlation.section(
-        [Results(one, falling)]
-    )
+    assert "| one: N = 3 | exact | 10 | 1.000 |" in told(one=rising)
+    assert "| one: N = 3 | exact | 10 | -1.000 |" in told(one=falling)
     # A run that two figures share counts once, and one with few terminals not at all.
-    both = correlation.section([Results(one, rising), Results(other, [*rising[5:], *falling[5:]])])
-    assert "tab:other" not in both
+    assert "| other" not in told(one=rising, other=[*rising[5:], *falling[5:]])
     # A row that shares some of its runs has all of them.
     new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
-    some = correlation.section([Results(one, rising), Results(other, [*rising[:5], *new])])
-    assert "| tab:other: N = 3 | exact | 10 | 1.000 |" in some
-    assert "Not run yet." in correlation.section([Results(one, rising[:9])])
+    shared = told(one=rising, other=[*rising[:5], *new])
+    assert "| other: N = 3 | exact | 10 | 1.000 |" in shared
+    assert "Not run yet." in told(one=rising[:9])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
-    assert "Not run yet." in correlation.section([Results(one, few)])
+    assert "Not run yet." in told(one=few)
     # Of trajectories: beside the others, but not counted among them.
-    bounds = [dataclasses.replace(r, tv_kind="of trajectories") for r in falling]
-    told = correlation.section([Results(one, bounds)])
-    assert "| of trajectories | 10 | -1.000 |" in told
-    assert "in 0 of 1 rows, and in 0 of the 0" in told
+    bounds = told(one=[dataclasses.replace(r, tv_kind="of trajectories") for r in falling])
+    assert "| of trajectories | 10 | -1.000 |" in bounds
+    assert "in 0 of 1 rows, and in 0 of the 0" in bounds
 
 
 def test_the_law_of_independent_spins_is_as_far_off_as_the_finding_says() -> None:

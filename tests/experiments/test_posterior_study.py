@@ -1,7 +1,6 @@
 """Edge marginals as a measure, and chains in the place of trained samplers."""
 
-import dataclasses
-from itertools import product
+from itertools import permutations
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -49,11 +48,11 @@ def test_the_distance_is_the_mean_over_pairs_of_nodes() -> None:
 def test_exact_draws_are_as_far_off_as_all_samples_of_that_size(draws: int) -> None:
     # Probabilities k / 7 and certainties, where the formula has steps.
     exact = np.array([[0, 1 / 7, 0.5], [1, 0, 3 / 7], [0, 0.4, 0]])
-    expected = 0.0
-    for u, v in product(range(3), repeat=2):
-        p = exact[u, v]
-        for k in range(draws + 1) if u != v else ():
-            expected += comb(draws, k) * p**k * (1 - p) ** (draws - k) * abs(k / draws - p) / 6
+    expected = sum(
+        comb(draws, k) * p**k * (1 - p) ** (draws - k) * abs(k / draws - p) / 6
+        for p in (exact[u, v] for u, v in permutations(range(3), 2))
+        for k in range(draws + 1)
+    )
     assert spread_of_draws(exact, draws) == pytest.approx(expected, rel=1e-12)
 
 
@@ -65,18 +64,18 @@ def test_adjacency_is_that_of_the_edges() -> None:
 
 @pytest.mark.parametrize("walker", ["edges", "orders"])
 def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any) -> None:
-    chain = placed(Chain(CONFIG, walker, 40_000), 3)
-    assert isinstance(chain, Chain)
-    (found,) = walked(chain)["probes"]
-    assert found["learned"] < 0.01
+    def of(moves: int, seed: int) -> Any:
+        chain = placed(Chain(CONFIG, walker, moves), seed)
+        assert isinstance(chain, Chain)
+        (probe,) = walked(chain)["probes"]
+        return probe
+
+    probe = of(40_000, 3)
+    assert probe["learned"] < 0.01
     if walker == "orders":
         # Control: graphs as they come from orders have another law.
-        assert found["unweighed"] > 5 * found["learned"]
-    again = walked(dataclasses.replace(chain, moves=100))["probes"][0]
-    assert again["learned"] == walked(dataclasses.replace(chain, moves=100))["probes"][0]["learned"]
-    other = placed(dataclasses.replace(chain, moves=100), 4)
-    assert isinstance(other, Chain)
-    assert again["learned"] != walked(other)["probes"][0]["learned"]
+        assert probe["unweighed"] > 5 * probe["learned"]
+    assert of(100, 3)["learned"] == of(100, 3)["learned"] != of(100, 4)["learned"]
 
 
 @pytest.mark.long
@@ -103,15 +102,18 @@ def test_the_probe_tells_marginals_time_and_where_nothing_is_enumerated_a_certif
         assert 0 < low < high < 1
 
 
-def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
-    experiment = Experiment(
+def of_chains(moves: int) -> Experiment:
+    walkers: dict[str, Any] = {"structure": "edges", "order": "orders"}
+    return Experiment(
         label="study:chains", title="", claim="", metric="edges", finding="",
-        cells=(
-            Cell("3", "structure", Chain(CONFIG, "edges", 500)),
-            Cell("3", "order", Chain(CONFIG, "orders", 500)),
-        ),
+        cells=tuple(Cell("3", name, Chain(CONFIG, kind, moves)) for name, kind in walkers.items()),
         compared=("structure", "order"), also=(), seeds=(0, 1, 2),
     )  # fmt: skip
+
+
+@pytest.mark.usefixtures("threads")
+def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
+    experiment = of_chains(500)
     made = reproduce(experiment, tmp_path, 1, lambda line: None)
     assert len(made.runs) == 6
     assert not made.failures
@@ -123,15 +125,7 @@ def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
     assert "order - structure [95 %]" in section(Results(experiment, stored))
     assert {line[3] for line in costs(Results(experiment, stored))} == {"500 states"}
     # Of another length it is another run.
-    longer = dataclasses.replace(
-        experiment,
-        cells=tuple(
-            dataclasses.replace(cell, config=Chain(CONFIG, cell.config.walker, 501))
-            for cell in experiment.cells
-            if isinstance(cell.config, Chain)
-        ),
-    )
-    assert wanted(longer, stored) == []
+    assert wanted(of_chains(501), stored) == []
     shorter = shortened(Chain(CONFIG, "edges", 500), 200)
     assert isinstance(shorter, Chain)
     assert shorter.moves == 200

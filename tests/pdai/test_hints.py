@@ -1,7 +1,9 @@
 """Sentences for what figures alone do not say, each where it holds and not elsewhere."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,75 +16,74 @@ from reference.dag import PointedDAG
 from reference.errors import TooLargeError
 from reference.inspection import inspect_problem
 from reference.metrics import Estimate
-from reference.problems import Grid, StructureLearning, enumerate_dag
+from reference.problems import StructureLearning, enumerate_dag
 from reference.problems.presets import MINIMAL
 
 FIGURES = Figures(None, None, None, Estimate(0.0, 0.0), best=-2.0)
 REPORT = Report((FIGURES,), FIGURES, None, "sampled", "sampled", 0.0, False, 10, terminals=9)
 
 
-class Everything:
-    """Every subset counts, and only the full one is terminal: a stop action is missing."""
-
-    initial = ()
-
-    def children(self, state: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(sorted((*state, i))) for i in range(2) if i not in state)
-
-    def reward(self, terminal: tuple[int, ...]) -> Fraction:
-        return Fraction(1 + len(terminal))
-
-
-def setup(dynamics: str, **options: Any) -> Any:
-    found = configure("grid", side=3, dynamics=dynamics, parameters=0, **options)
-    return set_up(found)
-
-
-def test_where_nothing_is_to_be_said_nothing_is() -> None:
-    assert hints(setup("markov"), REPORT) == ()
-    assert hints(setup("gru"), replace(REPORT, tv_kind="exact")) == ()
-
-
-def test_a_single_terminal_state_is_likely_a_mistake() -> None:
-    (told,) = hints(setup("markov"), replace(REPORT, terminals=1))
-    assert "stop action" in told
-    assert "stop action" in inspect_problem(Everything()).hint
-    # Control: a grid has more.
-    assert inspect_problem(Grid.minimal()).hint == ""
-
-
+@dataclass(frozen=True)
 class Subsets:
-    """Of four items, in increasing order, of which only those with the last item are answers."""
+    """Subsets of items, added in increasing order or any; those that lack none are answers."""
 
+    items: int
+    is_ordered: bool
     initial: tuple[int, ...] = ()
 
     def children(self, state: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        return tuple((*state, i) for i in range(max(state, default=-1) + 1, 4))
+        first = max(state, default=-1) + 1 if self.is_ordered else 0
+        new = (i for i in range(first, self.items) if i not in state)
+        return tuple(tuple(sorted((*state, i))) for i in new)
 
     def reward(self, terminal: tuple[int, ...]) -> Fraction:
         return Fraction(1 + sum(terminal) ** 2)
 
 
-def test_states_that_are_never_answers_are_counted() -> None:
-    assert inspect_problem(Subsets()).hint.startswith("8 of 16 states are never answers")
+@cache
+def setup(dynamics: Any, precision: Any) -> Any:
+    options = {"side": 3, "parameters": 0, "precision": precision}
+    return set_up(configure("grid", dynamics=dynamics, **options))
 
 
-@pytest.mark.parametrize("name", MINIMAL)
-def test_no_built_in_problem_overlooks_a_state(name: str) -> None:
-    assert inspect_problem(MINIMAL[name]()).hint == ""
+FAR = replace(FIGURES, best=-20_000.0)
 
 
-def test_histories_that_cannot_be_summed_have_a_markovian_way_out() -> None:
-    (told,) = hints(setup("gru"), REPORT)
-    assert "--dynamics markov" in told
+@pytest.mark.parametrize(
+    ("dynamics", "precision", "changes", "words"),
+    [
+        ("markov", "float32", {}, ()),
+        ("markov", "float32", {"terminals": 1}, ("stop action",)),
+        # Histories that cannot be summed, and that need not be.
+        ("gru", "float32", {}, ("--dynamics markov",)),
+        ("gru", "float32", {"tv_kind": "exact"}, ()),
+        # A log-reward that float32 does not resolve, and float64 does.
+        ("markov", "float32", {"learned": (FAR,)}, ("float64", "20,000")),
+        ("markov", "float64", {"learned": (FAR,)}, ()),
+    ],
+)
+def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
+    dynamics: str, precision: str, changes: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    told = hints(setup(dynamics, precision), replace(REPORT, **changes))
+    assert len(told) == bool(words)
+    assert all(word in told[0] for word in words)
 
 
-def test_a_log_reward_that_float32_does_not_resolve_is_told() -> None:
-    far = replace(REPORT, learned=(replace(FIGURES, best=-20_000.0),))
-    (told,) = hints(setup("markov"), far)
-    assert "float64" in told
-    assert "20,000" in told
-    assert hints(setup("markov", precision="float64"), far) == ()
+@pytest.mark.parametrize(
+    ("problem", "hint"),
+    [
+        (lambda: Subsets(2, False), "stop action"),
+        (lambda: Subsets(4, True), "8 of 16 states are never answers"),
+        *((make, "") for make in MINIMAL.values()),
+    ],
+)
+def test_a_problem_that_overlooks_states_is_told_and_no_built_in_one_does(
+    problem: Callable[[], Any], hint: str
+) -> None:
+    told = inspect_problem(problem()).hint
+    assert hint in told
+    assert bool(told) == bool(hint)
 
 
 def test_what_is_too_large_to_enumerate_names_environments_and_certify() -> None:

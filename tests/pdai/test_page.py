@@ -80,20 +80,20 @@ def seen(page: Path) -> Seen:
 
 
 def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> None:
-    found = seen(page)
+    shown = seen(page)
     for words in (
         "3 runs: lines, grid", "Total variation while training", "untrained 0", "there is no floor",
         "Learned against target", "all states, the worst first", "12 samples of the first seed",
         "Regime E: everything is enumerated: exact", "What differs between these runs",
         "what was asked for", "true log Z",
     ):  # fmt: skip
-        assert words in found.text, words
+        assert words in shown.text, words
     # First what one comes for: a narrow screen shows no more.
     assert re.search(r"run</th><th[^>]*>TV</th><th[^>]*>certified</th>", page.read_text())
     exact = pdai.certify(runs["one"]).tv
     assert exact is not None
-    assert f"TV = {float(exact):.3g}, exact" in found.text
-    state = next(a["data-told"] for _, a in found.elements if "data-told" in a)
+    assert f"TV = {float(exact):.3g}, exact" in shown.text
+    state = next(a["data-told"] for _, a in shown.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
 
 

@@ -29,12 +29,18 @@ def covered(axis: Any) -> int:
     return int(sum(box.contains(*place) for line in points for place in line))
 
 
+def law_axis(learned: Any, target: Any) -> Any:
+    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
+    plotting._draw_law(axis, learned, target, ("Markovian", "#0072B2"))
+    axis.figure.canvas.draw()
+    return axis
+
+
 def test_the_legend_of_a_law_covers_no_point() -> None:
     rng = np.random.default_rng(0)
     # Nearly flat bars.
     target, learned = (rng.dirichlet(np.full(40, 1000.0)) for _ in range(2))
-    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
-    plotting._draw_law(axis, learned, target, ("Markovian", "#0072B2"))
+    axis = law_axis(learned, target)
     assert covered(axis) == 0
     # Control: without the room above the highest point.
     axis.set_ylim(top=max(target.max(), learned.max()))
@@ -44,8 +50,7 @@ def test_the_legend_of_a_law_covers_no_point() -> None:
 def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
     """Of a law within two decades, whose every part of a decade would have a label."""
     law = np.geomspace(4e-6, 5e-5, 100)
-    axis = Figure(figsize=(4.2, 3.8), layout="constrained").subplots()
-    plotting._draw_law(axis, law, law, ("Markovian", "#0072B2"))
+    axis = law_axis(law, law)
     assert overlaps(axis.xaxis) == 0
     # 5e-6, 1e-5, 2e-5 and 5e-5: each has its label.
     assert all(label.get_text() for label in axis.xaxis.get_majorticklabels()[1:-1])
@@ -57,10 +62,7 @@ def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
 @pytest.mark.parametrize(("states", "density"), [(5_000, False), (5_001, True)])
 def test_many_states_are_a_density_in_a_frame_of_their_own(states: int, density: bool) -> None:
     target, learned = np.random.default_rng(0).dirichlet(np.ones(states), 2)
-    figure = Figure(figsize=(4.2, 3.8), layout="constrained")
-    axis = figure.subplots()
-    plotting._draw_law(axis, learned, target, ("Markovian", "#0072B2"))
-    figure.canvas.draw()
+    axis = law_axis(learned, target)
     counts = [cells.get_array() for cells in axis.collections]
     assert [int(count.sum()) for count in counts] == [states] * density
     assert len(axis.lines) == 2 - density

@@ -19,6 +19,7 @@ from reference.problems import (
     StructureLearning,
     VariableSelection,
     ZellnerPrior,
+    enumerate_dag,
 )
 from reference.problems.columns import read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, cost, dag_count
@@ -43,31 +44,34 @@ def with_column(values: Any) -> Any:
 
 NO_NUMBER = changed(1, 4, math.nan, SCORES)
 
-BAD_DATA: dict[str, tuple[Any, str]] = {
-    "missing": (changed(4, 1, math.nan), "row 4 of column '1' is nan"),
-    "infinite": (changed(0, 2, -math.inf), "row 0 of column '2' is -inf"),
-    "constant": (with_column(np.full(20, 7.5)), "column '3' is constant"),
-    "a copy": (with_column(DATA[:, 0]), "column '3' is a linear combination"),
-    "a sum": (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
-    "few rows": (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
-    "one row": (DATA[:1], "at least two rows"),
-    "a vector": (DATA[:, 0], "must be a matrix"),
-    "three axes": (DATA[None], "must be a matrix"),
-    "words": (np.array([["a", "b"], ["c", "d"]]), "must be a matrix of numbers"),
-    "unequal rows": ([[1.0, 2.0], [3.0]], "must be a matrix"),
-    "no matrix": (None, "must be a matrix"),
-}
+BAD_DATA: list[tuple[Any, str]] = [
+    (changed(4, 1, math.nan), "row 4 of column '1' is nan"),
+    (changed(0, 2, -math.inf), "row 0 of column '2' is -inf"),
+    (with_column(np.full(20, 7.5)), "column '3' is constant"),
+    (with_column(DATA[:, 0]), "column '3' is a linear combination"),
+    (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
+    (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
+    (DATA[:1], "at least two rows"),
+    (DATA[:, 0], "must be a matrix"),
+    (DATA[None], "must be a matrix"),
+    (np.array([["a", "b"], ["c", "d"]]), "must be a matrix of numbers"),
+    ([[1.0, 2.0], [3.0]], "must be a matrix"),
+    (None, "must be a matrix"),
+]
 
 
-@pytest.mark.parametrize("name", BAD_DATA)
-def test_data_that_cannot_be_learned_from_are_refused(name: str) -> None:
-    data, message = BAD_DATA[name]
-    with pytest.raises(InputError, match=message) as refused:
-        StructureLearning.gaussian(data)
-    assert "\n" not in str(refused.value)
+def refused(make: Callable[[], Any], message: str, kind: type[Exception] = InputError) -> None:
+    """Checks that a call is refused in one line with this message."""
+    with pytest.raises(kind, match=message) as refusal:
+        make()
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_DATA)
+def test_data_that_cannot_be_learned_from_are_refused(data: Any, message: str) -> None:
+    refused(lambda: StructureLearning.gaussian(data), message)
     outcome = np.arange(len(data)) if isinstance(data, np.ndarray) else [1, 2]
-    with pytest.raises(InputError, match=message):
-        VariableSelection.regression(data, outcome)
+    refused(lambda: VariableSelection.regression(data, outcome), message)
 
 
 @pytest.mark.filterwarnings("error")
@@ -114,12 +118,11 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(SCORES_GIVEN)))
-def test_scores_and_options_that_break_a_rule_are_refused(number: int) -> None:
-    make, message = SCORES_GIVEN[number]
-    with pytest.raises(InputError, match=message) as refused:
-        make()
-    assert "\n" not in str(refused.value)
+@pytest.mark.parametrize(("make", "message"), SCORES_GIVEN)
+def test_scores_and_options_that_break_a_rule_are_refused(
+    make: Callable[[], Any], message: str
+) -> None:
+    refused(make, message)
 
 
 def test_scores_that_no_family_reads_may_be_anything() -> None:
@@ -132,28 +135,33 @@ def test_scores_that_no_family_reads_may_be_anything() -> None:
     assert StructureLearning.from_scores(scores, max_parents=1).z() == 1 + 6 + 9
 
 
-def test_too_many_variables_are_refused_with_what_they_would_take() -> None:
-    with pytest.raises(TooLargeError, match=r"3\^17 = 129,140,163 terms, about .* GiB"):
-        StructureLearning.random(17)
-    with pytest.raises(TooLargeError, match=r"3\^40"):
-        StructureLearning.gaussian(np.random.default_rng(0).normal(size=(50, 40)))
-    # Counts that no float holds, and that are too long to print.
-    for nodes in (700, 10_000):
-        with pytest.raises(TooLargeError, match=rf"3\^{nodes} terms, more than any machine"):
-            StructureLearning.gaussian(np.random.default_rng(0).normal(size=(3, nodes)))
-    with pytest.raises(TooLargeError, match=r"2\^23 = 8,388,608 sets"):
-        VariableSelection.random(23)
-    with pytest.raises(TooLargeError, match="weights of 100,000,000 bits"):
-        check_affordable(14, 10**8)
+def gaussian(nodes: int) -> StructureLearning:
+    return StructureLearning.gaussian(np.random.default_rng(0).normal(size=(3, nodes)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StructureLearning.random(17), r"3\^17 = 129,140,163 terms, about .* GiB"),
+        (lambda: gaussian(40), r"3\^40"),
+        # Counts that no float holds, and that are too long to print.
+        (lambda: gaussian(700), r"3\^700 terms, more than any machine"),
+        (lambda: gaussian(10_000), r"3\^10000 terms, more than any machine"),
+        (lambda: VariableSelection.random(23), r"2\^23 = 8,388,608 sets"),
+        (lambda: check_affordable(14, 10**8), "weights of 100,000,000 bits"),
+        # Scores too far apart, before integers are made of them.
+        (lambda: StructureLearning.from_scores(np.eye(12, 2**12) * -1e9), "bits need"),
+    ],
+)
+def test_what_is_too_large_is_refused_with_what_it_would_take(
+    make: Callable[[], Any], message: str
+) -> None:
+    refused(make, message, TooLargeError)
+
+
+def test_control_what_is_affordable_is_not_refused() -> None:
     check_affordable(14, 500)
     assert "4,782,969 terms" in cost(14, 500)
-
-
-def test_scores_that_are_too_far_apart_for_memory_are_refused_before_integers_are_made() -> None:
-    scores = np.zeros((12, 2**12))
-    scores[3, 0] = -1e9
-    with pytest.raises(TooLargeError, match="bits need"):
-        StructureLearning.from_scores(scores)
 
 
 def test_as_many_states_are_announced_as_there_are() -> None:
@@ -189,8 +197,7 @@ FILES = [
 
 @pytest.mark.parametrize(("text", "message"), FILES)
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_table(written(tmp_path, text))
+    refused(lambda: read_table(written(tmp_path, text)), message)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +206,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message
 def test_only_plain_decimal_numbers_are_numbers(tmp_path: Path, cell: str) -> None:
     path = written(tmp_path, f'a,b\n1,+2.\n-3e2,"{cell}"\n .5,7\n')
     for task in (StructureTask(data=path), VariablesTask(data=path)):
-        with pytest.raises(InputError, match=r"line 3: the value of 'b' is .* a decimal number"):
-            task.make_problem()
+        refused(task.make_problem, r"line 3: the value of 'b' is .* a decimal number")
     path.write_text(path.read_text(encoding="utf-8").replace(cell, "8"), encoding="utf-8")
     numbers = read_table(path).numbers("").tolist()
     assert numbers == [[1.0, 2.0], [-300.0, 8.0], [0.5, 7.0]]
@@ -217,10 +223,8 @@ CODED = rows_of("0 1 2 0 1 2 0 1", "1 1 1 0 0 0 1 0", "0.3 1 2.5 1.9 4 0.7 6.1 3
 
 def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, CODED)
-    with pytest.raises(
-        InputError, match=r"'a', 'b' may hold .*always one of 0, 1, 2\).*--score bd"
-    ):
-        StructureTask(data=path).make_problem()
+    task = StructureTask(data=path)
+    refused(task.make_problem, r"'a', 'b' may hold .*always one of 0, 1, 2\).*--score bd")
     numbers = np.loadtxt(path, delimiter=",", skiprows=1)
     asked = StructureTask(data=path, score="bge")
     assert asked.make_problem() == StructureLearning.gaussian(numbers, list("abc"))
@@ -229,8 +233,8 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
     coded = StructureTask(data=path, score="bdeu").make_problem()
     for data in (read_table(path).rows, numbers, numbers.astype(object)):
         assert StructureLearning.discrete(data, list("abc")) == coded
-    with pytest.raises(InputError, match="score categories with `--score bdeu`"):
-        StructureLearning.from_csv(written(tmp_path, rows_of("x y x", "1 2 3")))
+    words = written(tmp_path, rows_of("x y x", "1 2 3"))
+    refused(lambda: StructureLearning.from_csv(words), "score categories with `--score bdeu`")
     # Numbers are not asked about, nor are integers that seldom recur.
     path = written(tmp_path, rows_of("10 11 12 13 14 15 16 10", "1.5 2 1 2 1 2 1 2"))
     assert StructureTask(data=path).make_problem().names == ("a", "b")
@@ -243,38 +247,36 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
 )
 def test_categories_are_written_in_one_way(column: str, message: str) -> None:
     data = np.array([column.split(), list("xyxy")]).T
-    with pytest.raises(InputError, match=message):
-        StructureLearning.discrete(data)
+    refused(lambda: StructureLearning.discrete(data), message)
     # The spaces around a value do not count, and text is no number.
     spaced = np.array([["1", " 1", "1a ", "1a"], list("xyxy")]).T
     assert StructureLearning.discrete(spaced) == StructureLearning.discrete(np.char.strip(spaced))
 
 
 @pytest.mark.parametrize(
-    ("column", "remarks"),
+    ("column", "remark"),
     [
-        ("1 2 3 4", ["column 'a' has another value in every row: if it numbers or names the rows"]),
-        ("p q r s", ["column 'a' has another value in every row"]),
-        ("-999 1.5 2 -999", ["column 'a' holds -999 2 times: if that stands for a missing value"]),
-        ("1.5 2 3 4", []),
-        ("p q p q", []),
+        ("1 2 3 4", "column 'a' has another value in every row: if it numbers or names the rows"),
+        ("p q r s", "column 'a' has another value in every row"),
+        ("-999 1.5 2 -999", "column 'a' holds -999 2 times: if that stands for a missing value"),
+        ("1.5 2 3 4", None),
+        ("p q p q", None),
     ],
 )
 def test_columns_that_are_likely_mistakes_are_remarked_on(
-    tmp_path: Path, column: str, remarks: list[str]
+    tmp_path: Path, column: str, remark: str | None
 ) -> None:
     task = StructureTask(data=written(tmp_path, rows_of(column, "1.5 1 1 2.5")), score="bdeu")
-    found = task.remarks()
-    assert len(found) == len(remarks)
-    assert all(text.startswith(start) for text, start in zip(found, remarks, strict=True))
+    remarks = task.remarks()
+    assert len(remarks) == (remark is not None)
+    assert all(text.startswith(remark or "") for text in remarks)
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     target = written(tmp_path, "a,b\n1,2\n3,5\n")
     link = tmp_path / "link.csv"
     os.symlink(target, link)
-    with pytest.raises(InputError, match="symbolic link"):
-        read_table(link)
+    refused(lambda: read_table(link), "symbolic link")
 
 
 def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) -> None:
@@ -284,12 +286,10 @@ def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) ->
     assert StructureTask(data=path).states() == 50
     assert VariablesTask(data=path).make_problem().names == ("a", "b")
     assert VariablesTask(data=path, outcome="a").make_problem().names == ("b", "y")
-    with pytest.raises(InputError, match="outcome is 'x', but the columns"):
-        VariablesTask(data=path, outcome="x").make_problem()
-    with pytest.raises(InputError, match="nodes is 4 with the data"):
-        StructureTask(data=path, nodes=4)
-    with pytest.raises(InputError, match="score is bdeu, but must be bge"):
-        StructureTask(score="bdeu")
+    unknown = VariablesTask(data=path, outcome="x")
+    refused(unknown.make_problem, "outcome is 'x', but the columns")
+    refused(lambda: StructureTask(data=path, nodes=4), "nodes is 4 with the data")
+    refused(lambda: StructureTask(score="bdeu"), "score is bdeu, but must be bge")
     # Stored results of generated data are found again.
     config = configure("structure")
     assert to_json(config)["score"] == "bge"
@@ -306,15 +306,11 @@ def test_a_generated_posterior_is_made_once_however_often_its_options_are_checke
 def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
     problems: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())
     for problem in problems:
-        before: dict[Any, set[Any]] = {problem.initial: set()}
-        states = [problem.initial]
-        for state in states:
-            for child in problem.children(state):
-                if child not in before:
-                    before[child] = set()
-                    states.append(child)
-                before[child].add(state)
-        assert all(set(problem.parents(state)) == found for state, found in before.items())
+        dag = enumerate_dag(problem)
+        before: dict[Any, set[Any]] = {state: set() for state in dag.labels}
+        for u, v in dag.edges:
+            before[dag.labels[v]].add(dag.labels[u])
+        assert before == {state: set(problem.parents(state)) for state in dag.labels}
 
 
 def test_states_are_shown_by_their_edges_and_members() -> None:

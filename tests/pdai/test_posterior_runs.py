@@ -9,9 +9,10 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -23,12 +24,12 @@ from fast.runs.identity import check_same_run
 from fast.runs.records import read_json, seal_run, write_json
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
-from pdai.cli import main
 from pdai.show.plotting import figure_of
 from pdai.show.progress import QUIET
 from pdai.show.tables import expectations_table
 from reference.errors import InputError
 from reference.problems import HyperGPrior, VariableSelection
+from tests.command_lines import answer
 
 DATA = np.random.default_rng(3).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
 OPTIONS = {"dynamics": "markov", "parameters": 2_000, "steps": 300, "batch": 32}
@@ -50,20 +51,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
     return trained
 
 
-@pytest.fixture
-def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
-    def of(*arguments: object) -> bytes:
-        capfdbinary.readouterr()
-        main([str(argument) for argument in arguments])
-        return capfdbinary.readouterr().out
-
-    return of
+def refused(call: Callable[[], Any], words: str) -> None:
+    """Checks that a call is refused in one line with these words."""
+    with pytest.raises(InputError, match=words) as refusal:
+        call()
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.long
-def test_csv_and_json_hold_what_python_draws(
-    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
-) -> None:
+def test_csv_and_json_hold_what_python_draws(run: pdai.Run, tmp_path: Path) -> None:
+    def printed(*options: str) -> str:
+        return answer("sample", str(run.folder), "--count", "5", *options, cwd=tmp_path).stdout
+
     drawn = run.sample(5, seed=2)
     expected = [
         {
@@ -76,68 +75,52 @@ def test_csv_and_json_hold_what_python_draws(
             drawn.states, drawn.log_reward, drawn.log_p_f, drawn.log_p_b, strict=True
         )
     ]
-    asked = ("sample", run.folder, "--count", 5, "--seed", 2)
-    assert json.loads(printed(*asked, "--format", "json")) == expected
-    text = printed(*asked, "--format", "csv").decode()
+    assert json.loads(printed("--seed", "2", "--format", "json")) == expected
+    text = printed("--seed", "2", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["state"] for row in rows] == [row["state"] for row in expected]
     # A float is printed so that the same one is read.
     assert [float(row["log_p_f"]) for row in rows] == drawn.log_p_f.tolist()
-    printed(*asked, "--format", "csv", "--out", tmp_path / "drawn.csv")
+    printed("--seed", "2", "--format", "csv", "--out", "drawn.csv")
     assert (tmp_path / "drawn.csv").read_text() == text
     # Control: another seed of the draw.
-    assert printed("sample", run.folder, "--count", 5, "--format", "csv").decode() != text
+    assert printed("--format", "csv") != text
 
 
-def test_parquet_holds_what_python_draws(
-    run: pdai.Run, printed: Callable[..., bytes], tmp_path: Path
-) -> None:
+def test_parquet_holds_what_python_draws(run: pdai.Run, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    path = tmp_path / "drawn.parquet"
-    printed("sample", run.folder, "--count", 4, "--format", "parquet", "--out", path)
-    found = parquet.read_table(path).to_pydict()
-    assert found["log_p_f"] == run.sample(4).log_p_f.tolist()
-    assert found["state"] == run.config.task.texts(run.sample(4).states)
-
-
-def test_without_pyarrow_parquet_is_refused_in_one_line(
-    run: pdai.Run,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = tmp_path / "drawn.parquet"
-    with pytest.raises(SystemExit):
-        main(["sample", str(run.folder), "--format", "parquet", "--out", str(path)])
-    assert "pip install pyarrow" in capsys.readouterr().err
-    assert not path.exists()
+    words = "--count 4 --format parquet --out drawn.parquet"
+    answer("sample", str(run.folder), *words.split(), cwd=tmp_path)
+    drawn = parquet.read_table(tmp_path / "drawn.parquet").to_pydict()
+    assert drawn["log_p_f"] == run.sample(4).log_p_f.tolist()
+    assert drawn["state"] == run.config.task.texts(run.sample(4).states)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--out", "x.csv"), "--out needs --format"),
-        (("--format", "csv", "--exact"), "leave out --exact"),
-        (("--format", "tsv"), "lines"),
+        ("--out x.csv", "--out needs --format"),
+        ("--format csv --exact", "leave out --exact"),
+        ("--format tsv", "lines"),
+        ("--format parquet --out x.parquet", "pip install pyarrow"),
     ],
 )
 def test_formats_that_cannot_be_had_are_refused(
-    run: pdai.Run, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+    run: pdai.Run, options: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SystemExit):
-        main(["sample", str(run.folder), *options])
-    assert message in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused = answer("sample", str(run.folder), *options.split(), cwd=tmp_path, expect=2)
+    assert message in refused.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_to_draw_enumerates_nothing(run: pdai.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("enumerated")
 
-    expected = run.sample(3).log_p_f.tolist()
     monkeypatch.setattr("fast.runs.setup.enumerate_environment", refuse)
     again = pdai.load(run.folder)
-    assert again.sample(3).log_p_f.tolist() == expected
+    assert again.sample(3).log_p_f.tolist() == run.sample(3).log_p_f.tolist()
     # Control: what needs the law does.
     with pytest.raises(AssertionError, match="enumerated"):
         again.law()
@@ -200,11 +183,9 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
     changed = DATA.copy()
     changed[0, 0] += 1
     written(folder / "data.csv", changed)
-    with pytest.raises(
-        InputError, match=r"data\.csv was changed since the run was finished"
-    ) as refused:
-        pdai.load(folder).sample(2)
-    assert "\n" not in str(refused.value)
+    refused(
+        lambda: pdai.load(folder).sample(2), r"data\.csv was changed since the run was finished"
+    )
 
 
 def test_what_a_file_holds_is_said_before_training(
@@ -229,30 +210,28 @@ def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_pat
     asked = run.config.changed(data=written(tmp_path / "again.csv"))
     check_same_run(load_config(run.folder), asked)
     written(tmp_path / "again.csv", DATA + np.eye(40, 3))
-    with pytest.raises(InputError, match="other data than"):
-        check_same_run(load_config(run.folder), asked)
+    refused(lambda: check_same_run(load_config(run.folder), asked), "other data than")
 
 
 def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
-    lines = (run.folder / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [0, 100, 200, 300]
+    lines = [*map(json.loads, (run.folder / "metrics.jsonl").read_text().splitlines())]
     records = run.metrics()
+    assert [line["step"] for line in lines] == [0, 100, 200, 300]
     assert [(record["step"], record["seed"]) for record in records] == [
-        (step, 0) for step in (0, 100, 200, 300)
+        (line["step"], 0) for line in lines
     ]
-    last = json.loads(lines[-1])
-    assert records[-1]["loss"] == last["loss"][0]
+    assert records[-1]["loss"] == lines[-1]["loss"][0]
     assert all(not isinstance(value, list) for record in records for value in record.values())
 
 
 def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.Run) -> None:
-    found = {x.name: x for x in run.report.expectations}
+    told = {x.name: x for x in run.report.expectations}
     exact = run.config.problem().quantity_means()
-    assert found.keys() == exact.keys() == {f"{u} -> {v}" for u in "abc" for v in "abc" if u != v}
+    assert told.keys() == exact.keys() == {f"{u} -> {v}" for u, v in permutations("abc", 2)}
     law = run.law()
-    for name, value in found.items():
+    for name, value in told.items():
         assert value.target == pytest.approx(float(exact[name]), abs=1e-9)
-        u, v = (("abc").index(x) for x in name.split(" -> "))
+        u, v = ("abc".index(x) for x in name.split(" -> "))
         held = [(u, v) in state.edges for state in law.labels]
         assert value.sampler.mean == pytest.approx(float(law.learned[0] @ held), abs=1e-12)
     table = expectations_table(run.report)
@@ -287,31 +266,13 @@ def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
 
 def test_hyper_g_is_chosen_by_name(tmp_path: Path) -> None:
     path = written(tmp_path / "mine.csv")
-    values = np.loadtxt(path, delimiter=",", skiprows=1)
-    found = {
-        prior: configure("variables", data=path, prior=prior).problem()
-        for prior in ("zellner", "hyper-g")
-    }
-    expected = VariableSelection.regression(
-        values[:, :2], values[:, 2], names=("a", "b"), prior=HyperGPrior()
+    zellner, hyper = (
+        configure("variables", data=path, prior=prior).problem() for prior in ("zellner", "hyper-g")
     )
-    assert found["hyper-g"] == expected
-    assert found["zellner"] != expected
-
-
-class Writer:
-    """Stands for TensorBoard's, which is no dependency."""
-
-    written: list[tuple[str, float, int]]
-
-    def __init__(self, folder: str):
-        Writer.written = []
-
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        Writer.written.append((name, value, step))
-
-    def close(self) -> None:
-        Writer.written.append(("closed", 0.0, 0))
+    values = np.loadtxt(path, delimiter=",", skiprows=1)
+    prior, names = HyperGPrior(), ("a", "b")
+    expected = VariableSelection.regression(values[:, :2], values[:, 2], names=names, prior=prior)
+    assert hyper == expected != zellner
 
 
 @pytest.mark.long
@@ -322,20 +283,21 @@ def test_the_board_of_the_guide_writes_loss_log_z_and_tv(
     _, _, after = guide.partition("<!-- board -->\n```python\n")
     code = after.partition("```")[0]
     assert len(code.splitlines()) <= 27
-    stand_in = ModuleType("torch.utils.tensorboard")
-    stand_in.SummaryWriter = Writer  # type: ignore[attr-defined]
-    for name in ("torch", "torch.utils"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stand_in)
+    # Stands for TensorBoard, which is no dependency.
+    board = MagicMock()
+    for name in ("torch", "torch.utils", "torch.utils.tensorboard"):
+        monkeypatch.setitem(sys.modules, name, board)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pdai, "train", lambda name, **options: trained.append((name, options)))
-    trained: list[Any] = []
-    exec(compile(code, "extending.md", "exec"), {})
-    ((name, options),) = trained
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(pdai, "train", train := MagicMock())
+        exec(compile(code, "extending.md", "exec"), {})
+    ((name,), options) = train.call_args
     few = {**options, **OPTIONS, "steps": 200, "batch": 8, "out": tmp_path / "run"}
     report = pdai.train(name, **few)
-    losses = [(value, step) for what, value, step in Writer.written if what == "loss"]
+    writer = board.SummaryWriter.return_value
+    written = [call.args for call in writer.add_scalar.call_args_list]
+    losses = [(value, step) for what, value, step in written if what == "loss"]
     records = [r for r in report.metrics() if "loss" in r]
     assert losses == [(r["loss"], r["step"]) for r in records]
-    assert {what for what, *_ in Writer.written} == {"loss", "log_z", "tv", "closed"}
+    assert {what for what, *_ in written} == {"loss", "log_z", "tv"}
+    writer.close.assert_called()

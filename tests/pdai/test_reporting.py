@@ -124,18 +124,13 @@ def test_the_name_of_a_run_is_no_markup_beside_its_bar() -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(10) ** 400, Fraction(1, 10**400)])
 def test_targets_of_rewards_beyond_the_range_of_floats_are_laws(scale: Fraction) -> None:
-    class Scaled:
-        initial = "o"
-
-        def children(self, state: str) -> tuple[str, ...]:
-            return ("x", "y") if state == "o" else ()
-
-        def reward(self, terminal: str) -> Fraction:
-            return {"x": 1, "y": 3}[terminal] * scale
-
-    problem = Scaled()
-    found = enumerate_environment(problem, TabularEnvironment.from_problem(problem))
-    assert target_law(found).tolist() == [0.25, 0.75]
+    problem: Any = SimpleNamespace(
+        initial="o",
+        children=lambda state: ("x", "y") if state == "o" else (),
+        reward=lambda terminal: {"x": 1, "y": 3}[terminal] * scale,
+    )
+    enumeration = enumerate_environment(problem, TabularEnvironment.from_problem(problem))
+    assert target_law(enumeration).tolist() == [0.25, 0.75]
 
 
 def test_long_lines_keep_rewards_that_are_0_in_float32() -> None:
@@ -146,11 +141,7 @@ def test_long_lines_keep_rewards_that_are_0_in_float32() -> None:
 
 
 def test_states_made_of_floats_are_told_apart() -> None:
-    class Environment:
-        def decode(self, state: Any) -> float:
-            return float(state)
-
-    environment: Any = Environment()
+    environment: Any = SimpleNamespace(decode=float)
     states = np.array([0.25, 0.5, 0.0, -0.0], np.float32)
     assert decode_all(environment, states) == [0.25, 0.5, 0.0, 0.0]
 
@@ -161,6 +152,11 @@ def _halved(state: GridState, unit: float = 0.5) -> Any:
 
 def _whole(state: Any) -> GridState:
     return GridState((2 * jnp.abs(state.coordinates)).astype(jnp.int32), state.stopped)
+
+
+def _of_whole(name: str) -> Any:
+    method = getattr(GridEnvironment, name)
+    return lambda self, state: method(self, _whole(state))
 
 
 class _InHalves(GridEnvironment):
@@ -175,21 +171,15 @@ class _InHalves(GridEnvironment):
     def step(self, state: Any, action: Any) -> Any:
         return _halved(super().step(_whole(state), action))
 
-    def observe(self, state: Any) -> Any:
-        return super().observe(_whole(state))
-
-    def mask(self, state: Any) -> Any:
-        return super().mask(_whole(state))
-
-    def parent_mask(self, state: Any) -> Any:
-        return super().parent_mask(_whole(state))
-
-    def log_reward(self, state: Any) -> Any:
-        return super().log_reward(_whole(state))
+    observe, mask, parent_mask, log_reward = map(
+        _of_whole, ("observe", "mask", "parent_mask", "log_reward")
+    )
 
 
 def test_a_problem_whose_states_are_made_of_floats_is_enumerated() -> None:
     problem = Grid(4, 2)
-    found = enumerate_environment(problem, _InHalves.from_problem(problem))
-    whole = enumerate_environment(problem, GridEnvironment.from_problem(problem))
-    assert np.array_equal(found.child, whole.child)
+    halves, whole = (
+        enumerate_environment(problem, kind.from_problem(problem)).child
+        for kind in (_InHalves, GridEnvironment)
+    )
+    assert np.array_equal(halves, whole)

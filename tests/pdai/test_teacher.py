@@ -44,6 +44,3 @@ def test_teaching_is_an_option_of_training(tmp_path: Path) -> None:
     answer(*words, *small.split(), "--out", "run", cwd=tmp_path)
     run = pdai.load(tmp_path / "run")
     assert run.report.learned[0].tv.mean < 0.05
-    said = answer("train", "--teach", "lines", cwd=tmp_path, expect=2).stderr
-    assert "custom" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
