@@ -20,7 +20,7 @@ from reference import (
     lift,
     product_rewards,
 )
-from reference.problems import Grid, Preference, Sets, SyntheticSequences, restrict, split
+from reference.problems import Preference, Sets, SyntheticSequences, restrict, split
 from verify.lib.named_dags import DIAMOND
 
 WHOLES: dict[str, Callable[[], Any]] = {
@@ -59,8 +59,12 @@ def test_some_of_the_parts_are_the_product_of_each(name: str) -> None:
     dag = enumerate_dag(whole)
     first, _, last = (enumerate_rewards(part, dag) for part in split(whole, 3))
     both = enumerate_rewards(restrict(whole, 3, (2, 0)), dag)
-    assert both == tuple(a * b for a, b in zip(first, last, strict=True))
-    assert enumerate_rewards(restrict(whole, 3, range(3)), dag) == enumerate_rewards(whole, dag)
+    assert both == product_rewards(RATIONAL, [first, last])
+
+
+def test_a_product_may_be_zero_at_a_terminal() -> None:
+    zero, one = Fraction(0), Fraction(1)
+    assert product_rewards(RATIONAL, [(zero, one), (one, one)]) == (zero, one)
 
 
 def test_parts_are_consecutive_and_nearly_equal() -> None:
@@ -68,44 +72,6 @@ def test_parts_are_consecutive_and_nearly_equal() -> None:
     chunks = [part.differences for part in split(data, 4)]
     assert sum(chunks, ()) == data.differences
     assert {len(chunk) for chunk in chunks} == {2, 3}
-
-
-@pytest.mark.parametrize(
-    ("problem", "parts", "kept", "message"),
-    [
-        (Grid.minimal(), 2, (0,), "Grid does not split into factors: Sets, Preference"),
-        (Sets.random(5, 3, "sum"), 2, (0,), "Sets: with form='sum' the reward is no product"),
-        (SyntheticSequences.random(3, 2, form="sum"), 2, (0,), "SyntheticSequences: with form"),
-        (Sets.minimal(), 6, (0,), "in 6 parts: its reward is a product of 5 factors"),
-        (Sets.minimal(), 0, (0,), "number of parts is 0, but must be an integer of at least 1"),
-        (Sets.minimal(), True, (0,), "number of parts is True"),
-        (Sets.minimal(), 2, (2,), "each from 0 to 1"),
-        (Sets.minimal(), 2, (), "name at least one"),
-        (Sets.minimal(), 2, ("a",), "name at least one"),
-        (Sets.minimal(), 2, float("inf"), "must be a sequence"),
-    ],
-)
-def test_what_does_not_split_is_refused(
-    problem: Any, parts: int, kept: tuple[int, ...], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        restrict(problem, parts, kept)
-
-
-def test_products_without_a_meaning_are_refused() -> None:
-    zero, one = Fraction(0), Fraction(1)
-    assert product_rewards(RATIONAL, [(zero, one), (one, one)]) == (zero, one)
-    for factors, message in (
-        ([], "no factor given"),
-        ([(one, zero), (zero, one)], "the product of 2 factors is zero at each of the 2 terminals"),
-        ([(one, one), (one, one, one)], "factor 1 has 3 terminals, and factor 0 2"),
-        ([(one, 1.0)], "factor 0 number 1 is 1.0, a float"),
-    ):
-        with pytest.raises(InputError, match=message):
-            product_rewards(RATIONAL, factors)  # type: ignore[arg-type]
-    clients: list[Sampler[Fraction]] = []
-    with pytest.raises(InputError, match="no client given"):
-        check_clients(clients)
 
 
 @pytest.mark.catches(
