@@ -25,7 +25,6 @@ from reference import (
 from reference.balance import log_float
 from reference.fields.balls import enclose, precision
 from reference.inspection import inspect_problem
-from reference.loading import as_problem
 from reference.problems.base import MAX_LOG_REWARD, exponential
 
 
@@ -88,52 +87,9 @@ def within(value: Fraction, power: float) -> bool:
     return max(abs(value / low - 1), abs(value / high - 1)) <= Fraction(1, 2**51)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (float("nan"), "the log_reward of 'y' is nan, but must be a finite number"),
-        (float("inf"), "the log_reward of 'y' is inf, but must be a finite number"),
-        (float("-inf"), "the log_reward of 'y' is -inf, but must be a finite number"),
-        ("-3", "the log_reward of 'y' is '-3', a str, but must be a number"),
-        (True, "the log_reward of 'y' is True, a bool"),
-        (None, "the log_reward of 'y' is None, a NoneType"),
-        (-2.0e6, "is -2000000.0 nats, but must be at most 1,000,000 in size: add the same number"),
-    ],
-)
-def test_logarithms_that_are_none_are_refused_by_name(value: Any, message: str) -> None:
-    problem = Posterior(-1.0, value, -1.0)
-    with pytest.raises(InputError, match=message):
-        enumerate_rewards(problem, enumerate_dag(problem))
-
-
 def test_control_the_largest_logarithm_is_accepted() -> None:
     problem = Posterior(-1.0, -MAX_LOG_REWARD, -1.0)
     assert min(enumerate_rewards(problem, enumerate_dag(problem))) > 0
-
-
-def test_a_problem_has_one_of_reward_and_log_reward(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Both(Posterior):
-        def reward(self, terminal: str) -> float:
-            return 1.0
-
-    with pytest.raises(InputError, match=r"a Both with both reward and log_reward, .* keep one"):
-        enumerate_dag(Both(-1, -1, -1))
-    (tmp_path / "mine.py").write_text(
-        "class Neither:\n"
-        "    initial = 'o'\n"
-        "    def children(self, state): return ('x',) if state == 'o' else ()\n"
-        "class Log(Neither):\n"
-        "    def log_reward(self, terminal): return -1.5\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    assert inspect_problem(as_problem("mine:Log")).z == exponential(Fraction(-3, 2))
-    with pytest.raises(
-        InputError, match=r"a Neither without the member 'reward': .* or log_reward"
-    ):
-        as_problem("mine:Neither")
 
 
 TYPED = """

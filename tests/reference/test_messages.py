@@ -212,7 +212,6 @@ REFUSED: list[Row] = [
     ("networkx", lambda: from_networkx({0: [1]}), "simple directed graph"),
     ("draw", lambda: draw(3, "three.png"), "what is drawn is 3, a int, but must be a"),
     ("draw", lambda: draw(DIAMOND, "kite.png", "red"), "the colour is 'red'"),
-    ("size", lambda: draw(enumerate_dag(Grid(16)), "grid.png"), "at most 400 are drawn"),
 ]
 
 
