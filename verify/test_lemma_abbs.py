@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from verify.lib.stochastic.axioms import axioms, horizon
-from verify.lib.stochastic.kernels import closure, power, successors
+from verify.lib.stochastic.kernels import power, successors
 from verify.lib.stochastic.lemmas import (
     Lemma,
     backward_absorption_at_horizon,
     backward_absorption_lasts,
+    from_horizon_on,
+    lemma_of,
 )
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
@@ -37,32 +39,30 @@ from verify.lib.stochastic_lifts import (
 )
 
 
-def absorption_from(
-    lift: StochasticLift, start: frozenset[Any], more: dict[str, bool], lasts: bool
-) -> Lemma:
-    """The lemmas with absolute continuity on `S_o*` alone, and `more` hypotheses."""
-    found, n = axioms(lift), horizon(lift)
-    steps_within = successors(lift.kappa_b, lift.initial & lift.charged)
-    hypotheses = {
-        name: getattr(found, name)
-        for name in ("duality", "forward_absorption", "backward_absorption")
-    } | {"absolutely continuous on S_o*": steps_within <= lift.charged}
-    occupied = lift.states if n is None else successors(lift.kappa_b, start, n)
-    occupied = closure(lift.kappa_b, occupied) if lasts else occupied
-    return Lemma(hypotheses | more, occupied <= lift.initial)
+def absorption_from(lift: StochasticLift, start: frozenset[Any], **more: bool) -> Lemma:
+    """The lasting lemma with absolute continuity on `S_o*` alone, and `more` hypotheses."""
+    lemma = lemma_of(
+        lift,
+        ("duality", "forward_absorption", "backward_absorption"),
+        from_horizon_on(lift, lift.kappa_b, start) <= lift.initial,
+    )
+    within = successors(lift.kappa_b, lift.initial & lift.charged) <= lift.charged
+    more = {"absolutely continuous on S_o*": within, **more}
+    return replace(lemma, hypotheses=lemma.hypotheses | more)
 
 
 def absorption_from_almost_every_terminal(lift: StochasticLift) -> Lemma:
-    return absorption_from(lift, lift.terminal & lift.charged, {}, lasts=True)
+    return absorption_from(lift, lift.terminal & lift.charged)
 
 
 def absorption_from_every_terminal(lift: StochasticLift) -> Lemma:
     entered = successors(lift.kappa_b, lift.terminal)
-    more = {
-        "avoids X* from each x*": entered.isdisjoint(lift.terminal),
-        "absolutely continuous from each x*": entered <= lift.charged,
-    }
-    return absorption_from(lift, lift.terminal, more, lasts=True)
+    return absorption_from(
+        lift,
+        lift.terminal,
+        avoids_terminals=entered.isdisjoint(lift.terminal),
+        absolutely_continuous_from_each_terminal=entered <= lift.charged,
+    )
 
 
 @pytest.mark.claim("lemma:abbs")
@@ -130,7 +130,7 @@ def test_from_every_terminal_it_is_false_if_a_null_terminal_is_not_left() -> Non
     assert horizon(lift) == 1
     assert backward_absorption_lasts(lift).conclusion
     assert mass(lift.kappa_b, (1, 1), lift.initial) == 0
-    check_fails_without(absorption_from_every_terminal, "avoids X* from each x*", lift)
+    check_fails_without(absorption_from_every_terminal, "avoids_terminals", lift)
 
 
 @pytest.mark.control("lemma:abbs")

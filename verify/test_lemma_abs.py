@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from verify.lib.stochastic.axioms import axioms, horizon
-from verify.lib.stochastic.kernels import closure, power, successors
-from verify.lib.stochastic.lemmas import Lemma, forward_absorption_lasts
+from verify.lib.stochastic.axioms import horizon
+from verify.lib.stochastic.kernels import power
+from verify.lib.stochastic.lemmas import Lemma, forward_absorption_lasts, from_horizon_on, lemma_of
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     check_fails_without,
@@ -26,13 +26,11 @@ from verify.lib.stochastic_lifts import (
 
 def absorption_from_every_state(lift: StochasticLift) -> Lemma:
     """The conclusion for null terminals too, for which reachability is needed."""
-    found, n = axioms(lift), horizon(lift)
-    hypotheses = {
-        name: getattr(found, name)
-        for name in ("forward_absorption", "reachability", "absolute_continuity_f")
-    }
-    occupied = lift.states if n is None else successors(lift.kappa_f, lift.states, n)
-    return Lemma(hypotheses, closure(lift.kappa_f, occupied) <= lift.terminal)
+    return lemma_of(
+        lift,
+        ("forward_absorption", "reachability", "absolute_continuity_f"),
+        from_horizon_on(lift, lift.kappa_f, lift.states) <= lift.terminal,
+    )
 
 
 @pytest.mark.claim("lemma:abs")

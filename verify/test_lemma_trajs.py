@@ -10,7 +10,6 @@ from verify.lib.stochastic.kernels import power
 from verify.lib.stochastic_lifts import (
     FIFTH,
     ONE,
-    THIRD,
     build,
     described,
     longest,
@@ -90,7 +89,7 @@ def test_reached_by_kappa_f_is_not_reached_by_its_taboo_compositions_without_dua
         {"o": "x", "x": ""},
         {"o": "x0", "x0": "x1", "x1": "x1"},
         {"o": "o0", "x": "o0"},
-        {"o0": THIRD, "x0": THIRD, "x1": THIRD},
+        "o0 x0 x1",
         latents=(0, 1),
     )
     assert axioms(lift).reachability

@@ -23,9 +23,11 @@ Row = str | Mapping[str, Fraction]
 
 
 def law(dag: PointedDAG[str], row: Row) -> dict[LiftedState, Fraction]:
-    """A law on states written "x0": node x, latent 0. A bare state stands for all the mass."""
-    masses = {row: ONE} if isinstance(row, str) else row
-    return {(dag.index[state[0]], int(state[1])): p for state, p in masses.items()}
+    """A law on states written "x0": node x, latent 0; a string of states is the uniform one."""
+    if isinstance(row, str):
+        states = row.split()
+        row = dict.fromkeys(states, Fraction(1, len(states)))
+    return {(dag.index[state[0]], int(state[1])): p for state, p in row.items()}
 
 
 def kernel(dag: PointedDAG[str], rows: Mapping[str, Row], latents: tuple[int, ...]) -> Kernel:
@@ -41,7 +43,7 @@ def build(
     children: Mapping[str, str],
     kappa_f: Mapping[str, Row],
     kappa_b: Mapping[str, Row],
-    nu: Mapping[str, Fraction],
+    nu: Row,
     latents: tuple[int, ...] = (0,),
 ) -> StochasticLift:
     """A lift written out."""
@@ -159,25 +161,24 @@ TRIANGLE = {"o": "ux", "u": "x", "x": ""}
 
 def chain() -> StochasticLift:
     """One trajectory of two steps."""
-    nu = {"o0": THIRD, "u0": THIRD, "x0": THIRD}
-    return build(CHAIN, {"o": "u0", "u": "x0", "x": "x0"}, {"o": "o0", "u": "o0", "x": "u0"}, nu)
+    return build(
+        CHAIN, {"o": "u0", "u": "x0", "x": "x0"}, {"o": "o0", "u": "o0", "x": "u0"}, "o0 u0 x0"
+    )
 
 
 def triangle() -> StochasticLift:
     """Trajectories of one step and of two, equally likely."""
     return build(
         TRIANGLE,
-        {"o": {"x0": HALF, "u0": HALF}, "u": "x0", "x": "x0"},
-        {"o": "o0", "u": "o0", "x": {"o0": HALF, "u0": HALF}},
+        {"o": "x0 u0", "u": "x0", "x": "x0"},
+        {"o": "o0", "u": "o0", "x": "o0 u0"},
         {"o0": 2 * FIFTH, "u0": FIFTH, "x0": 2 * FIFTH},
     )
 
 
 def copying_triangle() -> StochasticLift:
     """The triangle with two latents that every move copies; in `S_o*` the latent is drawn anew."""
-    rows: dict[str, Row] = {}
-    for w in "01":
-        rows |= {"o" + w: {"x" + w: HALF, "u" + w: HALF}, "u" + w: "x" + w, "x" + w: "x" + w}
+    rows = {"o0": "x0 u0", "o1": "x1 u1", "u0": "x0", "u1": "x1", "x0": "x0", "x1": "x1"}
     return build_forward(TRIANGLE, rows)
 
 
@@ -187,7 +188,7 @@ def leaves_a_null_terminal() -> StochasticLift:
         TRIANGLE,
         {"o0": "x0", "o1": "x1", "u": "x0", "x0": "x0", "x1": "u0"},
         {"o": "o0", "u": "o0", "x": "o0"},
-        {"o0": HALF, "x0": HALF},
+        "o0 x0",
         latents=(0, 1),
     )
 
@@ -198,7 +199,7 @@ def enters_an_unreached_state() -> StochasticLift:
         TRIANGLE,
         {"o": "x0", "u": "x0", "x0": "x0", "x1": "u0"},
         {"o": "o0", "u": "o0", "x": "o0"},
-        {"o0": THIRD, "u0": THIRD, "x0": THIRD},
+        "o0 u0 x0",
         latents=(0, 1),
     )
 
@@ -208,7 +209,7 @@ def waits_in_a_null_terminal() -> StochasticLift:
     return build(
         {"o": "x", "x": ""},
         {"o": "x0", "x": "x0"},
-        {"o": {"o0": HALF, "o1": HALF}, "x0": {"o0": HALF, "o1": HALF}, "x1": "x0"},
+        {"o": "o0 o1", "x0": "o0 o1", "x1": "x0"},
         {"o0": QUARTER, "o1": QUARTER, "x0": HALF},
         latents=(0, 1),
     )
@@ -218,14 +219,8 @@ def leaves_a_null_initial_state() -> StochasticLift:
     """Within `S_o*`, `kappa_B` enters the null `(o, 1)`, from where it leaves `S_o*`."""
     return build(
         {"o": "ux", "u": "v", "v": "x", "x": ""},
-        {"o": {"x0": HALF, "u0": HALF}, "u": "v0", "v": "x0", "x": "x0"},
-        {
-            "o0": {"o0": HALF, "o1": HALF},
-            "o1": "u0",
-            "u": "o0",
-            "v": "u0",
-            "x": {"o0": HALF, "v0": HALF},
-        },
+        {"o": "x0 u0", "u": "v0", "v": "x0", "x": "x0"},
+        {"o0": "o0 o1", "o1": "u0", "u": "o0", "v": "u0", "x": "o0 v0"},
         {"o0": THIRD, "u0": SIXTH, "v0": SIXTH, "x0": THIRD},
         latents=(0, 1),
     )
@@ -236,8 +231,8 @@ def leaves_a_null_initial_state_late() -> StochasticLift:
     return build(
         {"o": "x", "x": ""},
         {"o": "x0", "x": "x0"},
-        {"o0": {"o0": HALF, "o1": HALF}, "o1": "x0", "x": "o0"},
-        {"o0": HALF, "x0": HALF},
+        {"o0": "o0 o1", "o1": "x0", "x": "o0"},
+        "o0 x0",
         latents=(0, 1),
     )
 
@@ -261,8 +256,8 @@ def waiting() -> StochasticLift:
     """`kappa_F` waits in `u` with probability 1/2, so that no `N` exists."""
     return build(
         CHAIN,
-        {"o": "u0", "u": {"u0": HALF, "x0": HALF}, "x": "x0"},
-        {"o": "o0", "u": {"o0": HALF, "u0": HALF}, "x": "u0"},
+        {"o": "u0", "u": "u0 x0", "x": "x0"},
+        {"o": "o0", "u": "o0 u0", "x": "u0"},
         {"o0": QUARTER, "u0": HALF, "x0": QUARTER},
     )
 
@@ -272,7 +267,7 @@ def backward_enters_x() -> StochasticLift:
     return build(
         {"o": "x", "x": ""},
         {"o": "x0", "x": "x0"},
-        {"o": "o0", "x": {"o0": HALF, "x0": HALF}},
+        {"o": "o0", "x": "o0 x0"},
         {"o0": THIRD, "x0": 2 * THIRD},
     )
 
@@ -282,7 +277,7 @@ def backward_enters_a_null_state() -> StochasticLift:
     return build(
         CHAIN,
         {"o": "u0", "u": "x0", "x": "x0"},
-        {"o": "o0", "u0": "o0", "u1": "o0", "x": {"u0": HALF, "u1": HALF}},
-        {"o0": THIRD, "u0": THIRD, "x0": THIRD},
+        {"o": "o0", "u0": "o0", "u1": "o0", "x": "u0 u1"},
+        "o0 u0 x0",
         latents=(0, 1),
     )

@@ -43,6 +43,20 @@ class Lemma:
         return all(self.hypotheses.values())
 
 
+def from_horizon_on(
+    lift: StochasticLift, kernel: Kernel, start: frozenset[LiftedState]
+) -> frozenset[LiftedState]:
+    """The states that can be occupied at some time `n >= N`; all of them, if there is no `N`."""
+    n = horizon(lift)
+    return lift.states if n is None else closure(kernel, successors(kernel, start, n))
+
+
+def lemma_of(lift: StochasticLift, names: tuple[str, ...], conclusion: bool) -> Lemma:
+    """The lemma whose hypotheses are these axioms."""
+    verdicts = axioms(lift)._asdict()
+    return Lemma({name: verdicts[name] for name in names}, conclusion)
+
+
 def forward_absorption_lasts(lift: StochasticLift) -> Lemma:
     """lemma:abs: for all `n >= N`, `kappa_F^n(s, X*) = 1` for non-terminal `s` and nu-a.e. `x*`.
 
@@ -50,10 +64,10 @@ def forward_absorption_lasts(lift: StochasticLift) -> Lemma:
     every other axiom but full support holds.
     """
     start = lift.initial | lift.inner | (lift.terminal & lift.charged)
-    return _lemma(
+    return lemma_of(
         lift,
         ("forward_absorption", "absolute_continuity_f"),
-        _from_horizon_on(lift, lift.kappa_f, start) <= lift.terminal,
+        from_horizon_on(lift, lift.kappa_f, start) <= lift.terminal,
     )
 
 
@@ -63,7 +77,7 @@ def compositions_are_nondegenerate(lift: StochasticLift, n: int) -> Lemma:
     Unions of cells would be too much to ask, already for `n = 1`.
     """
     composed = power(lift.kappa_b, n, through=lift.inner)
-    return _lemma(
+    return lemma_of(
         lift,
         ("absolute_continuity_b", "nondegeneracy"),
         successors(composed, lift.states) <= lift.charged
@@ -85,7 +99,7 @@ def nu_is_forced(lift: StochasticLift) -> Lemma:
         conclusion = all(
             lift.nu.get(s, ZERO) == arrivals.get(s, ZERO) for s in lift.inner | lift.terminal
         )
-    return _lemma(lift, ("duality", "forward_absorption", "backward_absorption"), conclusion)
+    return lemma_of(lift, ("duality", "forward_absorption", "backward_absorption"), conclusion)
 
 
 _BACKWARD = ("duality", "forward_absorption", "backward_absorption", "absolute_continuity_b")
@@ -101,13 +115,13 @@ def backward_absorption_at_horizon(lift: StochasticLift) -> Lemma:
     """
     n, start = horizon(lift), lift.terminal & lift.charged
     absorbed = n is not None and successors(lift.kappa_b, start, n) <= lift.initial
-    return _lemma(lift, _BACKWARD, absorbed)
+    return lemma_of(lift, _BACKWARD, absorbed)
 
 
 def backward_absorption_lasts(lift: StochasticLift) -> Lemma:
     """The lemma after lemma:abbs: `kappa_B^n(x*, S_o*) = 1` for nu-a.e. `x*` and all `n >= N`."""
     start = lift.terminal & lift.charged
-    return _lemma(lift, _BACKWARD, _from_horizon_on(lift, lift.kappa_b, start) <= lift.initial)
+    return lemma_of(lift, _BACKWARD, from_horizon_on(lift, lift.kappa_b, start) <= lift.initial)
 
 
 def freeze(lift: StochasticLift) -> StochasticLift:
@@ -165,16 +179,3 @@ def padded_laws(lift: StochasticLift, n: int) -> tuple[dict[Path, Fraction], dic
     forward = dict(paths(xi, lift.kappa_f, n))
     ends = push(xi, power(lift.kappa_f, n))
     return forward, {path[::-1]: weight for path, weight in paths(ends, lift.kappa_b, n)}
-
-
-def _from_horizon_on(
-    lift: StochasticLift, kernel: Kernel, start: frozenset[LiftedState]
-) -> frozenset[LiftedState]:
-    """The states that can be occupied at some time `n >= N`; all of them, if there is no `N`."""
-    n = horizon(lift)
-    return lift.states if n is None else closure(kernel, successors(kernel, start, n))
-
-
-def _lemma(lift: StochasticLift, names: tuple[str, ...], conclusion: bool) -> Lemma:
-    verdicts = axioms(lift)._asdict()
-    return Lemma({name: verdicts[name] for name in names}, conclusion)
