@@ -1,15 +1,16 @@
 """Can a posterior over graphs be reached by edges that pay at once?
 
-`python benchmarks/climbs.py`, or with seeds of the data.
+`python benchmarks/climbs.py [SEED...]`, with seeds of the data.
 
 A sampler that adds edges learns from the graphs that it meets. From no edges on, climbs take any
 edge that makes log R larger, drawn uniformly, until none does; beside them, climbs that may also
 remove and turn edges. A climb arrives if its log R is at least that of one exact draw in twenty.
 """
 
-import sys
 from random import Random
+from typing import Any
 
+from benchmarks.harness import Table, parser
 from reference.mcmc import GraphTarget, Parents
 from reference.problems import StructureLearning
 
@@ -37,23 +38,26 @@ def edges(graph: Parents) -> int:
     return sum(mask.bit_count() for mask in graph)
 
 
-def measure(nodes: int, most: int | None, seed: int) -> None:
+def measured(nodes: int, most: int | None, seed: int) -> dict[str, Any]:
     """One row."""
     problem = StructureLearning.random(nodes, seed=seed, max_parents=most)
     target, rng = GraphTarget(problem), Random(0)
     drawn = sorted(target.log_weight(graph.parents) for graph in problem.sample(DRAWS, seed=0))
-    cells = [f"{drawn[DRAWS // 2]:.1f}", f"{drawn[DRAWS // 20]:.1f}"]
-    for adding in (True, False):
+    row: dict[str, Any] = {"n": nodes, "parents": most or "-", "data": seed}
+    row |= {"exact draws, median": f"{drawn[DRAWS // 2]:.1f}", "5 %": f"{drawn[DRAWS // 20]:.1f}"}
+    for name, adding in (("adding", True), ("also removing and turning", False)):
         ends = sorted(climb(target, rng, adding=adding) for _ in range(CLIMBS))
         arrived = sum(end >= drawn[DRAWS // 20] for end in ends) / CLIMBS
-        cells += [f"{ends[CLIMBS // 2]:.1f}", f"{arrived:.0%}"]
-    print("| " + " | ".join([f"{nodes}", f"{most or '-'}", f"{seed}", *cells]) + " |", flush=True)
+        row[f"{name}, median"] = f"{ends[CLIMBS // 2]:.1f}"
+        row[f"{name}, arrived"] = f"{arrived:.0%}"
+    return row
 
 
 if __name__ == "__main__":
-    heads = ["n", "parents", "data", "exact draws, median", "5 %"]
-    heads += ["adding, median", "arrived", "also removing and turning, median", "arrived"]
-    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
+    command = parser(__doc__)
+    command.add_argument("seeds", nargs="*", type=int, help="of the data, instead of 0 and 1")
+    options = command.parse_args()
+    table = Table("python benchmarks/climbs.py", options.out)
     for nodes, most, seeds in INSTANCES:
-        for seed in seeds if len(sys.argv) < 2 else map(int, sys.argv[1:]):
-            measure(nodes, most, seed)
+        for seed in options.seeds or seeds:
+            table.add(measured(nodes, most, seed))

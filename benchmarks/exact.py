@@ -1,21 +1,19 @@
 """How fast the reference is: `python benchmarks/exact.py [--lifts]`, a Markdown table.
 
-What is compared runs in one process, interleaved in rounds, so that a busy machine disturbs both
-alike; the median over rounds is shown with the smallest and the largest. `--lifts` adds the check
-of all 438,805 lifts of the graphs with six states, which takes minutes.
+`--lifts` adds the check of all 438,805 lifts of the graphs with six states, which takes minutes.
 """
 
 import random
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from math import prod
 from typing import Any
 
+from benchmarks.harness import Spread, Table, in_turns, machine, parser, wall_seconds
 from reference import (
     RATIONAL,
     BackwardPolicy,
@@ -33,29 +31,12 @@ from verify.lib.small_scope import isomorphism_classes
 ROUNDS = 7
 
 
-def seconds(action: Callable[[], Any]) -> float:
-    """Wall time of one call."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
+def show(table: Table, name: str, values: Sequence[float], unit: str) -> None:
+    """One row."""
+    table.add({"what": name, "median (least to largest)": Spread(values, unit)})
 
 
-def interleaved(**actions: Callable[[], Any]) -> dict[str, list[float]]:
-    """Wall times of each, one of each per round."""
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            times[name].append(seconds(action))
-    return times
-
-
-def show(name: str, values: Sequence[float], unit: str) -> None:
-    """One row: median (least to largest)."""
-    low, middle, high = min(values), statistics.median(values), max(values)
-    print(f"| {name} | {middle:.3g} {unit} | {low:.3g} to {high:.3g} |", flush=True)
-
-
-def enumeration() -> None:
+def enumeration(table: Table) -> None:
     """States per second of `enumerate_dag`."""
     problems: list[tuple[str, Problem[Any]]] = [
         ("SIX6, both ends", TableSequences.six6()),
@@ -64,22 +45,21 @@ def enumeration() -> None:
     ]
     for name, problem in problems:
         states = len(enumerate_dag(problem).labels)
-        times = [seconds(lambda p=problem: enumerate_dag(p)) for _ in range(3)]  # type: ignore[misc]
-        show(f"enumeration, {name}: {states:,} states", [states / t for t in times], "states/s")
+        times = [wall_seconds(partial(enumerate_dag, problem)) for _ in range(3)]
+        rates = [states / seconds for seconds in times]
+        show(table, f"enumeration, {name}: {states:,} states", rates, "states/s")
 
 
-def imports() -> None:
+def imports(table: Table) -> None:
     """How much `import reference` adds to the start of Python."""
-    runs = {
-        name: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True)
-        for name, code in (("empty", "pass"), ("full", "import reference"))
-    }
-    times = interleaved(**runs)
-    show(
-        "import reference",
-        [full - empty for full, empty in zip(times["full"], times["empty"], strict=True)],
-        "s",
-    )
+
+    def started(code: str) -> float:
+        return wall_seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
+
+    codes = ("pass", "import reference")
+    times = in_turns({code: partial(started, code) for code in codes}, ROUNDS)
+    added = [full - empty for empty, full in zip(*(times[code] for code in codes), strict=True)]
+    show(table, "import reference", added, "s")
 
 
 def balance_holds(dag: PointedDAG[Any], weights: Sequence[int], rewards: Sequence[int]) -> bool:
@@ -124,37 +104,42 @@ def balance_holds_in_fractions(
     return all(u * z == f for u, f in zip(path_sums(p_f), flows(p_b, exact), strict=True))
 
 
-def all_lifts() -> None:
+def all_lifts(table: Table) -> None:
     """The balance of a random rational `p_B` on every lift of every graph with six states."""
     rng = random.Random(0)
-    started = time.perf_counter()
-    classes = [dag for dag, _ in isomorphism_classes(6)]
-    show(f"all {len(classes):,} graphs with six states", [time.perf_counter() - started], "s")
-    started, count = time.perf_counter(), 0
-    for dag in classes:
-        for lifted in lifts(dag):
-            weights = rng.choices(range(1, 10), k=len(lifted.dag.edges))
-            rewards = rng.choices(range(1, 10), k=len(lifted.dag.terminals))
-            assert balance_holds(lifted.dag, weights, rewards)
-            count += 1
-    assert count == 438_805
-    taken = time.perf_counter() - started
-    show(f"all their {count:,} lifts, made and checked in integers", [taken], "s")
-    show("the same, per second", [count / taken], "lifts/s")
-    started, count = time.perf_counter(), 0
-    for dag in classes[::20]:
-        for lifted in islice(lifts(dag), 0, None, 20):
-            weights = rng.choices(range(1, 10), k=len(lifted.dag.edges))
-            rewards = rng.choices(range(1, 10), k=len(lifted.dag.terminals))
-            assert balance_holds_in_fractions(lifted.dag, weights, rewards)
-            count += 1
-    taken = time.perf_counter() - started
-    show(f"{count:,} of them, by the reference's own policies", [count / taken], "lifts/s")
+    classes = list[PointedDAG[Any]]()
+
+    def graphs() -> None:
+        classes.extend(dag for dag, _ in isomorphism_classes(6))
+
+    def checked(holds: Callable[..., bool], every: int) -> int:
+        count = 0
+        for dag in classes[::every]:
+            for lifted in islice(lifts(dag), 0, None, every):
+                weights = rng.choices(range(1, 10), k=len(lifted.dag.edges))
+                rewards = rng.choices(range(1, 10), k=len(lifted.dag.terminals))
+                assert holds(lifted.dag, weights, rewards)
+                count += 1
+        return count
+
+    taken = wall_seconds(graphs)
+    show(table, f"all {len(classes):,} graphs with six states", [taken], "s")
+    counts = list[int]()
+    taken = wall_seconds(lambda: counts.append(checked(balance_holds, 1)))
+    assert counts == [438_805]
+    show(table, "all their 438,805 lifts, made and checked in integers", [taken], "s")
+    show(table, "the same, per second", [counts[0] / taken], "lifts/s")
+    taken = wall_seconds(lambda: counts.append(checked(balance_holds_in_fractions, 20)))
+    name = f"{counts[1]:,} of them, by the reference's own policies"
+    show(table, name, [counts[1] / taken], "lifts/s")
 
 
 if __name__ == "__main__":
-    print("| what | median | range |\n|---|---|---|")
-    enumeration()
-    imports()
-    if "--lifts" in sys.argv[1:]:
-        all_lifts()
+    command = parser(__doc__)
+    command.add_argument("--lifts", action="store_true", help="also all lifts with six states")
+    options = command.parse_args()
+    found = Table("python benchmarks/exact.py", options.out, machine("numpy"))
+    enumeration(found)
+    imports(found)
+    if options.lifts:
+        all_lifts(found)

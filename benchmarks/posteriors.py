@@ -6,50 +6,45 @@ it, and of one call after the other, so that what a later one shares with an ear
 counted again. `sample` is of 100 graphs, ancestors are left out beyond 11 variables.
 """
 
+import multiprocessing
 import resource
-import subprocess
-import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from benchmarks.harness import Table, machine, parser, processor_seconds
 from reference.problems import StructureLearning
 
 ROWS = 200
 MOST_FOR_ANCESTORS = 11
 
 
-def seconds(action: Callable[[], Any]) -> str:
-    """Processor time of one call."""
-    started = time.process_time()
-    action()
-    return f"{time.process_time() - started:.3g}"
-
-
-def measure(nodes: int) -> None:
+def measured(nodes: int) -> dict[str, Any]:
     """One row."""
-    started = time.process_time()
-    problem = StructureLearning.random(nodes, ROWS)
-    scored = time.process_time() - started
-    bits = max(max(row).bit_length() for row in problem.weights)
-    times = [
-        seconds(problem.z),
-        seconds(problem.edge_marginals),
-        seconds(problem.ancestor_marginals) if nodes <= MOST_FOR_ANCESTORS else "-",
-        seconds(problem.mode),
-        seconds(lambda: problem.sample(100, seed=0)),
-    ]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    cells = [f"{nodes}", f"{3**nodes:,}", f"{bits:,}", f"{scored:.3g}", *times, f"{peak:,.0f}"]
-    print("| " + " | ".join(cells) + " |", flush=True)
+    made = list[StructureLearning]()
+    scored = processor_seconds(lambda: made.append(StructureLearning.random(nodes, ROWS)))
+    (problem,) = made
+    calls = {
+        "Z": problem.z,
+        "edges": problem.edge_marginals,
+        "ancestors": problem.ancestor_marginals if nodes <= MOST_FOR_ANCESTORS else None,
+        "mode": problem.mode,
+        "sample": partial(problem.sample, 100, seed=0),
+    }
+    return {
+        "n": nodes,
+        "terms": 3**nodes,
+        "bits": max(max(row).bit_length() for row in problem.weights),
+        "scores, s": scored,
+        **{name: call and processor_seconds(call) for name, call in calls.items()},
+        "MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
 
 
 if __name__ == "__main__":
-    sizes = [int(size) for size in sys.argv[1:]]
-    if len(sizes) == 1:
-        measure(sizes[0])
-    else:
-        print("| n | terms | bits | scores, s | Z | edges | ancestors | mode | sample | MiB |")
-        print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-        for size in sizes:
-            subprocess.run([sys.executable, __file__, str(size)], check=True)
+    command = parser(__doc__)
+    command.add_argument("sizes", nargs="+", type=int, help="numbers of variables")
+    options = command.parse_args()
+    table = Table("python benchmarks/posteriors.py", options.out, machine("numpy"))
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        for size in options.sizes:
+            table.add(pool.apply(measured, [size]))

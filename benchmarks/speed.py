@@ -1,11 +1,8 @@
-"""How fast things are: `python benchmarks/speed.py`. Prints a Markdown table.
+"""How fast things are: `python benchmarks/speed.py [--out FILES]`. Prints a Markdown table.
 
-What is compared runs in one process, interleaved in rounds, so that a busy machine disturbs both
-alike; the median over rounds is shown with the smallest and the largest.
+What is compared runs in one process, in turns.
 """
 
-import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from benchmarks.harness import Spread, Table, in_turns, machine, parser, ratios, wall_seconds
 from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law
@@ -24,19 +22,6 @@ from reference import FLOAT64, RATIONAL, ForwardPolicy, marginal
 ROUNDS, STEPS = 5, 50
 
 
-def seconds(action: Callable[[], Any]) -> float:
-    """Wall time of one call, its results awaited."""
-    started = time.perf_counter()
-    jax.block_until_ready(action())
-    return time.perf_counter() - started
-
-
-def show(name: str, values: list[float], unit: str) -> None:
-    """One row: median (least to largest)."""
-    low, middle, high = min(values), statistics.median(values), max(values)
-    print(f"| {name} | {middle:.3g} {unit} | {low:.3g} to {high:.3g} |", flush=True)
-
-
 POLICIES: dict[str, dict[str, Any]] = {
     "Markovian": {"dynamics": "markov"},
     "SRWM, head as printed": {"dynamics": "srwm", "hidden_layers": 1},
@@ -46,7 +31,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 
 
-def training(name: str, make: Callable[..., TrainConfig]) -> None:
+def training(table: Table, name: str, make: Callable[..., TrainConfig]) -> None:
     """Training steps per second of the Markovian policy, and of others relative to it."""
     runs: dict[str, Callable[[], Any]] = {}
     for label, options in POLICIES.items():
@@ -60,18 +45,15 @@ def training(name: str, make: Callable[..., TrainConfig]) -> None:
 
         go()
         runs[label] = go
-    rates: dict[str, list[float]] = {label: [] for label in runs}
-    # The first round is not counted: what runs first after compilation is slow.
-    for round_ in range(ROUNDS + 1):
-        for label, go in runs.items():
-            rate = STEPS / seconds(go)
-            if round_:
-                rates[label].append(rate)
+    clocks = {label: partial(wall_seconds, go) for label, go in runs.items()}
+    rates = {
+        label: [STEPS / seconds for seconds in times]
+        for label, times in in_turns(clocks, ROUNDS, uncounted=1).items()
+    }
     base = rates.pop("Markovian")
-    show(f"{name}: Markovian", base, "steps/s")
+    show(table, f"{name}: Markovian", Spread(base, "steps/s"))
     for label, values in rates.items():
-        ratios = [a / b for a, b in zip(values, base, strict=True)]
-        show(f"{name}: {label}, over Markovian", ratios, "")
+        show(table, f"{name}: {label}, over Markovian", ratios(values, base))
 
 
 def six6(**options: Any) -> TrainConfig:
@@ -80,39 +62,42 @@ def six6(**options: Any) -> TrainConfig:
     return configure("six6", **options, **skip)
 
 
-def exact_sums() -> None:
+def exact_sums(table: Table) -> None:
     """Exact marginals of SIX6: by the reference, and of networks."""
     config = configure("six6")
     problem = config.problem()
     environment = make_environment(problem)
-    show(
+
+    def calls(name: str, action: Callable[[], Any]) -> None:
+        show(table, name, Spread([wall_seconds(action) for _ in range(3)], "s"))
+
+    calls(
         "SIX6: enumeration and check of the environment",
-        [seconds(lambda: enumerate_environment(problem, environment)) for _ in range(3)],
-        "s",
+        lambda: enumerate_environment(problem, environment),
     )
     enumeration = enumerate_environment(problem, environment)
     weights = np.random.default_rng(0).integers(1, 2**20, len(enumeration.dag.edges)).tolist()
     for field in (FLOAT64, RATIONAL):
         policy = ForwardPolicy.from_weights(enumeration.dag, field, weights)  # type: ignore[misc]
-        values = [seconds(lambda policy=policy: marginal(policy)) for _ in range(3)]  # type: ignore[misc]
-        show(f"SIX6: reference marginal, {field.name}", values, "s")
+        calls(f"SIX6: reference marginal, {field.name}", partial(marginal, policy))
     policy_ = make_policy(config, environment, key=jax.random.key(0))
     for float64 in (False, True):
-        law = lambda f=float64: exact_law(policy_, enumeration, float64=f)  # noqa: E731
+        law = partial(exact_law, policy_, enumeration, float64=float64)
         law()
         name = "float64" if float64 else "float32"
-        show(
-            f"SIX6: all 7,190,236 trajectories of a path-dependent policy, {name}",
-            [seconds(law) for _ in range(3)],
-            "s",
-        )
+        calls(f"SIX6: all 7,190,236 trajectories of a path-dependent policy, {name}", law)
+
+
+def show(table: Table, name: str, measured: Spread) -> None:
+    """One row."""
+    table.add({"what": name, "median (least to largest)": measured})
 
 
 if __name__ == "__main__":
-    print("| what | median | range |\n|---|---|---|")
-    training("SIX6", six6)
-    training("Syn-8", partial(configure, "syn", length=8))
-    training("Syn-32", partial(configure, "syn", length=32, parameters=62_000))
-    training("sets, 16 of 64", partial(configure, "sets"))
-    training("16 x 16 grid", partial(configure, "grid"))
-    exact_sums()
+    found = Table("python benchmarks/speed.py", parser(__doc__).parse_args().out, machine("jax"))
+    training(found, "SIX6", six6)
+    training(found, "Syn-8", partial(configure, "syn", length=8))
+    training(found, "Syn-32", partial(configure, "syn", length=32, parameters=62_000))
+    training(found, "sets, 16 of 64", partial(configure, "sets"))
+    training(found, "16 x 16 grid", partial(configure, "grid"))
+    exact_sums(found)
