@@ -13,20 +13,19 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Where nothing is installed, the project is found beside this file.
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(HERE.parent))
+
+from benchmarks.harness import parser  # noqa: E402
 
 
 def parsed() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--device", choices=("cpu", "gpu"), help="default: what JAX finds first")
-    parser.add_argument("--minutes", type=float, default=8.0, help="all in all")
-    parser.add_argument("--smallest", action="store_true", help="a row of each kind, to try it")
-    parser.add_argument("--only", nargs="+", default=[], help="kinds of rows, such as training")
-    parser.add_argument("--out", type=Path, help="files' name without its ending")
-    return parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--device", choices=("cpu", "gpu"), help="default: what JAX finds first")
+    command.add_argument("--minutes", type=float, default=8.0, help="all in all")
+    command.add_argument("--smallest", action="store_true", help="a row of each kind, to try it")
+    command.add_argument("--only", nargs="+", default=[], help="kinds of rows, such as training")
+    return command.parse_args()
 
 
 def main() -> int:
@@ -34,10 +33,9 @@ def main() -> int:
     options = parsed()
     if options.device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
-    from on_device.budget import Budget
-    from on_device.machine import chosen, facts
-    from on_device.record import Record
-    from on_device.rows import rows
+    from benchmarks.on_device.budget import Budget, Record
+    from benchmarks.on_device.machine import chosen, facts
+    from benchmarks.on_device.rows import rows
 
     device = chosen(options.device)
     told = facts(device)
@@ -51,7 +49,7 @@ def main() -> int:
     ]
     Budget(60 * options.minutes, ahead=0 if device.platform == "cpu" else 6).spend(wanted, record)
     print(f"{out}.json, {out}.md", flush=True)
-    return record.failed
+    return int(record.failed)
 
 
 if __name__ == "__main__":

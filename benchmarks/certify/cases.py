@@ -21,6 +21,7 @@ from protocol import Worker  # noqa: E402
 from tasks import BitTask, GridTask, IsingTask, TableTask, Task  # noqa: E402
 
 import pdai  # noqa: E402
+from benchmarks.harness import Table  # noqa: E402
 from reference.certificates.statement import Certificate, Regime, small  # noqa: E402
 from reference.problems import BitSequences, Cell, Grid, TableSequences  # noqa: E402
 
@@ -134,20 +135,26 @@ def report(worker: Worker, certified: Certified, rows: Rows) -> None:
         certified: what a user writes.
         rows: from the worker and cells of a hypergrid to logits.
     """
+    table = Table(f"python {sys.argv[0]}")
     version = " ".join(next(iter(worker.versions().items())))
     for name in sys.argv[1:] or CASES:
         case = CASES[name]
         worker.build(case.task, BATCH)
         started = time.process_time()
         worker.train(case.steps)
-        trained = time.process_time()
-        begun = trained
+        begun = time.process_time()
+        training = f"{version}, {case.steps:,} steps, {begun - started:.0f} s"
         for found in certificates(worker, case, certified, rows):
             ended = time.process_time()
             low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
-            print(
-                f"| {name} | {version}, {case.steps:,} steps, {trained - started:.0f} s "
-                f"| {found.regime} | [{low}, {high}] | {found.samples:,} | {ended - begun:.1f} |",
-                flush=True,
+            table.add(
+                {
+                    "task": name,
+                    "trained": training,
+                    "regime": found.regime,
+                    "TV": f"[{low}, {high}]",
+                    "samples": found.samples,
+                    "seconds": f"{ended - begun:.1f}",
+                }
             )
             begun = ended

@@ -1,10 +1,11 @@
-"""How many samples expose each wrong sampler: `python -m benchmarks.certify.wrong`.
+"""How many samples expose each wrong sampler: `python benchmarks/certify/wrong.py`.
 
 Numbers of samples are doubled from 32 on, each with draws of its own, until a sampler is exposed.
 """
 
 from typing import Any
 
+from benchmarks.harness import Table
 from tests.certificates.test_wrong_samplers import SAMPLES, WRONG, exposed
 
 
@@ -19,6 +20,7 @@ def needed(policy: Any, regime: str, options: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
+    table = Table("python benchmarks/certify/wrong.py")
     for name, (policy, options) in WRONG.items():
-        cells = (needed(policy, regime, options) for regime in ("Z", "S"))
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        needs = {regime: needed(policy, regime, options) for regime in ("Z", "S")}
+        table.add({"sampler": name, **needs})

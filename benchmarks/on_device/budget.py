@@ -1,12 +1,13 @@
-"""Rows in the order of their importance, for as long as there is time."""
+"""Rows in the order of their importance, for as long as there is time, and what they found."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from on_device.record import Record
+from benchmarks.harness import Table
 
 # Seconds a row is expected to take before one of its kind was seen.
 UNKNOWN = 15.0
@@ -28,6 +29,46 @@ class Row(NamedTuple):
     importance: float
     prepare: Callable[[], Any]
     measure: Callable[[Any], list[dict[str, Any]]]
+
+
+class Record(Table):
+    """What was found, and what there was no time for.
+
+    Args:
+        out: the files' path without its ending.
+        about: the device and versions.
+
+    Attributes:
+        failed: whether a number was wrong.
+        dropped: the names of rows.
+    """
+
+    def __init__(self, out: Path, about: dict[str, Any]):
+        super().__init__("python benchmarks/device.py", out, about, printed=False)
+        self.failed, self.dropped = False, list[str]()
+
+    def add_all(self, row: Row, found: list[dict[str, Any]]) -> None:
+        """Rows of a kind; also of what went wrong."""
+        for values in found:
+            self.add({"name": row.name, **values}, row.kind)
+            # Of a comparison `error` is how far it is off, of other rows why there is no number.
+            self.failed |= not values.get("right", "error" not in values)
+
+    def more(self) -> dict[str, Any]:
+        return {"dropped": self.dropped}
+
+    def notes(self) -> list[str]:
+        """The names that were dropped, those of one program together."""
+        batches: dict[str, list[str]] = {}
+        for name in self.dropped:
+            program, _, batch = name.partition(", batch ")
+            batches.setdefault(program, []).append(batch)
+        lines = [
+            f"- {program}" + (f": batch {'; '.join(found)}" if any(found) else "")
+            for program, found in batches.items()
+        ]
+        head = f"Dropped for want of time: {len(self.dropped)} rows."
+        return ["\n".join([head, "", *lines])]
 
 
 class Budget:
@@ -54,7 +95,7 @@ class Budget:
                     if self._fits(row):
                         started.append((row, pool.submit(row.prepare)))
                     else:
-                        record.drop(row.name)
+                        record.dropped.append(row.name)
                 if started:
                     self._measure(*started.popleft(), record)
         record.write()
@@ -68,7 +109,7 @@ class Budget:
             found = row.measure(prepared.result(timeout=max(0.0, self._end - before)))
         except TimeoutError:
             prepared.cancel()
-            record.drop(row.name)
+            record.dropped.append(row.name)
             return
         except Exception as error:
             # One row that a device refuses must not cost the others.
@@ -76,4 +117,4 @@ class Budget:
         taken = time.monotonic() - before
         self._taken[row.kind] = max(taken, self._taken.get(row.kind, 0.0))
         print(f"{taken:6.1f} s  {row.kind}: {row.name}", flush=True)
-        record.add(row.kind, row.name, found)
+        record.add_all(row, found)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import chi2
 
+from benchmarks.on_device.budget import Row
 from fast.balance.losses import log_ratio as ratios_of
 from fast.balance.losses import log_variance, subtb, tb
 from fast.balance.steps import evaluate
@@ -28,7 +29,6 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
 from fast.training.step import Batch, loss_and_gradient
-from on_device.budget import Row
 from reference import marginal
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import distance, tree_distance

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from benchmarks.on_device.budget import Row
 from fast.environments import make_environment
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.laws.terminal_law import exact_law
 from fast.policies.policy import Policy
 from fast.training.build import make_policy
 from fast.training.compose import configure
-from on_device.budget import Row
 from reference.problems import TableSequences
 
 

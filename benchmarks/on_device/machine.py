@@ -1,19 +1,15 @@
 """The device, and how fast it multiplies matrices."""
 
-import importlib.metadata
-import os
-import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from benchmarks import harness
 from fast.runs.sizes import device_memory
 
 
@@ -31,19 +27,10 @@ def chosen(kind: str | None) -> Any:
 
 def facts(device: Any) -> dict[str, Any]:
     """What the numbers depend on."""
-    versions = {name: importlib.metadata.version(name) for name in ("jax", "jaxlib", "equinox")}
-    name = device.device_kind
-    if device.platform == "cpu":
-        lines = Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else []
-        models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        name = f"{len(os.sched_getaffinity(0))} cores of {(models or ['a CPU'])[0]}"
-    return {
-        "device": name,
-        "platform": device.platform,
-        "memory_gib": round(device_memory() / 2**30, 1),
-        "python": platform.python_version(),
-        **versions,
-    }
+    host = harness.machine("jax", "jaxlib", "equinox")
+    name = host.pop("device") if device.platform == "cpu" else device.device_kind
+    memory = round(device_memory() / 2**30, 1)
+    return {"device": name, "platform": device.platform, "memory_gib": memory, **host}
 
 
 def per_call(action: Callable[[], Any], seconds: float) -> tuple[float, float]:
@@ -52,13 +39,15 @@ def per_call(action: Callable[[], Any], seconds: float) -> tuple[float, float]:
     The median of three rounds that take about `seconds` together, after one that is not counted.
     """
     jax.block_until_ready(action())
-    count, rounds = 1, []
-    while len(rounds) < 3:
-        wall, cpu = time.perf_counter(), time.process_time()
+    count, rounds = 1, list[tuple[float, float]]()
+
+    def queued() -> Any:
         for _ in range(count):
             last = action()
-        jax.block_until_ready(last)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        return last
+
+    while len(rounds) < 3:
+        wall, cpu = harness.timed(queued)
         if not rounds and wall < seconds / 6 and count < 1_000:
             count *= 4
             continue

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from on_device import correctness, law, throughput
-from on_device.budget import Row
-from on_device.machine import matrix_rate
+from benchmarks.on_device import correctness, law, throughput
+from benchmarks.on_device.budget import Row
+from benchmarks.on_device.machine import matrix_rate
 
 
 def rows(device: Any, *, smallest: bool) -> Iterator[Row]:

@@ -9,6 +9,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from benchmarks.on_device.budget import Row
+from benchmarks.on_device.machine import per_call
+from benchmarks.on_device.program import cost
 from fast.environments import AbstractEnvironment, make_environment
 from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
@@ -17,9 +20,6 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import TrainConfig, configure
 from fast.training.trainer import make_trainer
-from on_device.budget import Row
-from on_device.machine import per_call
-from on_device.program import cost
 
 # In the order of their importance: what gfnx publishes first.
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -7,18 +7,21 @@ this file. The result is Markdown on standard output.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tasks import COMMON, TASKS, random_terminals
+
+from benchmarks.harness import Seconds, Spread, Table, in_turns, parser, ratios
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -73,11 +76,6 @@ def environment(name: str) -> dict[str, str]:
     return variables
 
 
-def show(values: list[float]) -> str:
-    """A median with the smallest and the largest."""
-    return f"{statistics.median(values):,.4g} ({min(values):,.4g} to {max(values):,.4g})"
-
-
 def check_rewards(workers: list[Process], task: str) -> float:
     """The largest difference of `log R` between workers on 1,000 random terminal states."""
     terminals = random_terminals(TASKS[task], 1_000)
@@ -89,50 +87,48 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
     """The table of rates, per CPU second and per second on the clock."""
     workers = [Process(name, python, options.cores) for name, python in pythons.items()]
     versions = [f"{k} {v}" for worker in workers for k, v in worker.ask("versions").items()]
-    print(
+    about = (
         f"{', '.join(dict.fromkeys(versions))}; cores {sorted(options.cores)} of {os.cpu_count()}; "
         f"median (smallest to largest) of {options.rounds} rounds of {options.seconds} s, after "
-        f"{options.warm_up} training steps; load {os.getloadavg()[0]:.1f} at the start\n"
+        f"{options.warm_up} training steps; load {os.getloadavg()[0]:.1f} at the start"
     )
-    print(
-        "| task | batch | work | library | per CPU second | per second "
-        "| ours / it | actions | parameters |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
-    notes = []
-    for task in options.tasks:
-        for batch in options.batches:
-            facts = {
-                worker.name: worker.ask("setup", task=task, batch=batch, steps=options.warm_up)
-                for worker in workers
-            }
-            difference = check_rewards(workers, task)
-            for kind in ("train", "sample"):
-                blocks: dict[str, list[dict[str, float]]] = {w.name: [] for w in workers}
-                matmul = []
-                for _ in range(options.rounds):
-                    for worker in workers:
-                        block = worker.ask("block", kind=kind, seconds=options.seconds)
-                        blocks[worker.name].append(block)
-                        if worker.name == OURS:
-                            matmul.append(worker.ask("matmul"))
-                rows(task, batch, kind, blocks, facts)
-                ours = statistics.median(b["count"] / b["cpu"] for b in blocks[OURS])
-                trajectories = ours * (batch if kind == "train" else 1)
-                flops = network_flops(facts[OURS], kind) * trajectories
-                notes.append(
-                    f"| {task} | {batch} | {kind} | {difference:.1e} | "
-                    f"{show(matmul)} | {flops / 1e9:.1f} | "
-                    f"{flops / 1e9 / statistics.median(matmul):.2f} |"
+    print(f"{about}\n")
+    table, shares = Table("python benchmarks/peers/run.py", options.out, {"with": about}), []
+    for task, batch in itertools.product(options.tasks, options.batches):
+        facts = {
+            worker.name: worker.ask("setup", task=task, batch=batch, steps=options.warm_up)
+            for worker in workers
+        }
+        difference = check_rewards(workers, task)
+        for kind in ("train", "sample"):
+            measures = dict[str, Callable[[], Any]]()
+            for worker in workers:
+                measures[worker.name] = partial(
+                    worker.ask, "block", kind=kind, seconds=options.seconds
                 )
+                if worker.name == OURS:
+                    measures["matmul"] = partial(worker.ask, "matmul")
+            blocks = in_turns(measures, options.rounds)
+            matmul = Spread(blocks.pop("matmul"))
+            rates(table, {"task": task, "batch": batch, "work": kind}, blocks, facts)
+            ours = Spread([block["count"] / block["cpu"] for block in blocks[OURS]]).median
+            trajectories = ours * (batch if kind == "train" else 1)
+            gflops = network_flops(facts[OURS], kind) * trajectories / 1e9
+            shares.append(
+                {
+                    "task": task,
+                    "batch": batch,
+                    "work": kind,
+                    "largest difference of log R between libraries": f"{difference:.1e}",
+                    "matmul, GFLOP/s": matmul,
+                    "ours, GFLOP/s": gflops,
+                    "share": gflops / matmul.median,
+                }
+            )
     for worker in workers:
         worker.close()
-    print(
-        "\n| task | batch | work | largest difference of log R between libraries "
-        "| matmul, GFLOP/s | ours, GFLOP/s | share |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    print("\n".join(notes))
+    for share in shares:
+        table.add(share, kind="beside the matrix product")
 
 
 def network_flops(facts: Mapping[str, float], kind: str) -> float:
@@ -145,46 +141,44 @@ def network_flops(facts: Mapping[str, float], kind: str) -> float:
     return facts["length"] * 2 * facts["parameters"] * (3 if kind == "train" else 1)
 
 
-def rows(
-    task: str,
-    batch: int,
-    kind: str,
+def rates(
+    table: Table,
+    what: Mapping[str, Any],
     blocks: Mapping[str, list[dict[str, float]]],
     facts: Mapping[str, Mapping[str, float]],
 ) -> None:
-    """Prints one row per library; a ratio is the median over rounds, so that noise cancels."""
-    unit = "steps" if kind == "train" else "trajectories"
-    ours = [b["count"] / b["cpu"] for b in blocks[OURS]]
-    for name, measured in blocks.items():
-        rates = [b["count"] / b["cpu"] for b in measured]
-        wall = [b["count"] / b["wall"] for b in measured]
-        ratio = statistics.median(a / b for a, b in zip(ours, rates, strict=True))
-        print(
-            f"| {task} | {batch} | {kind}, {unit} | {name} | {show(rates)} | {show(wall)} | "
-            f"{'' if name == OURS else format(ratio, '.2f')} | {facts[name]['length']:.1f} | "
-            f"{facts[name]['parameters']:,} |",
-            flush=True,
+    """Adds one row per library; a ratio is taken within rounds, so that noise cancels."""
+    unit = "steps" if what["work"] == "train" else "trajectories"
+    per_cpu = {name: [b["count"] / b["cpu"] for b in own] for name, own in blocks.items()}
+    for name, own in blocks.items():
+        table.add(
+            {
+                **what,
+                "library": name,
+                "per CPU second": Spread(per_cpu[name], unit),
+                "per second": Spread([b["count"] / b["wall"] for b in own], unit),
+                "ours / it": None if name == OURS else ratios(per_cpu[OURS], per_cpu[name]),
+                "actions": facts[name]["length"],
+                "parameters": facts[name]["parameters"],
+            }
         )
 
 
 def startup(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
     """The table of times from the start of a process to its first trained step."""
-    print("| task | batch | library | seconds on the clock | CPU seconds |")
-    print("|---|---|---|---|---|")
-    for task in options.tasks:
-        for batch in options.batches:
-            times: dict[str, list[tuple[float, float]]] = {name: [] for name in pythons}
-            for _ in range(options.rounds):
-                for name, python in pythons.items():
-                    times[name].append(first_step(name, python, task, batch, options.cores))
-            for name, pairs in times.items():
-                wall, cpu = zip(*pairs, strict=True)
-                print(f"| {task} | {batch} | {name} | {show([*wall])} | {show([*cpu])} |")
+    table = Table("python benchmarks/peers/run.py --startup", options.out)
+    for task, batch in itertools.product(options.tasks, options.batches):
+        measures = {
+            name: partial(first_step, name, python, task, batch, options.cores)
+            for name, python in pythons.items()
+        }
+        for name, times in in_turns(measures, options.rounds).items():
+            wall, cpu = (Spread(seconds, "s") for seconds in zip(*times, strict=True))
+            row = {"task": task, "batch": batch, "library": name}
+            table.add(row | {"on the clock": wall, "of the processor": cpu})
 
 
-def first_step(
-    name: str, python: str, task: str, batch: int, cores: set[int]
-) -> tuple[float, float]:
+def first_step(name: str, python: str, task: str, batch: int, cores: set[int]) -> Seconds:
     """Wall and CPU seconds of a fresh process, up to its first trained step."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
@@ -201,23 +195,27 @@ def first_step(
         raise SystemExit(f"the worker of {name} failed at its first step on {task}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, cpu
+    return Seconds(wall, cpu)
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--gfnx", type=Path, help="virtual environment with gfnx")
-    parser.add_argument("--torchgfn", type=Path, help="virtual environment with torchgfn")
-    parser.add_argument("--flat", action="store_true", help="also gfnx with flattened evaluation")
-    parser.add_argument("--startup", action="store_true", help="time to the first trained step")
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(COMMON))
-    parser.add_argument("--batches", nargs="+", type=int, default=[16, 256])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=1.5, help="length of a block")
-    parser.add_argument("--warm-up", type=int, default=300, help="training steps before")
-    parser.add_argument("--cores", nargs="+", type=int, default=[0], help="cores to run on")
-    options = parser.parse_args()
+    command_line = parser(__doc__)
+    command_line.add_argument("--gfnx", type=Path, help="virtual environment with gfnx")
+    command_line.add_argument("--torchgfn", type=Path, help="virtual environment with torchgfn")
+    command_line.add_argument(
+        "--flat", action="store_true", help="also gfnx with flattened evaluation"
+    )
+    command_line.add_argument(
+        "--startup", action="store_true", help="time to the first trained step"
+    )
+    command_line.add_argument("--tasks", nargs="+", choices=TASKS, default=list(COMMON))
+    command_line.add_argument("--batches", nargs="+", type=int, default=[16, 256])
+    command_line.add_argument("--rounds", type=int, default=7)
+    command_line.add_argument("--seconds", type=float, default=1.5, help="length of a block")
+    command_line.add_argument("--warm-up", type=int, default=300, help="training steps before")
+    command_line.add_argument("--cores", nargs="+", type=int, default=[0], help="cores to run on")
+    options = command_line.parse_args()
     options.cores = set(options.cores)
     pythons = {OURS: sys.executable}
     for name in ("gfnx", "torchgfn"):
