@@ -2,42 +2,33 @@
 
 from collections import Counter
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from reference import Additive, History, LiftedDAG, PointedDAG, lift
 from reference.problems import Lines, enumerate_dag
-from verify.lib.linear import dot
+from verify.lib.linear import Parameters, Vector, dot
+from verify.lib.linear_policy import LinearDynamics
 
 A_O = (Fraction(1), Fraction(-2))
-W = (Fraction(2), Fraction(-1, 3))
 V = (Fraction(1), Fraction(1, 2))
+W = (Fraction(2), Fraction(-1, 3))
+PSI = tuple((Fraction(i), Fraction(i * i + 1)) for i in range(7))
+# `a + (w . psi(s)) v`
+EXAMPLE = LinearDynamics(PSI, Parameters(A_O, V, W))
 
 
-def psi(state: str) -> tuple[Fraction, Fraction]:
-    """An embedding of p_i in two dimensions."""
-    position = int(state[1:])
-    return (Fraction(position), Fraction(position * position + 1))
-
-
-def moved(start: tuple[Fraction, ...], by: Fraction) -> tuple[Fraction, ...]:
+def moved(start: Vector, by: Fraction) -> Vector:
     return tuple(a + by * v for a, v in zip(start, V, strict=True))
 
 
-class Example(NamedTuple):
-    """The dynamics of the example; `u` makes phi depend on a, as the example's does not."""
+class Dependent(LinearDynamics):
+    """A phi that depends on a, as the example's does not: `(w . psi(s) + a_1) v`."""
 
-    u: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
-
-    @property
-    def initial(self) -> tuple[Fraction, ...]:
-        """`a_o`."""
-        return A_O
-
-    def advance(self, state: str, latent: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-        """`a + (w . psi(s) + u . a) v`."""
-        return moved(latent, dot(W, psi(state)) + dot(self.u, latent))
+    def advance(self, state: str, latent: Vector) -> Vector:
+        """`a + (w . psi(s) + a_1) v`."""
+        return moved(super().advance(state, latent), latent[0])
 
 
 def edges_as_printed(length: int, step: int) -> set[tuple[str, str]]:
@@ -56,7 +47,7 @@ def closed_form_holds(lifted: LiftedDAG[str], first: int = 1) -> bool:
     for tau in lifted.dag.trajectories():
         *path, _ = lifted.dag.states(tau)
         for t, (_, latent) in enumerate(path):
-            added = sum((dot(W, psi(s)) for s, _ in path[first : t + 1]), Fraction(0))
+            added = sum((dot(W, PSI[int(s[1:])]) for s, _ in path[first : t + 1]), Fraction(0))
             if latent != moved(A_O, added):
                 return False
     return True
@@ -84,7 +75,7 @@ def test_the_edges_are_those_printed(scope: Any) -> None:
 def test_the_recurrence_is_a_lift_whose_latents_have_a_closed_form() -> None:
     for step in (1, 2, 3):
         dag = enumerate_dag(Lines.laplaces(6, step))
-        lifted = lift(dag, Example())
+        lifted = lift(dag, EXAMPLE)
         assert closed_form_holds(lifted)
         assert lifted.dag.trajectory_count == dag.trajectory_count
         assert set(lifted.dag.labels) & set(dag.labels) == {f"q{i}" for i in range(7)}
@@ -111,13 +102,13 @@ def test_the_papers_own_dynamics_merge_histories_first_at_p5() -> None:
 @pytest.mark.control("lines-lift")
 def test_a_phi_that_depends_on_the_latent_has_other_latents() -> None:
     dag: PointedDAG[str] = enumerate_dag(Lines.laplaces(6, 2))
-    assert not closed_form_holds(lift(dag, Example(u=(Fraction(1), Fraction(0)))))
+    assert not closed_form_holds(lift(dag, Dependent(PSI, EXAMPLE.parameters)))
 
 
 @pytest.mark.control("lines-lift")
 def test_a_sum_that_starts_at_the_initial_state_is_off_by_its_embedding() -> None:
     # w . psi(p_0) = -1/3, so from j = 0 on every latent would lie v / 3 further back.
-    lifted = lift(enumerate_dag(Lines.laplaces(6, 2)), Example())
-    assert dot(W, psi("p0")) == Fraction(-1, 3)
+    lifted = lift(enumerate_dag(Lines.laplaces(6, 2)), EXAMPLE)
+    assert dot(W, PSI[0]) == Fraction(-1, 3)
     assert closed_form_holds(lifted)
     assert not closed_form_holds(lifted, first=0)
