@@ -19,7 +19,7 @@ In the order of the paper:
     numbers     Field, RATIONAL, FLOAT64, BALL, Symbolic, gamma
     errors      InputError, TooLargeError
     DAGs        PointedDAG, Trajectory, pointed_dag                  def:normalpointeddag
-                longest_path                                         bounds on trajectories (N5)
+                longest_path                                         residual-tv-bound
     lifts       LiftedDAG, lift, Dynamics                            def:pointeddag
                 Additive, Forgetful, History, Table                  a phi of one's own, none, all
     policies    ForwardPolicy, BackwardPolicy, BackwardKernel        p_F, p_B, and p_B unnormalised
@@ -35,8 +35,8 @@ In the order of the paper:
                 optimal_log_z                                        col:objectives
     solutions   forward_from_backward                                col:tb
                 forward_from_law                                     p_F of a law of trajectories
-                markov_projection                                    N1
-                h_transform                                          N3
+                markov_projection                                    markov-projection
+                h_transform                                          h-transform
     metrics     normalize, total_variation, kl_divergence
                 fcs, fcs_estimate, Estimate, uniform_batches         eq:fcsa
     combining   Sampler, check_clients, product_rewards

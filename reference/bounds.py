@@ -76,32 +76,37 @@ def residual_spread(
 
 @checked
 def tv_bound(oscillation: float) -> float:
-    """N5: `TV(p_T, R/Z) <= TV(p_F, mu) <= tanh(Delta / 4)`, `Delta` the residuals' oscillation.
+    """`TV(p_T, R/Z) <= TV(p_F, mu) <= tanh(Delta / 4)`, `Delta` the residuals' oscillation.
 
-    Sharp: equality for a two-valued residual whose upper value has mass `1 / (1 + sqrt(rho))`,
-    `rho = exp(Delta)`. If all residuals are within `eps` of zero, `Delta <= 2 eps`.
+    Claim residual-tv-bound. Sharp: equality for a residual of two values, of which the upper has
+    mass `1 / (1 + sqrt(rho))`, `rho = exp(Delta)`. If all residuals are within `eps` of zero,
+    `Delta <= 2 eps`.
     """
     return min(_up(math.tanh(_nonnegative(oscillation) / 4)), 1.0)
 
 
 @checked
 def tv_within(tv: Fraction, rho: Fraction) -> bool:
-    """N5 decided exactly, for a rational `rho = exp(Delta)`: `((1 + TV) / (1 - TV))^2 <= rho`."""
+    """Whether `((1 + TV) / (1 - TV))^2 <= rho`: the bound, for a rational `rho = exp(Delta)`.
+
+    Claim residual-tv-bound.
+    """
     return (1 + tv) ** 2 <= rho * (1 - tv) ** 2
 
 
 @checked
 def combined_tv_bound(oscillations: Sequence[float]) -> float:
-    """N6: residuals of clients, or of steps of a stream, add: `TV <= tanh(sum of Delta / 4)`.
+    """`TV <= tanh(sum of Delta / 4)`: residuals of clients, or of steps of a stream, add.
 
-    The oscillations are those of every client (or earlier step) and of the combiner.
+    Claim combined-tv-bound. The oscillations are those of every client (or earlier step) and of the
+    combiner.
     """
     return tv_bound(_up(math.fsum(map(_nonnegative, oscillations))))
 
 
 @checked
 def kl_bound(oscillation: float) -> float:
-    """N5: `KL(p_F || mu) <= Delta^2 / 8`, in nats (Hoeffding's lemma)."""
+    """`KL(p_F || mu) <= Delta^2 / 8`, in nats, by Hoeffding's lemma (claim residual-tv-bound)."""
     return _up(_nonnegative(oscillation) ** 2 / 8)
 
 
@@ -109,9 +114,10 @@ def kl_bound(oscillation: float) -> float:
 def one_sided_tv_bound(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
 ) -> T:
-    """N5': `TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
+    """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
 
-    Trajectories are enumerated, in the field of the policies, which must be ordered.
+    Claim one-sided-tv-bound. Trajectories are enumerated, in the field of the policies, which must
+    be ordered.
 
     Raises:
         TooLargeError: if there are too many trajectories.
@@ -131,10 +137,10 @@ def one_sided_tv_bound(
 
 @checked
 def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
-    """N5'': `TV <= sqrt(L_CB / (2 c)) / 2` if `p_E >= c (p_F + mu) / 2` on every trajectory.
+    """`TV <= sqrt(L_CB / (2 c)) / 2` if `p_E >= c (p_F + mu) / 2` on every trajectory.
 
-    On policy (`p_E = p_F`) there is no such `c`, and no bound: the loss can vanish while the
-    distance does not.
+    Claim loss-tv-bound. On policy (`p_E = p_F`) there is no such `c`, and no bound: the loss can
+    vanish while the distance does not.
 
     Raises:
         InputError: if the loss is negative or the coverage is not in (0, 1]; more than 1 is not

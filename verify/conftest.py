@@ -48,7 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
     wanted, known = config.getoption("--claim"), [claim.id for claim in CLAIMS]
     if wanted is not None and wanted not in known:
-        raise pytest.UsageError(no_such("claim in the ledger", wanted, known))
+        now = [f"{wanted} is called {claim.id} now" for claim in CLAIMS if claim.formerly == wanted]
+        raise pytest.UsageError(*now or [no_such("claim in the ledger", wanted, known)])
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
     if not exhaustive:

@@ -1,4 +1,4 @@
-"""col:objectives, N12, exploratory-policy: losses and gradients against sums by hand."""
+"""col:objectives, exploratory-policy: losses and gradients against sums by hand."""
 
 import math
 import random
@@ -179,7 +179,7 @@ def test_the_losses_equal_their_sums_over_trajectories(scope: Any) -> None:
     "self.best_log_z = field.zero - following[0]",
     "self.best_log_z = following[0]",
 )
-@pytest.mark.claim("N12")
+@pytest.mark.claim("cb-tb-loss-identity")
 def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z(scope: Any) -> None:
     count = 0
     for instance in instances():
@@ -198,7 +198,7 @@ def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z(scope: Any) -> None:
     scope(f"in float64 on {count} random lifts")
 
 
-@pytest.mark.control("N12")
+@pytest.mark.control("cb-tb-loss-identity")
 def test_at_another_log_z_the_losses_differ_and_so_do_their_gradients() -> None:
     instance = next(i for i in instances() if len(i.rewards) > 1)
     tb = tb_objective(*instance[:3], optimal_log_z(*instance) + 1, instance.exploratory)

@@ -1,4 +1,4 @@
-"""col:tb, N7, def:flows: the policies that balance forces, on all small lifts, for any mass."""
+"""col:tb, def:flows: the policies that balance forces, on all small lifts, for any mass."""
 
 import random
 from fractions import Fraction
@@ -136,7 +136,7 @@ def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> N
     check_balanced(balanced, lifted_p_b, rewards, z)
 
 
-@pytest.mark.claim("N7")
+@pytest.mark.claim("unnormalised-backward-policy")
 @pytest.mark.claim("def:flows")
 def test_weights_of_any_mass_give_rewards_times_mass_hence_the_target_iff_mass_is_constant(
     scope: Any,
@@ -159,7 +159,7 @@ def test_weights_of_any_mass_give_rewards_times_mass_hence_the_target_iff_mass_i
     scope(f"{described(count)} with random weights: the target on {right}")
 
 
-@pytest.mark.claim("N7")
+@pytest.mark.claim("unnormalised-backward-policy")
 def test_weights_of_one_count_paths() -> None:
     dag = enumerate_dag(Grid(4))
     ones = BackwardKernel(dag, RATIONAL, [Fraction(1)] * len(dag.edges))
@@ -167,7 +167,7 @@ def test_weights_of_one_count_paths() -> None:
     assert max(mass(ones)) == 20
 
 
-@pytest.mark.control("N7")
+@pytest.mark.control("unnormalised-backward-policy")
 @pytest.mark.control("col:tb")
 def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     ones = BackwardKernel(FORK, RATIONAL, [Fraction(1)] * len(FORK.edges))

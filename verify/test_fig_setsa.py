@@ -1,4 +1,4 @@
-"""fig:setsa, N2: optima of kernels and of laws on trajectories, on all small lifts and on Lines."""
+"""fig:setsa: optima of kernels and of laws on trajectories, on all small lifts and on Lines."""
 
 import math
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ def is_law_of_one_base_policy(
     )
 
 
-@pytest.mark.claim("N2")
+@pytest.mark.claim("markovian-optimum")
 def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_policy(
     scope: Any,
 ) -> None:
@@ -81,7 +81,7 @@ def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_polic
     )
 
 
-@pytest.mark.claim("N2")
+@pytest.mark.claim("markovian-optimum")
 def test_terminals_without_reward_have_no_say() -> None:
     lifted = lift(DIAMOND, History())
     p_b = preferring_one_way_to_each_end(lifted)
@@ -111,7 +111,7 @@ def test_no_kernel_on_a_small_lift_with_memory_is_markovian_and_yet_optima_are(s
 
 
 @pytest.mark.claim("fig:setsa")
-@pytest.mark.claim("N2")
+@pytest.mark.claim("markovian-optimum")
 def test_by_hand_a_kernel_that_depends_on_memory_with_an_optimum_that_does_not() -> None:
     # p~_B(a|c) = 1/3: p_B at the lifts of c is all of a, or all of b; given x it is (1/3, 2/3).
     lifted = lift(DIAMOND, History())

@@ -1,4 +1,4 @@
-"""prop:apx:dist, prop:apx:sm, assumption:targets, N6: clients and streams on small lifts."""
+"""prop:apx:dist, prop:apx:sm, assumption:targets: clients and streams on small lifts."""
 
 import math
 import random
@@ -377,7 +377,7 @@ def error(sampler: Sampler[Fraction], expected: Ratios) -> Fraction:
     return max(values) / min(values)
 
 
-@pytest.mark.claim("N6")
+@pytest.mark.claim("combined-tv-bound")
 def test_errors_of_clients_and_of_the_combiner_at_most_add(scope: Any) -> None:
     rng = random.Random(7)
     for at, *lifted in random_lifts(150, rng):
@@ -394,7 +394,7 @@ def test_errors_of_clients_and_of_the_combiner_at_most_add(scope: Any) -> None:
     scope("150 times 2, 3 or 4 unbalanced clients with lifts of their own")
 
 
-@pytest.mark.claim("N6")
+@pytest.mark.claim("combined-tv-bound")
 def test_errors_of_the_steps_of_a_stream_at_most_add(scope: Any) -> None:
     rng = random.Random(8)
     for lifted in random_lifts(60, rng):
@@ -409,7 +409,7 @@ def test_errors_of_the_steps_of_a_stream_at_most_add(scope: Any) -> None:
     scope("60 unbalanced streams of 3, 4 or 5 steps")
 
 
-@pytest.mark.claim("N6")
+@pytest.mark.claim("combined-tv-bound")
 def test_the_bound_on_added_errors_is_attained_by_clients_and_by_streams(scope: Any) -> None:
     # R_t = (1, 2), but each client has (2, 1), off by a ratio of 4: with T clients the exact
     # combination is (2^T, 1) where (1, 2^T) is wanted.
@@ -428,7 +428,7 @@ def test_the_bound_on_added_errors_is_attained_by_clients_and_by_streams(scope: 
     scope("attained by 1 to 7 clients or steps")
 
 
-@pytest.mark.claim("N6")
+@pytest.mark.claim("combined-tv-bound")
 def test_the_bound_is_attained_by_unequal_errors_whatever_each_client_remembers(scope: Any) -> None:
     # Client t, on its own lift, is balanced with (k_t, 1) where R_t = (1, k_t): off by k_t^2.
     rng, counts = random.Random(9), set()
@@ -450,7 +450,7 @@ def test_the_bound_is_attained_by_unequal_errors_whatever_each_client_remembers(
     scope("attained by 2 to 4 clients with lifts and errors of their own")
 
 
-@pytest.mark.control("N6")
+@pytest.mark.control("combined-tv-bound")
 def test_the_largest_error_alone_is_no_bound() -> None:
     # Two clients off by 4: TV = 3/5, but tanh(log(4) / 4) = 1/3.
     tv = distance(on_fork(pair(4, 1)), pair(1, 4))

@@ -1,4 +1,4 @@
-"""prop:lifted_balance, def:flows, eq:marginal, col:tb, col:cb, col:objectives, N7, N12: as symbols.
+"""prop:lifted_balance and its corollaries as identities in symbols.
 
 Each test states the certificate of a proof: the conclusion as a sum of residuals with polynomial
 coefficients, in parameters that have nothing in common. Zero residuals then give the conclusion for
@@ -90,7 +90,7 @@ def test_the_marginal_is_a_law_for_all_policies(all_lifts: Iterator[LiftedDAG[in
 
 
 @pytest.mark.claim("col:tb")
-@pytest.mark.claim("N7")
+@pytest.mark.claim("unnormalised-backward-policy")
 def test_tb_residuals_add_up_to_what_the_marginal_misses_for_all_weights_on_the_edges(
     all_lifts: Iterator[LiftedDAG[int]],
 ) -> None:
@@ -192,7 +192,7 @@ def test_a_copied_base_policy_has_mass_one_at_terminals_and_over_the_lifts_of_ea
 
 
 @pytest.mark.claim("col:objectives")
-@pytest.mark.claim("N12")
+@pytest.mark.claim("cb-tb-loss-identity")
 def test_the_cb_loss_is_twice_the_best_tb_loss_for_all_explorations_and_log_ratios(
     all_lifts: Iterator[LiftedDAG[int]],
 ) -> None:
@@ -214,7 +214,7 @@ def test_the_cb_loss_is_twice_the_best_tb_loss_for_all_explorations_and_log_rati
         assert cb == variance + variance
 
 
-@pytest.mark.control("N12")
+@pytest.mark.control("cb-tb-loss-identity")
 @pytest.mark.control("col:objectives")
 def test_without_normalised_exploration_the_cb_loss_is_not_twice_the_variance() -> None:
     field = Polynomials("p q v w")
@@ -230,7 +230,7 @@ def test_without_normalised_exploration_the_cb_loss_is_not_twice_the_variance() 
 
 
 @pytest.mark.control("col:tb")
-@pytest.mark.control("N7")
+@pytest.mark.control("unnormalised-backward-policy")
 def test_with_free_weights_the_marginal_misses_by_their_mass() -> None:
     forward, kernel, rewards, z = free_kernel(lift(DIAMOND, History()))
     total = summed(tb_residuals(forward, kernel, rewards, z), forward)

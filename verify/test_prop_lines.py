@@ -1,4 +1,4 @@
-"""prop:lines, N8: ranks of the laws of both families, in floats and over the rationals."""
+"""prop:lines: ranks of the laws of both families, in floats and over the rationals."""
 
 from fractions import Fraction
 from itertools import product
@@ -81,7 +81,7 @@ def test_the_strict_inequality_between_spans_of_laws_fails_from_one_state_on() -
 
 
 @pytest.mark.control("prop:lines")
-@pytest.mark.control("N8")
+@pytest.mark.control("linear-policy-dimensions")
 def test_with_equal_entries_of_b_memory_leaves_a_single_law() -> None:
     model = LinearLines(embedding([1], [2], [3]), delta=Fraction(0))
     markovian, path = (model.computed_dimensions(f) for f in FAMILIES)

@@ -1,4 +1,4 @@
-"""prop:markovian, N2, N4, fig:setsa: each reading of the hypothesis, on all small lifts."""
+"""prop:markovian, fig:setsa: each reading of the hypothesis, on all small lifts."""
 
 from fractions import Fraction
 from typing import Any
@@ -71,7 +71,7 @@ def check_repaired_where_visited(draw: Draw) -> int:
 
 
 @pytest.mark.claim("prop:markovian")
-@pytest.mark.claim("N4")
+@pytest.mark.claim("copied-backward-policy")
 def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Any) -> None:
     count = trivial = 0
     for draw in all_small_lifts(larger=FLINT):
@@ -157,7 +157,7 @@ def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the
 
 
 @pytest.mark.control("prop:markovian")
-@pytest.mark.control("N2")
+@pytest.mark.control("markovian-optimum")
 @pytest.mark.control("fig:setsa")
 def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_policy() -> None:
     lifted, rewards = lift(DIAMOND, History()), (Fraction(1), Fraction(1))

@@ -209,7 +209,7 @@ def test_features_of_the_nodes_can_make_path_features_needless() -> None:
 
 @pytest.mark.control("prop:temporal_gnns.text")
 def test_not_every_state_graph_gains() -> None:
-    """The mirrored fork: both histories are separated, and 1/2 is forced all the same (N9)."""
+    """The mirrored fork: both histories are separated, and 1/2 is forced all the same."""
     problem = EdgeAddition.mirrored()
     policies = with_features(problem)
     assert all(policies.separates(u) for u in fork_nodes(policies, problem))

@@ -38,11 +38,11 @@ def fit_projection(
 ) -> Policy:
     """A Markovian policy fitted to the trajectories of a path-dependent one.
 
-    Every path-dependent policy has a Markov projection with the same terminal law (N1): at each
-    state it takes actions in proportion to the flow of the policy over their edges, summed over all
-    pasts. It maximises `E log q(tau)` over `tau ~ p_F` among all Markovian `q`, and the gap
-    `KL(p_F || q)` is the price of forgetting. A larger gap after training is due to the network or
-    the optimiser.
+    Every path-dependent policy has a Markov projection with the same terminal law (claim
+    markov-projection): at each state it takes actions in proportion to the flow of the policy over
+    their edges, summed over all pasts. It maximises `E log q(tau)` over `tau ~ p_F` among all
+    Markovian `q`, and the gap `KL(p_F || q)` is the price of forgetting. A larger gap after
+    training is due to the network or the optimiser.
 
     Args:
         policy: the sampler, which is not changed.

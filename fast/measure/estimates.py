@@ -163,7 +163,7 @@ def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> E
 
     With `f = log(p_F / mu)` it is the mean of `tanh(|f| / 2)` under `(p_F + mu) / 2`. It is at
     least the distance of the terminal laws, and equals it where each `x` has one trajectory.
-    (N5''.)
+    (Claim loss-tv-bound.)
 
     Args:
         log_z: the true `log Z`.

@@ -57,10 +57,10 @@ class Audit:
 
     @property
     def certificate(self) -> float:
-        """The bound of TV that residuals give, `tanh(Delta/4)` where `p_B` has mass 1 (N5).
+        """The bound of TV that residuals give, `tanh(Delta/4)` where `p_B` has mass 1.
 
-        With masses from m to M it is `tanh((Delta + log(M/m)) / 4)`: a balanced sampler then draws
-        `x` in proportion to `R(x)` times its mass.
+        Claim residual-tv-bound. With masses from m to M it is `tanh((Delta + log(M/m)) / 4)`: a
+        balanced sampler then draws `x` in proportion to `R(x)` times its mass.
         """
         least, largest = map(float, self.backward_mass)
         return math.tanh((self.oscillation + math.log(largest / least)) / 4)

@@ -74,8 +74,8 @@ def _least(enumeration: Enumeration) -> str:
     distinct = len(np.unique(enumeration.observations[inner], axis=0))
     if distinct == len(inner):
         return (
-            "least TV: 0, as the network is shown the whole state (N1); whether it is large enough "
-            "is not known (what to try: docs/what_now.md)"
+            "least TV: 0, as the network is shown the whole state (claim markov-projection); "
+            "whether it is large enough is not known (what to try: docs/what_now.md)"
         )
     return (
         f"least TV: of {len(inner):,} states the network can tell {distinct:,} apart, so that a "

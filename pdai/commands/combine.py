@@ -19,7 +19,7 @@ SMALL: dict[str, Any] = {
     "loss": "log_variance",
 }
 
-# Small enough that every trajectory can be gone through, and the bound of N6 be computed.
+# Small enough that every trajectory can be gone through, for the claim combined-tv-bound.
 USUAL: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "sets": {"items": 14, "size": 5, **SMALL},

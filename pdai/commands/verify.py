@@ -23,7 +23,7 @@ class Verify:
     """
 
     claim: str | None = None
-    """Only the checks of this claim, by its name in the ledger, such as prop:lines or N5."""
+    """Only the checks of this claim, such as prop:lines or residual-tv-bound."""
     exhaustive: bool = False
     """All lifts up to 6 states (else 5), some with 7, 20,000 random instances: up to an hour."""
     json: bool = False

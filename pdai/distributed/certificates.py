@@ -1,4 +1,7 @@
-"""Residuals of samplers on every trajectory, which bound the TV of a combined sampler (N6)."""
+"""Residuals of samplers on every trajectory, which bound the TV of a combined sampler.
+
+Claim combined-tv-bound.
+"""
 
 from collections.abc import Mapping
 

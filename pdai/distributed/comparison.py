@@ -37,14 +37,14 @@ class Comparison:
 
     @property
     def predicted(self) -> list[float] | None:
-        """The bound `tanh(sum of Delta / 4)` on the combined sampler's TV, per seed (N6)."""
+        """The bound of the claim combined-tv-bound on the combined sampler's TV, per seed."""
         if self.oscillations is None:
             return None
         return allowed({n: spread for n, spread in self.oscillations.items() if n != DIRECT})
 
     @property
     def direct_bound(self) -> list[float] | None:
-        """The bound on the TV of the direct run (N5)."""
+        """The bound on the TV of the direct run (claim residual-tv-bound)."""
         if self.oscillations is None:
             return None
         return [tv_bound(spread) for spread in self.oscillations[DIRECT]]
@@ -67,7 +67,7 @@ def compare(plan: Plan, reports: Mapping[str, Report]) -> Comparison:
 
 
 def allowed(oscillations: Spreads) -> list[float]:
-    """The bound on a combined sampler's TV, per seed (N6), by the oscillations of all its runs."""
+    """The bound on a combined sampler's TV, per seed, by the oscillations of all its runs."""
     return [combined_tv_bound(of_seed) for of_seed in zip(*oscillations.values(), strict=True)]
 
 

@@ -103,9 +103,9 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
 
 def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """A Markovian network of the same size, fitted to trajectories of the last policy (N1).
+    """A Markovian network of the same size, fitted to trajectories of the last policy.
 
-    Its figures are recorded under `instead`, only at the last step.
+    Claim markov-projection. Its figures are recorded under `instead`, only at the last step.
     """
     config = setup.config
     if step < config.optimiser.steps:

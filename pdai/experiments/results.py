@@ -38,7 +38,8 @@ class Run:
         curve: pairs of step and total variation.
         probes: the records of the probe, one for each evaluation.
         law: learned and target probabilities, for problems with at most 64 terminals; else None.
-        bound: for a combined sampler, the TV that the residuals of its parts allow (N6); else None.
+        bound: for a combined sampler, the TV that the residuals of its parts allow (claim
+            combined-tv-bound); else None.
     """
 
     row: str

@@ -59,7 +59,7 @@ def table(results: Results) -> Any:
         line["uniform policy"] = _ends([results.untrained(row)], number)
         line[best] = _ends([results.best(row)], number)
         if experiment.is_combined:
-            line["TV that residuals allow (N6)"] = _allowed(results, row)
+            line["TV that residuals allow (combined-tv-bound)"] = _allowed(results, row)
         for name, bounds in experiment.bounds.items():
             line[name] = _ends(bounds.get(row, ()), number)
         for pair in experiment.comparisons:

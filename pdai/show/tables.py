@@ -46,7 +46,8 @@ def comparison_table(comparison: Comparison) -> Table:
     table.add_row("trajectories drawn in all", f"{alone:,}", f"{drawn[DIRECT]:,}")
     if comparison.predicted is not None and comparison.direct_bound is not None:
         bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
-        table.add_row("TV that residuals allow (N6, N5)", *bounds)
+        table.add_row("TV that residuals allow", *bounds)
+        table.caption = "bounds of TV: claims combined-tv-bound and residual-tv-bound"
     else:
         table.caption = "too many trajectories to bound TV by the residuals of all"
     return table

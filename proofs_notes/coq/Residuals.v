@@ -1,4 +1,4 @@
-(* Residuals that vary little bound the total variation (N5).
+(* Residuals that vary little bound the total variation (residual-tv-bound).
 
    The set of trajectories is any finite type I, p and q are the laws p_F and mu on it, and their
    ratio lies between m and M.  With rho = M / m = exp Delta the bound tanh (Delta / 4) on
@@ -66,7 +66,7 @@ by rewrite subr0 addr0 expr1n mulr1.
 Qed.
 End TwoPoints.
 
-(* N5: with m <= p / q <= M and M <= rho m, ((1 + TV) / (1 - TV))^2 <= rho.                       *)
+(* residual-tv-bound: with m <= p / q <= M and M <= rho m, ((1 + TV) / (1 - TV))^2 <= rho.        *)
 Theorem residuals_bound_tv (I : finType) (K : realFieldType) (p q : I -> K) (m M rho : K) :
   \sum_i p i = 1 -> \sum_i q i = 1 -> (forall i, 0 <= p i) -> (forall i, 0 <= q i) ->
   0 < m -> 1 <= rho -> M <= rho * m -> (forall i, m * q i <= p i <= M * q i) ->

@@ -1,15 +1,15 @@
-"""An upper bound of TV to a law that is listed, from how often samples coincide (claim N17).
+"""An upper bound of TV to a law that is listed, from how often samples coincide.
 
-Of independent samples of `p` a first part chooses sets of values, and two parts X and Y of m
-samples each are counted. `pi` is the target. With H the values that stand out in the first part, L
-those too rare to be judged, and B the others,
+Claim collision-tv-bound. Of independent samples of `p` a first part chooses sets of values, and two
+parts X and Y of m samples each are counted. `pi` is the target. With H the values that stand out in
+the first part, L those too rare to be judged, and B the others,
 
     2 TV(p, pi) <= sum over H of |p - pi| + p(L) + pi(L) + sqrt(pi(B) S),
     S = sum over B of (p - pi)^2 / pi,
 
 by Cauchy and Schwarz. The product `T = sum over B of (p_X - pi)(p_Y - pi) / pi` of the empirical
-laws has the mean S. Given X, T is a mean over Y, which bets bound (N15). What is bounded is
-`M = sum over B of (p_X - pi)(p - pi) / pi`, a mean over X that by Bernstein's inequality obeys
+laws has the mean S. Given X, T is a mean over Y, which bets bound (betting-bound). What is bounded
+is `M = sum over B of (p_X - pi)(p - pi) / pi`, a mean over X that by Bernstein's inequality obeys
 
     S <= M + sqrt(2 r S log(1/a) / m) + (S + 2) log(1/a) / (3 m),   r = max over B of p / pi,
 

@@ -2,7 +2,7 @@
 
 `w(tau) = R(x) p_B(tau|x) / (Z p_F(tau))` is the ratio of the target `mu` on trajectories to the
 sampler. `E_{p_F}[w] <= 1` and `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`: the mean of a variable in [0, 1],
-which samples of the model alone can bound (N5.any_z).
+which samples of the model alone can bound (claim one-sided-tv-bound).
 """
 
 import math

@@ -138,10 +138,10 @@ def with_target(
     """Regime S: exact samples of the target, `Z` unknown.
 
     For any `z`, `TV(p_F, mu)` lies between the smaller and the larger of
-    `E_mu[(1 - z p_F / (R p_B))_+]` and `E_{p_F}[(1 - R p_B / (z p_F))_+]` (N5.any_z), and is at
-    least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`. At `z = Z` all three are equal.
-    Here a pilot estimates `z`, and its trajectories are left out of the means. Each of the four
-    means is bounded at a quarter of the level.
+    `E_mu[(1 - z p_F / (R p_B))_+]` and `E_{p_F}[(1 - R p_B / (z p_F))_+]` (claim
+    one-sided-tv-bound), and is at least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`.
+    At `z = Z` all three are equal. Here a pilot estimates `z`, and its trajectories are left out of
+    the means. Each of the four means is bounded at a quarter of the level.
 
     Args:
         terminals: independent samples of the target.

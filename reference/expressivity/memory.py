@@ -85,10 +85,10 @@ def aliasing_kl(
 
 
 def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> float:
-    """N1: `KL(P || P~)` between the trajectory laws of `p_F` and of its Markov projection, in nats.
+    """`KL(P || P~)` between the trajectory laws of `p_F` and of its Markov projection, in nats.
 
-    `sum of u(s, W) KL(p_F(.|s, W) || p~(.|s))`: the information about the next state that the
-    latent holds beyond the state.
+    Claim markov-projection. `sum of u(s, W) KL(p_F(.|s, W) || p~(.|s))`: the information about the
+    next state that the latent holds beyond the state.
 
     Raises:
         InputError: if the policy does not live on this lift.

@@ -468,7 +468,7 @@ def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: 
     again = re.search(r"stopped; continue with: pdai (.*)", errors)
     assert again is not None
     output = answer(*again[1].split(), cwd=tmp_path).stdout
-    assert "TV that residuals allow (N6, N5)" in output
+    assert "claims combined-tv-bound and residual-tv-bound" in output
     assert "trajectories drawn in all" in output
     assert re.search(r"client-1 +│ +\d\.\d+", output)
     assert (tmp_path / "runs" / "sets-distribute-0" / "plot.png").is_file()

@@ -26,7 +26,7 @@ from reference.problems import Grid, Lines
 
 
 def test_a_certificate_counts_the_masses_of_p_b() -> None:
-    # N5: with masses 2 and 1 no residual is left and TV is 1/6.
+    # residual-tv-bound: with masses 2 and 1 no residual is left and TV is 1/6.
     facts: dict[str, Any] = {
         "arithmetic": "float64", "states": 4, "trajectories": 3, "total": 1.0, "tv": 1 / 6,
         "kl_forward": 0.1, "kl_reverse": 0.1, "largest_residual": 0.0, "oscillation": 0.0,

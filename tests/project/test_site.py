@@ -81,15 +81,14 @@ def test_pictures_are_drawn() -> None:
 
 
 def test_links_are_turned_to_pages() -> None:
-    pages = {"verify/test_N1.py": "source/verify/test_N1.py.md", "docs/certify.md": "certify.md"}
-    text = "[a](../verify/test_N1.py), `[b](../verify/test_N1.py)`, [c](certify.md#how), [d](#e)"
+    pages = {"verify/test_a.py": "source/verify/test_a.py.md", "docs/certify.md": "certify.md"}
+    text = "[a](../verify/test_a.py), `[b](../verify/test_a.py)`, [c](certify.md#how), [d](#e)"
     turned = links.rewritten(text, "docs/index.md", "index.md", pages.get)
     assert turned == (
-        "[a](source/verify/test_N1.py.md), `[b](../verify/test_N1.py)`, "
-        "[c](certify.md#how), [d](#e)"
+        "[a](source/verify/test_a.py.md), `[b](../verify/test_a.py)`, [c](certify.md#how), [d](#e)"
     )
-    deeper = links.rewritten("[a](N2.md)", "proofs_notes/N1.md", "proofs_notes/N1.md", pages.get)
-    assert deeper == "[a](N2.md)"
+    deeper = links.rewritten("[a](b.md)", "proofs_notes/c.md", "proofs_notes/c.md", pages.get)
+    assert deeper == "[a](b.md)"
     found = links.targets("[a](../x.py) [b](https://a.org)\n```\n[c](d.py)\n```", "docs/a.md")
     assert found == {"x.py"}
 
@@ -101,8 +100,8 @@ def test_doctests_are_shown_as_code() -> None:
 
 
 def test_a_source_s_page_shows_it() -> None:
-    assert page_name("verify/test_N1.py") == "source/verify/test_N1.py.md"
-    assert (ROOT / "verify/test_N1.py").read_text() in source_page(ROOT, "verify/test_N1.py")
+    assert page_name("verify/test_trees.py") == "source/verify/test_trees.py.md"
+    assert (ROOT / "verify/test_trees.py").read_text() in source_page(ROOT, "verify/test_trees.py")
     assert "[renyi.py](renyi.py)" in source_page(ROOT, "examples")
     assert "bytes, in the repository" in source_page(ROOT, "proofs_notes/six6.png")
 

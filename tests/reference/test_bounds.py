@@ -1,4 +1,4 @@
-"""What bounds are computed from; the bounds themselves are checked in `verify/test_N5.py`."""
+"""What bounds are computed from; bounds are checked in `verify/test_residual_tv_bound.py`."""
 
 import random
 from fractions import Fraction

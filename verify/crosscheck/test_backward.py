@@ -124,7 +124,8 @@ def test_the_mass_of_a_learned_backward_policy_is_one_unless_it_reads_latents(p_
     assert law.backward_mass is not None
     assert law.probabilities.sum() == pytest.approx(1, abs=1e-12)
     error = np.abs(law.backward_mass - 1).max()
-    # N7: soft-maxed over the base parents, a p_B of the latent is no policy on the lift.
+    # Soft-maxed over the base parents, a p_B of the latent is no policy on the lift (claim
+    # unnormalised-backward-policy).
     assert error < 1e-12 if p_b == "learned" else error > 1e-3
 
 

@@ -176,7 +176,7 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
 ) -> None:
     policy, environment, count = exact.policy, exact.instance.environment, 4_000
     monkeypatch.setattr(estimates, "CURVE_SAMPLES", count)
-    # N5'': the distance is the mean of tanh(|f| / 2) under (p_F + mu) / 2.
+    # loss-tv-bound: the distance is the mean of tanh(|f| / 2) under (p_F + mu) / 2.
     value = np.tanh(np.abs(exact.minus_f - exact.log_z) / 2)
     assert ((exact.p_f + exact.mu) / 2 * value).sum() == pytest.approx(exact.tv, rel=1e-12)
     assert exact.tv >= metrics.total_variation(exact.p_t, exact.pi)

@@ -56,6 +56,7 @@ class Claim:
         section: the number of the section of the paper that has it; None for a result of ours.
         place: where in the section, such as "Equation 2".
         order: the ledger is sorted by this number: that of the paper, then results of ours.
+        formerly: the name that it had before, which `--claim` still explains.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Claim:
     section: str | None = None
     place: str | None = None
     order: float = 0
+    formerly: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -126,7 +128,7 @@ def read_claim(note: Path) -> Claim:
     return claim
 
 
-_TEXTS = {"id", "title", "control", "experiment", "open", "section", "place"}
+_TEXTS = {"id", "title", "control", "experiment", "open", "section", "place", "formerly"}
 _NEEDED = ("id", "title", "order", "readings", "control")
 _OF_THE_PAPER = ("printed", "section", "place")
 

@@ -86,10 +86,10 @@ def compositions_are_nondegenerate(lift: StochasticLift, n: int) -> Lemma:
 
 
 def nu_is_forced(lift: StochasticLift) -> Lemma:
-    """N10: on `(S u X) x Omega`, `nu` is `sum over k = 1..N of nu|S_o* kappa_F^{o k}`.
+    """On `(S u X) x Omega`, `nu` is `sum over k = 1..N of nu|S_o* kappa_F^{o k}`.
 
-    So `nu` is the normalised measure of visits and cannot be chosen, and reachability (3') is a
-    consequence.
+    Claim forced-visit-measure. So `nu` is the normalised measure of visits and cannot be chosen,
+    and reachability (3') is a consequence.
     """
     steps = horizon(lift)
     conclusion = False

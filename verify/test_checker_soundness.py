@@ -1,0 +1,77 @@
+"""Certificates of every small lift, which are accepted, and others, which are not unless true."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference import RATIONAL, ForwardPolicy, normalize, total_variation
+from reference.certificates import check_certificate, write_certificate
+from verify.lib.scopes import all_small_lifts, described
+
+
+def instances(every: int) -> Iterator[tuple[ForwardPolicy[Fraction], tuple[Fraction, ...]]]:
+    for number, draw in enumerate(all_small_lifts()):
+        if number % every == 0:
+            dag, rng = draw.lifted.dag, draw.rng
+            weights = [rng.randint(1, 9) for _ in dag.edges]
+            rewards = tuple(Fraction(rng.randint(1, 9), rng.randint(1, 4)) for _ in dag.terminals)
+            yield ForwardPolicy.from_weights(dag, RATIONAL, weights), rewards
+
+
+def by_paths(forward: ForwardPolicy[Fraction], rewards: tuple[Fraction, ...]) -> Fraction:
+    """TV of the law of ends, summed over the list of all trajectories."""
+    dag = forward.dag
+    mass = dict.fromkeys(dag.terminals, Fraction(0))
+    for tau in dag.trajectories():
+        mass[dag.end(tau)] += forward.along(tau)
+    return total_variation(list(mass.values()), normalize(rewards))
+
+
+@pytest.mark.claim("checker-soundness")
+def test_a_certificate_is_accepted_iff_its_claim_is_the_distance(
+    tmp_path: Path, scope: Any
+) -> None:
+    path, count = tmp_path / "lift.cert", 0
+    for forward, rewards in instances(every=7):
+        tv = by_paths(forward, rewards)
+        assert write_certificate(path, forward, rewards).value == tv
+        text = path.read_text()
+        assert check_certificate(path).accepted
+        for relation, off, right in (
+            ("=", Fraction(1, 10**30), False),
+            ("<=", Fraction(1, 10**30), True),
+            (">=", Fraction(1, 10**30), False),
+        ):
+            wrong = tv + off
+            line = f"TV {relation} {wrong.numerator} {wrong.denominator}"
+            head, _, rest = text.partition("TV = ")
+            path.write_text(head + line + "\n" + rest.partition("\n")[2])
+            assert check_certificate(path).accepted == right
+        count += 1
+    scope(f"one in 7 of {described(count * 7)}")
+
+
+@pytest.mark.control("checker-soundness")
+def test_a_certificate_with_a_changed_number_is_refused(tmp_path: Path) -> None:
+    """But for the denominator of all rewards, which leaves the law of the target as it is."""
+    forward, rewards = max(
+        instances(every=7), key=lambda made: (len(made[1]), len(made[0].dag.edges))
+    )
+    path = tmp_path / "lift.cert"
+    write_certificate(path, forward, rewards)
+    lines, changed = path.read_text().splitlines(), 0
+    for number, line in enumerate(lines[2:-1], 2):
+        numbers, bar, label = line.partition(" | ")
+        words = numbers.split(" ")
+        for place, word in enumerate(words):
+            if word.isdigit():
+                other = [*words[:place], str(int(word) + 1), *words[place + 1 :]]
+                text = [*lines[:number], " ".join(other) + bar + label, *lines[number + 1 :]]
+                path.write_text("\n".join(text) + "\n")
+                of_all_rewards = (words[0], place) == ("Z", 2)
+                assert check_certificate(path).accepted == of_all_rewards, text
+                changed += 1
+    assert changed > 20

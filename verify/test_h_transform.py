@@ -1,0 +1,138 @@
+"""The h-transform and the copy of a backward policy, on all small lifts."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    History,
+    LiftedDAG,
+    PointedDAG,
+    flows,
+    forward_from_backward,
+    h_transform,
+    lift,
+    path_sums,
+    pointed_dag,
+)
+from verify.lib.generic import generic
+from verify.lib.markovian import has_memory, is_markovian, is_normalised
+from verify.lib.rationals import FLINT
+from verify.lib.scopes import all_small_lifts, described
+
+DIAMOND: PointedDAG[Any] = pointed_dag(
+    {"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
+)
+
+
+def check_transform(lifted: LiftedDAG[Any], p_b: BackwardPolicy[Any], rewards: Any) -> None:
+    kernel, transformed = p_b.on(lifted), h_transform(lifted, p_b)
+    assert all(transformed.along(tau) == kernel.along(tau) for tau in lifted.dag.trajectories())
+    h = path_sums(kernel)
+    flow, base_flow = flows(transformed, rewards), flows(p_b, rewards)
+    total = [p_b.field.zero] * len(lifted.base.labels)
+    for node, u in enumerate(lifted.projection):
+        assert flow[node] == base_flow[u] * h[node]
+        total[u] = total[u] + h[node]
+    assert all(mass == p_b.field.one for mass in total)
+
+
+@pytest.mark.catches(
+    "The uniform p_B of the lift is used where the h-transform of an unlifted one is needed.",
+    "reference/solve.py",
+    "        kernel.values[edge] * h[u] / h[v]\n",
+    "        field.one / field.convert(len(dag.in_edges[v]))\n",
+)
+@pytest.mark.claim("h-transform")
+def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift(scope: Any) -> None:
+    count = 0
+    for draw in all_small_lifts(larger=FLINT):
+        lifted, base = draw.lifted, draw.lifted.base
+        p_b = draw.sparse_backward(base)
+        check_transform(lifted, p_b, draw.rewards)
+        # prop:markovian is therefore about normalised policies too; rows not visited may differ.
+        forward, _ = forward_from_backward(h_transform(lifted, p_b), draw.rewards)
+        copied, _ = forward_from_backward(p_b.on(lifted), draw.rewards)
+        assert all(forward.along(tau) == copied.along(tau) for tau in lifted.dag.trajectories())
+        count += 1
+    scope(f"{described(count)}, p~_B with zeros")
+
+
+@pytest.mark.claim("h-transform")
+def test_the_h_transform_of_all_policies_at_once_on_a_diamond(scope: Any) -> None:
+    _, p_b, rewards = generic(DIAMOND)
+    lifted = lift(DIAMOND, History())
+    check_transform(lifted, p_b, rewards)
+    # Given x, the ways through a and b have the p~_B-probabilities of a and b given c.
+    transformed = h_transform(lifted, p_b)
+    way = {"a": p_b.values[2], "b": p_b.values[3]}
+    for edge, (u, v) in enumerate(lifted.dag.edges):
+        if lifted.projection[v] in DIAMOND.terminals:
+            assert transformed.values[edge] == way[lifted.dag.labels[u][1][0]]
+    scope("all p~_B and R at once on the history lift of a diamond")
+
+
+@pytest.mark.claim("h-transform")
+def test_the_h_transform_leaves_rows_that_are_never_used_uniform() -> None:
+    lifted = lift(DIAMOND, History())
+    p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 0, 1, 1])
+    transformed = h_transform(lifted, p_b)
+    assert all(transformed.along(t) == p_b.on(lifted).along(t) for t in lifted.dag.trajectories())
+
+
+@pytest.mark.control("h-transform")
+def test_other_weights_than_h_are_not_normalised() -> None:
+    # n(s) lifts as if equally likely: h = 1/2 at both lifts of c, but p~_B(a|c) = 1/3.
+    lifted = lift(DIAMOND, History())
+    p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 2, 1, 1])
+    kernel = p_b.on(lifted)
+    copies = [lifted.projection.count(u) for u in lifted.projection]
+    values = [
+        value * copies[v] / copies[u]
+        for value, (u, v) in zip(kernel.values, lifted.dag.edges, strict=True)
+    ]
+    equal = BackwardKernel(lifted.dag, RATIONAL, values)
+    assert not is_normalised(equal)
+    rows = {
+        lifted.dag.labels[v][1][0]: sum(values[e] for e in lifted.dag.in_edges[v])
+        for v, u in enumerate(lifted.projection)
+        if DIAMOND.labels[u] == "c"
+    }
+    assert rows == {"a": Fraction(2, 3), "b": Fraction(4, 3)}
+
+
+@pytest.mark.claim("copied-backward-policy")
+@pytest.mark.control("h-transform")
+def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
+    lifted = lift(DIAMOND, History())
+    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
+    rows = {
+        (DIAMOND.labels[lifted.projection[v]], sum(kernel.values[e] for e in edges))
+        for v, edges in enumerate(lifted.dag.in_edges)
+        if edges
+    }
+    half = Fraction(1, 2)
+    assert rows == {("a", 1), ("b", 1), ("c", half), ("x", 2), ("y", 2)}
+    # The flow that solves balance against it is that of c, not split: 3 and 3 instead of 3/2.
+    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    flow = flows(kernel, (Fraction(1), Fraction(2)))
+    assert [flow[v] for v in inside] == [3, 3]
+
+
+@pytest.mark.control("copied-backward-policy")
+def test_weights_that_are_not_normalised_on_the_base_can_be_so_on_a_lift_with_memory() -> None:
+    half = Fraction(1, 2)
+    weights = {"a": Fraction(1), "b": Fraction(1), "c": Fraction(1), "x": half, "y": half}
+    kernel = BackwardKernel(
+        DIAMOND, RATIONAL, [weights[DIAMOND.labels[v]] for _, v in DIAMOND.edges]
+    )
+    assert not is_normalised(kernel)
+    lifted = lift(DIAMOND, History())
+    assert has_memory(lifted)
+    assert is_normalised(kernel.on(lifted))
+    forward, _ = forward_from_backward(kernel.on(lifted), (Fraction(1), Fraction(2)))
+    assert is_markovian(forward, lifted)

@@ -1,0 +1,239 @@
+"""Projections of policies on all small lifts."""
+
+import math
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    LiftedDAG,
+    flows,
+    fm_residuals,
+    forward_from_backward,
+    kl_divergence,
+    lift,
+    marginal,
+    markov_projection,
+    normalize,
+    path_sums,
+    pointed_dag,
+)
+from reference.expressivity.memory import price_of_forgetting
+from verify.lib.markovian import has_memory, is_markovian
+from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import all_small_dags, all_small_lifts, described
+
+Law = list[Fraction]
+
+
+def edge_flows(policy: ForwardPolicy[Fraction], lifted: LiftedDAG[Any]) -> Law:
+    """The probability of each base edge, summed over the edges above it."""
+    visits, total = path_sums(policy), [Fraction(0)] * len(lifted.base.edges)
+    for edge, (u, _) in enumerate(lifted.dag.edges):
+        total[lifted.base_edge[edge]] += visits[u] * policy.values[edge]
+    return total
+
+
+def base_edge_flows(policy: ForwardPolicy[Fraction]) -> Law:
+    visits = path_sums(policy)
+    return [visits[u] * p for (u, _), p in zip(policy.dag.edges, policy.values, strict=True)]
+
+
+def trajectory_laws(
+    lifted: LiftedDAG[Any], above: ForwardPolicy[Fraction], *below: ForwardPolicy[Fraction]
+) -> list[Law]:
+    """On the trajectories of the base: of a policy on the lift, then of some on the base."""
+    trajectories = list(lifted.base.trajectories())
+    return [
+        [above.along(lifted.above(tau)) for tau in trajectories],
+        *([policy.along(tau) for tau in trajectories] for policy in below),
+    ]
+
+
+def gated(*at_c: tuple[Fraction, Fraction]) -> tuple[LiftedDAG[str], ForwardPolicy[Fraction]]:
+    """One tenth goes by a, nine tenths by b; at c, the rows are those of the way taken."""
+    lifted = lift(DIAMOND, History())
+    values = [Fraction(1)] * len(lifted.dag.edges)
+    values[0], values[1] = Fraction(1, 10), Fraction(9, 10)
+    copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    for node, row in zip(copies, at_c, strict=True):
+        for edge, value in zip(lifted.dag.out_edges[node], row, strict=True):
+            values[edge] = value
+    return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
+
+
+@pytest.mark.catches(
+    "The Markov projection averages p_F over the lifts of a state without their visits.",
+    "reference/solve.py",
+    "through[below] = through[below] + visits[node] * forward.values[edge]",
+    "through[below] = through[below] + forward.values[edge]",
+)
+@pytest.mark.claim("markov-projection")
+@pytest.mark.claim("fig:flows:m")
+def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope: Any) -> None:
+    count = path_dependent = 0
+    for draw in all_small_lifts():
+        lifted, rewards = draw.lifted, draw.rewards
+        p_b = draw.backward(lifted.dag)
+        forward, z = forward_from_backward(p_b, rewards)
+        projected = markov_projection(lifted, forward)
+        through = edge_flows(forward, lifted)
+        assert base_edge_flows(projected) == through
+        other = draw.forward(lifted.base)
+        assert (base_edge_flows(other) == through) == (other.values == projected.values)
+        # In units of reward: F~(s) = sum over W of F(s, W), and both bring R(x) to x.
+        flow = [Fraction(0)] * len(lifted.base.labels)
+        for node, amount in enumerate(flows(p_b, rewards)):
+            flow[lifted.projection[node]] += amount
+        assert all(r == 0 for _, r in fm_residuals(projected, flow, rewards))
+        assert marginal(projected) == marginal(forward) == normalize(rewards)
+        assert flow == [z * visit for visit in path_sums(projected)]
+        path_dependent += not is_markovian(forward, lifted)
+        count += 1
+    assert path_dependent > 0
+    scope(f"balanced p_F on {described(count)}, {path_dependent} of them path-dependent")
+
+
+@pytest.mark.claim("markov-projection")
+def test_the_projection_of_a_gated_diamond_by_hand() -> None:
+    # By a: 1/10 * (1, 0); by b: 9/10 * (0, 1). Together c has 1/10 for x and 9/10 for y.
+    one, zero = Fraction(1), Fraction(0)
+    lifted, forward = gated((one, zero), (zero, one))
+    projected = markov_projection(lifted, forward)
+    assert list(projected.values)[-2:] == [Fraction(1, 10), Fraction(9, 10)]
+    assert marginal(forward) == marginal(projected) == (Fraction(1, 10), Fraction(9, 10))
+    # Forgetting costs what the way says of the end: here all of its entropy.
+    entropy = -0.1 * math.log(0.1) - 0.9 * math.log(0.9)
+    assert price_of_forgetting(lifted, forward) == pytest.approx(entropy)
+    assert price_of_forgetting(lifted, ForwardPolicy.uniform(lifted.dag, RATIONAL)) == 0.0
+
+
+@pytest.mark.claim("markov-projection")
+def test_states_that_are_not_visited_are_free() -> None:
+    dag = pointed_dag({"o": ["u", "x"], "u": ["x", "y"], "x": [], "y": []})
+    lifted = lift(dag, History())
+    forward = ForwardPolicy(lifted.dag, RATIONAL, [Fraction(p) for p in (0, 1, 1, 0)])
+    projected = markov_projection(lifted, forward)
+    assert list(projected.values) == [0, 1, Fraction(1, 2), Fraction(1, 2)]
+    assert base_edge_flows(projected) == edge_flows(forward, lifted)
+
+
+@pytest.mark.catches(
+    "The price of forgetting is measured by the KL of the projection from the policy.",
+    "reference/expressivity/memory.py",
+    "            [forward.values[e] for e in row],\n"
+    "            [projected.values[lifted.base_edge[e]] for e in row],\n",
+    "            [projected.values[lifted.base_edge[e]] for e in row],\n"
+    "            [forward.values[e] for e in row],\n",
+)
+@pytest.mark.claim("markov-projection")
+def test_the_price_of_forgetting_completes_a_pythagorean_identity(scope: Any) -> None:
+    draws = list(islice(all_small_lifts(), 0, 600, 10))
+    for draw in draws:
+        lifted, forward = draw.lifted, draw.forward(draw.lifted.dag)
+        other, projected = draw.forward(lifted.base), markov_projection(lifted, forward)
+        p, p_tilde, q = trajectory_laws(lifted, forward, projected, other)
+        price = price_of_forgetting(lifted, forward)
+        assert kl_divergence(p, p_tilde) == pytest.approx(price, abs=1e-14)
+        assert kl_divergence(p, q) == pytest.approx(price + kl_divergence(p_tilde, q), abs=1e-13)
+    scope(f"KL in floats on {len(draws)} of these")
+
+
+@pytest.mark.claim("representational-power")
+def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lifts(
+    scope: Any,
+) -> None:
+    count = adding = 0
+    for draw in all_small_lifts():
+        lifted = draw.lifted
+        choices = [u for u, row in zip(lifted.projection, lifted.dag.children, strict=True) if row]
+        adds = any(choices.count(u) > 1 and len(lifted.base.children[u]) > 1 for u in {*choices})
+        # Each lift of a state has a row of its own, where a row can vary at all.
+        weights = [
+            1 + node * (edge == row[0])
+            for node, row in enumerate(lifted.dag.out_edges)
+            for edge in row
+        ]
+        forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
+        projected = markov_projection(lifted, forward)
+        above, below = trajectory_laws(lifted, forward, projected)
+        assert (above != below) == adds
+        # But no law on X that the base has not.
+        assert marginal(projected) == marginal(forward)
+        assert not adds or has_memory(lifted)
+        count, adding = count + 1, adding + adds
+    scope(f"{described(count)}: {adding} have more laws on trajectories, none has more on X")
+
+
+@pytest.mark.claim("representational-power")
+def test_markovian_policies_reach_every_law_on_terminals() -> None:
+    for dag in all_small_dags():
+        rewards = tuple(Fraction(1 + n) for n in range(len(dag.terminals)))
+        forward, _ = forward_from_backward(BackwardPolicy.uniform(dag, RATIONAL), rewards)
+        assert marginal(forward) == normalize(rewards)
+
+
+@pytest.mark.control("markov-projection")
+@pytest.mark.control("fig:flows:m")
+def test_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
+    one, zero = Fraction(1), Fraction(0)
+    lifted, forward = gated((one, zero), (zero, one))
+    averaged = [Fraction(0)] * len(DIAMOND.edges)
+    copies = [lifted.projection.count(u) for u in range(len(DIAMOND.labels))]
+    for edge, below in enumerate(lifted.base_edge):
+        averaged[below] += forward.values[edge] / copies[DIAMOND.edges[below][0]]
+    assert marginal(forward)[0] == Fraction(1, 10)
+    assert marginal(ForwardPolicy(DIAMOND, RATIONAL, averaged))[0] == Fraction(1, 2)
+
+
+@pytest.mark.control("fig:flows:m")
+def test_exchanged_gates_exchange_the_flows_of_the_terminals() -> None:
+    one, zero = Fraction(1), Fraction(0)
+    laws = [
+        marginal(gated(*rows)[1])
+        for rows in (((one, zero), (zero, one)), ((zero, one), (one, zero)))
+    ]
+    assert laws == [(Fraction(1, 10), Fraction(9, 10)), (Fraction(9, 10), Fraction(1, 10))]
+
+
+@pytest.mark.control("markov-projection")
+def test_against_a_path_dependent_law_the_identity_fails() -> None:
+    # With Q = P itself: 0 on the left, but the price and KL(P~ || P) > 0 on the right.
+    three, one = Fraction(3, 4), Fraction(1, 4)
+    lifted, forward = gated((three, one), (one, three))
+    p, p_tilde = trajectory_laws(lifted, forward, markov_projection(lifted, forward))
+    assert kl_divergence(p, p) == 0
+    right = price_of_forgetting(lifted, forward) + kl_divergence(p_tilde, p)
+    assert right == pytest.approx(0.0989, abs=1e-4)
+
+
+@pytest.mark.control("representational-power")
+def test_with_tied_rows_memory_does_reach_more_laws_on_terminals() -> None:
+    # u and v look alike to a policy without memory: p(x1) p(y2) = p(x2) p(y1) is then forced.
+    dag = pointed_dag(
+        {"o": ["u", "v"], "u": ["x1", "y1"], "v": ["x2", "y2"]}
+        | {x: [] for x in ("x1", "y1", "x2", "y2")}
+    )
+    half = Fraction(1, 2)
+
+    def law(at_u: Fraction, at_v: Fraction, to_u: Fraction = half) -> dict[str, Fraction]:
+        rows = {
+            "o": {"u": to_u, "v": 1 - to_u},
+            "u": {"x1": at_u, "y1": 1 - at_u},
+            "v": {"x2": at_v, "y2": 1 - at_v},
+        }
+        p_t = marginal(ForwardPolicy.from_rows(dag, RATIONAL, rows))
+        return dict(zip((dag.labels[x] for x in dag.terminals), p_t, strict=True))
+
+    for share in range(11):
+        tied = law(Fraction(share, 10), Fraction(share, 10), Fraction(3, 10))
+        assert tied["x1"] * tied["y2"] == tied["x2"] * tied["y1"]
+    remembering = law(Fraction(1), Fraction(0))
+    assert remembering["x1"] * remembering["y2"] == Fraction(1, 4)
+    assert remembering["x2"] * remembering["y1"] == 0

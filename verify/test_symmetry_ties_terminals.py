@@ -1,0 +1,259 @@
+"""Equivariant policies and networks on graphs, and their laws on the orbits of terminals."""
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    History,
+    PointedDAG,
+    enumerate_dag,
+    forward_from_backward,
+    lift,
+    marginal,
+    normalize,
+)
+from reference.problems.graphs import EdgeAddition
+from verify.lib.forks import (
+    EVERYTHING,
+    FORCED,
+    HALF,
+    constant,
+    first,
+    fork_nodes,
+    lattice,
+    random_weights,
+    steps,
+)
+from verify.lib.gnn import (
+    PrintedTemporalDegree,
+    TemporalDegree,
+    relabel,
+    symmetries,
+    tied_terminals,
+    wl_policies,
+)
+from verify.lib.scopes import all_small_dags
+
+Image = tuple[int, ...]
+
+
+def automorphisms(dag: PointedDAG[Any]) -> list[Image]:
+    """The permutations of the nodes that keep the edges; they fix the only source."""
+    edges, nodes = set(dag.edges), range(1, len(dag.labels))
+    degrees = [
+        (len(dag.children[v]), len(dag.in_edges[v]), dag.depths[v]) for v in range(len(dag.labels))
+    ]
+    return [
+        (0, *image)
+        for image in permutations(nodes)
+        if all(degrees[v] == degrees[w] for v, w in zip(nodes, image, strict=True))
+        and all(((0, *image)[u], (0, *image)[v]) in edges for u, v in dag.edges)
+    ]
+
+
+def orbits(items: Sequence[int], group: Sequence[Image]) -> set[frozenset[int]]:
+    return {frozenset(image[x] for image in group) for x in items}
+
+
+def histories(dag: PointedDAG[int]) -> tuple[PointedDAG[Any], list[Image]]:
+    """The lift by the whole history, and for each of its edges the base path that it ends."""
+    lifted = lift(dag, History()).dag
+    paths = [
+        (0, *latent) if dag.children[label] else None
+        for label, latent in (
+            label if row else (label, ())
+            for label, row in zip(lifted.labels, lifted.children, strict=True)
+        )
+    ]
+    ends = [
+        lifted.labels[v] if not lifted.children[v] else lifted.labels[v][0]
+        for v in range(len(lifted.labels))
+    ]
+    found: list[Image] = []
+    for u, v in lifted.edges:
+        path = paths[u]
+        assert path is not None
+        found.append((*path, ends[v]))
+    return lifted, found
+
+
+def equivariant(
+    lifted: PointedDAG[Any], paths: Sequence[Image], group: Sequence[Image], rng: random.Random
+) -> ForwardPolicy[Fraction]:
+    """A random policy on histories with one weight per orbit of history and action."""
+    drawn: dict[Image, int] = {}
+    weights = []
+    for path in paths:
+        orbit = min(tuple(image[v] for v in path) for image in group)
+        weights.append(drawn.setdefault(orbit, rng.randint(1, 1000)))
+    return ForwardPolicy.from_weights(lifted, RATIONAL, weights)
+
+
+@cache
+def symmetric_dags() -> tuple[tuple[PointedDAG[int], list[Image]], ...]:
+    pairs = ((dag, automorphisms(dag)) for dag in all_small_dags())
+    return tuple((dag, group) for dag, group in pairs if len(group) > 1)
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_two_symmetric_ways_by_hand() -> None:
+    # o -> a -> x and o -> b -> y: the swap of both forces 1/2, though the histories differ.
+    dag = PointedDAG((0, 1, 2, 3, 4), ((1, 2), (3,), (4,), (), ()))
+    group = automorphisms(dag)
+    assert group == [(0, 1, 2, 3, 4), (0, 2, 1, 4, 3)]
+    policy = equivariant(*histories(dag), group, random.Random(0))
+    assert marginal(policy) == (HALF, HALF)
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_equivariant_laws_are_those_that_are_constant_on_orbits(scope: Any) -> None:
+    """Each is constant on orbits, and each such law has a policy without memory."""
+    rng = random.Random(0)
+    count = 0
+    for dag, group in symmetric_dags():
+        lifted, paths = histories(dag)
+        p_t = dict(zip(dag.terminals, law_of(lifted, paths, group, rng, dag), strict=True))
+        tied = orbits(dag.terminals, group)
+        assert all(len({p_t[x] for x in orbit}) == 1 for orbit in tied)
+        reward = {x: Fraction(r) for orbit in tied for r in (rng.randint(1, 9),) for x in orbit}
+        rewards = tuple(reward[x] for x in dag.terminals)
+        # Parents are permuted with their children, so the uniform p_B is equivariant.
+        forward, _ = forward_from_backward(BackwardPolicy.uniform(dag, RATIONAL), rewards)
+        assert marginal(forward) == normalize(rewards)
+        p_f = dict(zip(dag.edges, forward.values, strict=True))
+        assert all(p_f[image[u], image[v]] == p_f[u, v] for u, v in dag.edges for image in group)
+        count += 1
+    scope(f"all {count:,} DAGs with a symmetry among the small ones")
+
+
+def law_of(
+    lifted: PointedDAG[Any],
+    paths: Sequence[Image],
+    group: Sequence[Image],
+    rng: random.Random,
+    dag: PointedDAG[int],
+) -> list[Fraction]:
+    """`p_T` of a random equivariant policy, in the order of the terminals of `dag`."""
+    law = marginal(equivariant(lifted, paths, group, rng))
+    p_t = dict(zip((lifted.labels[x] for x in lifted.terminals), law, strict=True))
+    return [p_t[dag.labels[x]] for x in dag.terminals]
+
+
+@pytest.mark.control("symmetry-ties-terminals")
+def test_policies_that_are_not_equivariant_leave_the_orbits() -> None:
+    rng = random.Random(0)
+    left = kept = 0
+    for dag, group in symmetric_dags():
+        if len(orbits(dag.terminals, group)) == len(dag.terminals):
+            continue
+        lifted, paths = histories(dag)
+        law = law_of(lifted, paths, [tuple(range(len(dag.labels)))], rng, dag)
+        p_t = dict(zip(dag.terminals, law, strict=True))
+        same = all(len({p_t[x] for x in orbit}) == 1 for orbit in orbits(dag.terminals, group))
+        left, kept = left + (not same), kept + same
+    assert left > 20 * kept
+
+
+# Graph networks with path features
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_the_mirrored_fork_is_forced_though_its_histories_are_separated() -> None:
+    problem = EdgeAddition.mirrored()
+    assert symmetries(problem) == ((0, 1, 2, 3, 4), (0, 3, 4, 1, 2))
+    assert tied_terminals(problem) == (tuple(sorted(problem.terminals)),)
+    for dynamics in (TemporalDegree(problem), PrintedTemporalDegree(problem)):
+        policies = wl_policies(problem, dynamics)
+        assert all(policies.separates(u) for u in fork_nodes(policies, problem))
+        assert first(policies, problem) == FORCED
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_networks_with_path_features_are_equivariant_if_the_gate_is_invariant() -> None:
+    """A relabelled history has the classes of actions of the history."""
+    for problem in (EdgeAddition.mirrored(), lattice(4, 3)):
+        for gate in (constant, lambda state: Fraction(1, 1 + len(state.edges))):
+            policies = wl_policies(problem, TemporalDegree(problem, gate))
+            features = [policies.dag.labels[u][1].m for u, _ in policies.dag.edges]
+            class_of = {
+                (step, m): c
+                for step, m, c in zip(steps(policies), features, policies.classes, strict=True)
+            }
+            for image in symmetries(problem):
+                for ((g, h), m), c in class_of.items():
+                    there = relabel(g, image), relabel(h, image)
+                    moved = tuple(m[image.index(v)] for v in range(len(m)))
+                    assert class_of[there, moved] == c
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_isomorphic_graphs_are_tied_on_the_lattice_of_all_graphs() -> None:
+    problem = lattice(4, 3)
+    tied = tied_terminals(problem)
+    assert sorted(map(len, tied)) == [4, 4, 12]  # stars, triangles, paths
+    rng = random.Random(0)
+    policies = wl_policies(problem, TemporalDegree(problem))
+    for _ in range(20):
+        law = marginal(policies.policy(random_weights(policies, rng)))
+        p_t = {policies.dag.labels[x]: p for x, p in zip(policies.dag.terminals, law, strict=True)}
+        values = [{p_t[x] for x in orbit} for orbit in tied]
+        assert all(len(value) == 1 for value in values)
+        assert len(set().union(*values)) == 3
+
+
+def law_on_histories(
+    problem: EdgeAddition, group: tuple[Image, ...], rng: random.Random
+) -> tuple[Fraction, ...]:
+    """`p_T` of a random policy on histories of graphs that the relabellings leave as it is."""
+    dag = enumerate_dag(problem)
+    numbers = {state: v for v, state in enumerate(dag.labels)}
+    moved = [tuple(numbers[relabel(state, image)] for state in dag.labels) for image in group]
+    plain = PointedDAG(tuple(range(len(dag.labels))), dag.children)
+    return marginal(equivariant(*histories(plain), moved, rng))
+
+
+@pytest.mark.claim("symmetry-ties-terminals")
+def test_no_equivariant_policy_leaves_one_half_on_the_mirrored_fork(scope: Any) -> None:
+    rng = random.Random(0)
+    problem = EdgeAddition.mirrored()
+    group = symmetries(problem)
+    for _ in range(100):
+        assert law_on_histories(problem, group, rng) == (HALF, HALF)
+    scope("100 equivariant policies on the mirrored fork")
+
+
+@pytest.mark.control("symmetry-ties-terminals")
+def test_the_matching_has_no_symmetry_and_its_policies_leave_one_half() -> None:
+    rng = random.Random(0)
+    problem = EdgeAddition.matching()
+    group = symmetries(problem)
+    assert group == ((0, 1, 2, 3, 4, 5),)
+    assert all(law_on_histories(problem, group, rng) != (HALF, HALF) for _ in range(100))
+
+
+@pytest.mark.control("symmetry-ties-terminals")
+def test_features_that_tell_the_edges_apart_break_the_obstruction() -> None:
+    fork = EdgeAddition.mirrored()
+    problem = EdgeAddition((0, 1, 1, 2, 2), fork.inner, fork.terminals, fork.rewards)
+    assert symmetries(problem) == ((0, 1, 2, 3, 4),)
+    assert tied_terminals(problem) == tuple((x,) for x in sorted(problem.terminals))
+    assert first(wl_policies(problem), problem) == EVERYTHING
+
+
+@pytest.mark.control("symmetry-ties-terminals")
+def test_a_gate_that_reads_labels_breaks_the_obstruction() -> None:
+    problem = EdgeAddition.mirrored()
+    gate = dict(
+        zip(problem.inner, [Fraction(1), HALF, Fraction(1, 3), HALF], strict=True)
+    ).__getitem__
+    policies = wl_policies(problem, TemporalDegree(problem, gate))
+    assert first(policies, problem) == EVERYTHING
