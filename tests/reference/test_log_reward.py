@@ -14,7 +14,6 @@ from reference import (
     RATIONAL,
     BackwardPolicy,
     History,
-    InputError,
     enumerate_dag,
     enumerate_rewards,
     forward_from_backward,
@@ -54,19 +53,6 @@ def test_a_posterior_of_log_minus_7000_is_sampled_exactly() -> None:
     p_f, _ = forward_from_backward(p_b, rewards)
     assert marginal(p_f) == normalize(rewards)
     assert inspect_problem(problem).entropy < math.log(3)
-
-
-def test_control_as_floats_those_rewards_are_zero_and_refused() -> None:
-    class Underflown:
-        initial = "o"
-        children = Posterior.children
-
-        def reward(self, terminal: str) -> float:
-            return math.exp(-7000)
-
-    plain: Any = Underflown()
-    with pytest.raises(InputError, match=r"of 'x' is 0, .* give its logarithm as log_reward"):
-        enumerate_rewards(plain, enumerate_dag(plain))
 
 
 @pytest.mark.parametrize(
