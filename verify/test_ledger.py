@@ -13,7 +13,7 @@ from reference.errors import InputError
 from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.record import Claim, Reading, Severity, read_claim
-from verify.lib.report import summary
+from verify.lib.report import controls, summary
 from verify.lib.results import result_of
 
 needs_checkout = pytest.mark.skipif(
@@ -25,6 +25,15 @@ def test_every_claim_has_a_check_and_a_control() -> None:
     found = {(test.claim, test.kind) for test in marked_tests()}
     wanted = {(c.id, kind) for c in CLAIMS if c.is_tested for kind in ("claim", "control")}
     assert wanted - found == set()
+
+
+def test_the_list_of_controls_has_one_for_every_tested_claim() -> None:
+    lines = controls(CLAIMS).splitlines()
+    claims = [line.partition(": ")[0] for line in lines if not line.startswith(" ")]
+    assert claims == [claim.id for claim in CLAIMS if claim.is_tested]
+    tests = [line.strip() for line in lines if line.startswith(" ")]
+    marked = [f"verify/{t.file}::{t.name}" for t in marked_tests() if t.kind == "control"]
+    assert Counter(tests) == Counter(marked)
 
 
 def test_every_marked_test_names_a_claim_of_the_ledger() -> None:

@@ -26,6 +26,8 @@ class Verify:
     """Only the checks of this claim, such as prop:lines or residual-tv-bound."""
     exhaustive: bool = False
     """All lifts up to 6 states (else 5), some with 7, 20,000 random instances: up to an hour."""
+    controls: bool = False
+    """Only list the negative controls, of all claims, with their tests; nothing is run."""
     json: bool = False
     """Print the ledger as JSON to stdout, and all else to stderr."""
     write_notes: Path | None = None
@@ -48,6 +50,8 @@ class Verify:
                     "lose what every other claim was checked on: leave --claim away"
                 )
             check_output(self.write_notes)
+        if self.controls:
+            sys.exit(subprocess.run([sys.executable, "-m", "verify.lib.report"]).returncode)
         # Located without an import, as `pdai` does not import `verify`.
         package = importlib.util.find_spec("verify")
         assert package is not None

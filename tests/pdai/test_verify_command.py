@@ -45,6 +45,13 @@ def test_one_claim_is_checked_and_reported_as_json(
     assert set(record["outcomes"]) == ran
 
 
+def test_controls_are_listed_without_a_run(capfd: pytest.CaptureFixture[str]) -> None:
+    listed, _ = verify(capfd, "--controls")
+    assert "\ntrees: " in listed
+    assert "    verify/test_trees.py::" in listed
+    assert "passed" not in listed
+
+
 @pytest.mark.parametrize(
     ("claim", "words"),
     [("prop:nothing", "prop:markovian"), ("N5", "N5 is called residual-tv-bound now")],

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from verify.lib.ledger import CLAIMS, marked_tests
 from verify.lib.record import Claim, Severity
 from verify.lib.results import result_of
 
@@ -116,3 +117,18 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "outcomes": {f"{kind} {outcome}": count for (kind, outcome), count in outcomes},
         "as_expected": not claim.is_tested or finding.as_expected(),
     }
+
+
+def controls(claims: Iterable[Claim]) -> str:
+    """The negative controls: what each claim's control breaks, and the tests that must see it."""
+    lines = []
+    for claim in claims:
+        tests = [t for t in marked_tests() if (t.kind, t.claim) == ("control", claim.id)]
+        if tests:
+            lines.append(f"{claim.id}: {claim.control}")
+            lines += [f"    verify/{test.file}::{test.name}" for test in tests]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(controls(CLAIMS))
