@@ -50,14 +50,19 @@ def with_a_number_changed(rng: random.Random, text: str) -> str:
     return text[:first] + str(number) + text[last:]
 
 
+def words_of(text: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The words of the fields, and of the rows without labels: read without our reader."""
+    lines = [line.partition(" | ")[0].split(" ") for line in text.splitlines()]
+    return [line[1:] for line in lines[2:6]], lines[6:-1]
+
+
 def is_right(text: str) -> bool:
-    """Whether a text of the right form, in exact arithmetic, is true: read without our reader."""
-    lines = [line.split(" | ")[0].split(" ") for line in text.splitlines()]
-    (nodes,), (total, common) = (list(map(int, lines[i][1:])) for i in (2, 4))
-    relation, numerator, denominator = lines[5][1:]
+    """Whether a text of the right form, in exact arithmetic, is true."""
+    ((nodes,), _, z, (relation, *tv)), rows = words_of(text)
+    (total, common), (numerator, denominator) = map(int, z), map(int, tv)
     assert relation in get_args(Relation)
     children, values, rewards = [], [], []
-    for kind, *words in lines[6:-1]:
+    for kind, *words in rows:
         numbers = list(map(int, words))
         row = numbers[1::2] if kind == "i" else []
         if kind == "i" and (numbers[0] <= 0 or not row or row != sorted(row)):
@@ -71,7 +76,7 @@ def is_right(text: str) -> bool:
         target = normalize([Fraction(reward) for reward in rewards])
     except InputError:
         return False
-    if len(children) != nodes or min(common, int(denominator)) <= 0 or sum(rewards) != total:
+    if len(children) != int(nodes) or min(common, denominator) <= 0 or sum(rewards) != total:
         return False
-    tv = total_variation(p_t, target)
-    return Claim(relation, Fraction(int(numerator), int(denominator))).holds(tv, tv)
+    gap = total_variation(p_t, target)
+    return Claim(relation, Fraction(numerator, denominator)).holds(gap, gap)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reference.certificates import write_certificate
 from tests.certificates.corruptions import RIGHT, WRONG
-from tests.certificates.drawn import sampler, with_a_number_changed
+from tests.certificates.drawn import sampler, with_a_number_changed, words_of
 from tests.certificates.mutants import CHECKER, build
 
 MODULES = ("Spec", "Trie", "Check")
@@ -34,13 +34,12 @@ def texts(folder: Path, count: int) -> list[str]:
 
 def term(text: str) -> str:
     """A text that the program has read, as a Coq term."""
-    lines = [line.partition(" | ")[0].split(" ") for line in text.splitlines()]
-    (nodes,), arithmetic, z, (relation, *tv) = (lines[i][1:] for i in (2, 3, 4, 5))
+    ((nodes,), arithmetic, z, (relation, *tv)), listed = words_of(text)
     kept = "Exact" if arithmetic == ["exact"] else f"(Rounded ({arithmetic[1]}))"
     numbers = [f"({number})" for number in (*z, *tv)]
     head = f"Head ({nodes}) {kept} {numbers[0]} {numbers[1]} {RELATIONS[relation]} "
     rows = []
-    for kind, *words in lines[6:-1]:
+    for kind, *words in listed:
         if kind == "t":
             rows.append(f"Terminal ({words[0]})")
         else:

@@ -5,6 +5,7 @@ random rows that are soft-max in float64, rounded to 53 bits. CPU seconds and pe
 of the checker's process; `--python` times the check in Python too, which takes minutes.
 """
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -35,46 +36,34 @@ class Table(NamedTuple):
     common: int
 
 
-def states() -> Table:
-    """Of the states of SIX6, both ends."""
+def table_of(kind: str) -> Table:
+    """Of the states of SIX6, both ends, or of its histories; depth-first, terminal states last."""
     problem = TableSequences.six6("prepend-append")
     dag = enumerate_dag(problem)
-    order = depth_first(dag)
-    number = {node: place for place, node in enumerate(order)}
-    values = dict(zip(dag.terminals, enumerate_rewards(problem, dag), strict=True))
-    common = int(np.lcm.reduce([value.denominator for value in values.values()], dtype=object))
-    return Table(
-        [state_label(dag.labels[node]) for node in order],
-        [tuple(sorted(number[child] for child in dag.children[node])) for node in order],
-        {number[x]: int(value * common) for x, value in values.items()},
-        common,
-    )
+    if kind == "states":
+        order = depth_first(dag)
+        place = {node: number for number, node in enumerate(order)}
+        children = [tuple(sorted(place[v] for v in dag.children[u])) for u in order]
+    else:
+        inner = sum(count for count, row in zip(dag.path_counts, dag.children, strict=True) if row)
+        place = {x: inner + i for i, x in enumerate(dag.terminals)}
+        order, children = [], []
 
+        def below(node: int) -> int:
+            here = len(order)
+            order.append(node)
+            children.append(())
+            row = dag.children[node]
+            children[here] = tuple(sorted(place[v] if v in place else below(v) for v in row))
+            return here
 
-def histories() -> Table:
-    """Of the histories of SIX6, both ends, depth-first; terminal states last."""
-    problem = TableSequences.six6("prepend-append")
-    dag = enumerate_dag(problem)
-    inner = sum(count for count, row in zip(dag.path_counts, dag.children, strict=True) if row)
-    place = {x: inner + i for i, x in enumerate(dag.terminals)}
-    labels: list[str] = []
-    children: list[tuple[int, ...]] = []
-
-    def below(node: int) -> int:
-        here = len(labels)
-        labels.append(state_label(dag.labels[node]))
-        children.append(())
-        row = dag.children[node]
-        children[here] = tuple(sorted(place[v] if v in place else below(v) for v in row))
-        return here
-
-    below(0)
+        below(0)
+        order += dag.terminals
+        children += [()] * len(dag.terminals)
     values = enumerate_rewards(problem, dag)
-    common = int(np.lcm.reduce([value.denominator for value in values], dtype=object))
-    labels += [state_label(dag.labels[x]) for x in dag.terminals]
-    children += [()] * len(values)
-    rewards = {inner + i: int(value * common) for i, value in enumerate(values)}
-    return Table(labels, children, rewards, common)
+    common = math.lcm(*(value.denominator for value in values))
+    rewards = {place[x]: int(v * common) for x, v in zip(dag.terminals, values, strict=True)}
+    return Table([state_label(dag.labels[u]) for u in order], children, rewards, common)
 
 
 def rows(table: Table, *, dyadic: bool) -> Iterator[Row]:
@@ -140,7 +129,8 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "certificate")
-        for name, table in (("SIX6, states", states()), ("SIX6, histories", histories())):
+        for name in ("states", "histories"):
+            table = table_of(name)
             edges = sum(map(len, table.children))
             for kind, relation, scale, dyadic in cases:
                 clock = time.perf_counter()
@@ -149,7 +139,7 @@ def main() -> None:
                 status, seconds, memory = measure(program, path)
                 assert status == 0, status
                 print(
-                    f"| {name}, {kind} | {len(table.labels):,} | {edges:,} | "
+                    f"| SIX6, {name}, {kind} | {len(table.labels):,} | {edges:,} | "
                     f"{path.stat().st_size / 1e6:.1f} | {claim} | {written:.0f} | {seconds:.1f} | "
                     f"{memory:.0f} |",
                     flush=True,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fast.laws.exact_policy import exact_policy
 from reference import (
     RATIONAL,
     ForwardPolicy,
@@ -49,6 +50,7 @@ from tests.certificates.corruptions import (
     Small,
 )
 from tests.certificates.drawn import policy, sampler, tv_by_trajectories
+from verify.crosscheck.instances import make_instance, random_policy
 
 SMALL = enumerate_dag(Small())
 UNIFORM = ForwardPolicy.uniform(SMALL, RATIONAL)
@@ -210,6 +212,19 @@ def test_what_is_written_is_read_again(path: Path, problem) -> None:
     with open_certificate(path) as (header, rows):
         write_rows(again, header, rows)
     assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("dynamics", ["markov", "srwm"])
+def test_the_table_of_a_network_is_certified(dynamics: str, path: Path) -> None:
+    instance = make_instance("synthetic, prepend-append")
+    rewards = instance.enumeration.rewards
+    network = random_policy(instance.environment, dynamics=dynamics)
+    lifted, exact = exact_policy(network, instance.enumeration, 100_000)
+    claim = write_certificate(path, exact, rewards, states=lifted_states(lifted))
+    assert claim.value == tv_by_trajectories(exact, list(rewards))
+    assert read_header(path).nodes == len(lifted.dag.labels)
+    assert check_certificate(path).accepted
+    assert confirm_problem(path, instance.problem).accepted
 
 
 def test_bounds_are_rounded_outward(path: Path) -> None:

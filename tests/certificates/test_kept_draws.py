@@ -137,27 +137,23 @@ def test_more_samples_are_added_to_those_that_are_kept(
     assert not np.array_equal(first, second)
 
 
-def test_control_draws_of_another_sampler_or_seed_are_refused(tmp_path: Path) -> None:
-    target = GRID.sample(1_000, 0)
-    s: dict[str, Any] = {"regime": "S", "samples": BLOCK, "target": target}
-    for folder, asked, changes in (
-        (
-            tmp_path / "model",
-            {},
-            {
-                "seed": {"seed": 1},
-                "tighten": {"tighten": 3},
-                "p_B": {"p_b": lambda state: []},
-                "sampler": {"sampler": uniform(GRID)},
-                "problem": {"problem": Another(3, 2)},
-            },
-        ),
-        (tmp_path / "target", s, {"target": {**s, "target": [*target[:-1], target[0]]}}),
-    ):
-        certified(folder, **asked)
-        for name, other in changes.items():
-            with pytest.raises(InputError, match=f"draws that differ in {name}: keep these in"):
-                certified(folder, **other)
+TARGET = GRID.sample(1_000, 0)
+OTHERS: dict[str, dict[str, Any]] = {
+    "seed": {"seed": 1},
+    "tighten": {"tighten": 3},
+    "p_B": {"p_b": lambda state: []},
+    "sampler": {"sampler": uniform(GRID)},
+    "problem": {"problem": Another(3, 2)},
+    "target": {"target": [*TARGET[:-1], TARGET[0]]},
+}
+
+
+def test_control_draws_of_other_inputs_are_refused(tmp_path: Path) -> None:
+    asked = {"regime": "S", "samples": BLOCK, "target": TARGET}
+    certified(tmp_path, **asked)
+    for name, other in OTHERS.items():
+        with pytest.raises(InputError, match=f"holds draws that differ in {name}: keep these in"):
+            certified(tmp_path, **(asked | other))
 
 
 @pytest.mark.catches(
