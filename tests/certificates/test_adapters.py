@@ -67,7 +67,7 @@ def same(state: Any) -> list[float]:
 
 
 def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
-    asked: dict[str, Any] = {"regime": "Z", "samples": 20_000, "width": 0.0}
+    asked: dict[str, Any] = {"regime": "Z", "samples": 8_192, "width": 0.0}
     found = pdai.certify(foreign(), GRID, **asked)
     own = pdai.certify(same, GRID, gives="logits", **asked).interval
     exact = pdai.certify(same, GRID, gives="logits")
