@@ -192,17 +192,33 @@ def test_labels_are_the_same_in_every_process() -> None:
 # Writing.
 
 
+def of_random_rows(problem: Any) -> Any:
+    lifted = lift(enumerate_dag(problem), History())
+    return problem, lifted, policy(random.Random(2), lifted.dag)
+
+
+def of_network(dynamics: str) -> Any:
+    instance = make_instance("synthetic, prepend-append")
+    network = random_policy(instance.environment, dynamics=dynamics)
+    return instance.problem, *exact_policy(network, instance.enumeration, 100_000)
+
+
 @pytest.mark.parametrize(
-    "problem", [Grid.minimal(), Sets.minimal(), TableSequences.minimal()], ids=str
+    ("make", "of"),
+    [
+        (of_random_rows, Grid.minimal()),
+        (of_random_rows, Sets.minimal()),
+        (of_random_rows, TableSequences.minimal()),
+        (of_network, "markov"),
+        (of_network, "srwm"),
+    ],
+    ids=["grid", "sets", "sequences", "markov", "srwm"],
 )
-def test_what_is_written_is_read_again(path: Path, problem) -> None:
-    dag = enumerate_dag(problem)
-    rewards = enumerate_rewards(problem, dag)
-    lifted = lift(dag, History())
-    forward = policy(random.Random(2), lifted.dag)
-    claim = write_certificate(
-        path, forward, rewards, states=lifted_states(lifted), problem="a name", claim="="
-    )
+def test_what_is_written_is_read_again(path: Path, make: Any, of: Any) -> None:
+    problem, lifted, forward = make(of)
+    rewards = enumerate_rewards(problem, enumerate_dag(problem))
+    states = lifted_states(lifted)
+    claim = write_certificate(path, forward, rewards, states=states, problem="a name", claim="=")
     assert claim.value == tv_by_trajectories(forward, list(rewards))
     header = read_header(path)
     assert (header.problem, header.claim, header.nodes) == ("a name", claim, len(lifted.dag.labels))
@@ -212,19 +228,6 @@ def test_what_is_written_is_read_again(path: Path, problem) -> None:
     with open_certificate(path) as (header, rows):
         write_rows(again, header, rows)
     assert again.read_bytes() == path.read_bytes()
-
-
-@pytest.mark.parametrize("dynamics", ["markov", "srwm"])
-def test_the_table_of_a_network_is_certified(dynamics: str, path: Path) -> None:
-    instance = make_instance("synthetic, prepend-append")
-    rewards = instance.enumeration.rewards
-    network = random_policy(instance.environment, dynamics=dynamics)
-    lifted, exact = exact_policy(network, instance.enumeration, 100_000)
-    claim = write_certificate(path, exact, rewards, states=lifted_states(lifted))
-    assert claim.value == tv_by_trajectories(exact, list(rewards))
-    assert read_header(path).nodes == len(lifted.dag.labels)
-    assert check_certificate(path).accepted
-    assert confirm_problem(path, instance.problem).accepted
 
 
 def test_bounds_are_rounded_outward(path: Path) -> None:
