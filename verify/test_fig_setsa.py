@@ -61,7 +61,7 @@ def is_law_of_one_base_policy(
 def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_policy(
     scope: Any,
 ) -> None:
-    count, found = 0, {True: 0, False: 0}
+    count, optima = 0, {True: 0, False: 0}
     for draw in all_small_lifts(larger=FLINT):
         lifted = draw.lifted
         for p_b in (
@@ -72,12 +72,12 @@ def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_polic
             markovian = is_markovian(forward, lifted)
             assert markovian == is_law_of_one_base_policy(p_b, lifted)
             if has_memory(lifted):
-                found[markovian] += 1
+                optima[markovian] += 1
         count += 1
-    assert all(found.values())
+    assert all(optima.values())
     scope(
-        f"{described(count)}, two p_B each; with memory, {found[True]} optima are Markovian and "
-        f"{found[False]} not"
+        f"{described(count)}, two p_B each; with memory, {optima[True]} optima are Markovian and "
+        f"{optima[False]} not"
     )
 
 

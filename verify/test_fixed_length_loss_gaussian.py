@@ -52,9 +52,9 @@ def check(problem: Lines) -> int:
     balanced = balanced_lines(problem)
     dag = balanced.forward.dag
     assert largest_residual(balanced) < ROUNDING
-    found, error = distance(balanced)
+    missed, error = distance(balanced)
     assert error < 1e-11
-    assert found <= error + ROUNDING
+    assert missed <= error + ROUNDING
     choice = balanced.forward.choice(0, np.array([-2.0, 2.0]))
     assert np.abs(choice[:, 0] - choice[:, 1]).max() > 0.3
     assert len(set(map(len, trajectories(dag)))) > 1
@@ -83,9 +83,9 @@ def test_a_policy_that_ignores_the_latent_leaves_residuals_and_misses_the_target
 
     wrong = balanced._replace(forward=replace(balanced.forward, choice=blind))
     assert largest_residual(wrong) > 1
-    found, error = distance(wrong)
+    missed, error = distance(wrong)
     assert error < 1e-11
-    assert found > 0.1
+    assert missed > 0.1
 
 
 @pytest.mark.control("fixed_length_loss")

@@ -15,13 +15,13 @@ HALF = Fraction(1, 2)
 def after_a_step(policy: ForwardPolicy[Fraction], law: Law, restart: bool = False) -> Law:
     """The law after a step, where terminal states are kept, or lead back to `s_o`."""
     dag = policy.dag
-    found = [Fraction(0)] * len(dag.labels)
+    after = [Fraction(0)] * len(dag.labels)
     for node, row in enumerate(dag.out_edges):
         for edge in row:
-            found[dag.edges[edge][1]] += law[node] * policy.values[edge]
+            after[dag.edges[edge][1]] += law[node] * policy.values[edge]
         if not row:
-            found[0 if restart else node] += law[node]
-    return found
+            after[0 if restart else node] += law[node]
+    return after
 
 
 @pytest.mark.claim("gibbs")
@@ -67,13 +67,13 @@ def test_each_half_step_of_a_gibbs_sampler_leaves_its_target() -> None:
     def redraw(
         law: dict[tuple[int, int], Fraction], state: bool
     ) -> dict[tuple[int, int], Fraction]:
-        found = dict.fromkeys(law, Fraction(0))
+        after = dict.fromkeys(law, Fraction(0))
         for (s, w), mass in law.items():
             for bit in bits:
                 new = (bit, w) if state else (s, bit)
                 others = [(b, w) if state else (s, b) for b in bits]
-                found[new] += mass * target[new] / sum(target[o] for o in others)
-        return found
+                after[new] += mass * target[new] / sum(target[o] for o in others)
+        return after
 
     assert redraw(target, state=True) == target
     assert redraw(target, state=False) == target

@@ -43,10 +43,10 @@ def are_dual(reverse_mean: Any, reverse_variance: Any) -> bool:
     parameters = (after, m, r, a, b, t)
     reverse = gaussian(w, reverse_mean(*parameters), reverse_variance(*parameters))
     here, step = gaussian(w, m, r), gaussian(after, a * w + b, t)
-    there = gaussian(after, mean, variance)
+    arrived = gaussian(after, mean, variance)
     return bool(
-        sympy.cancel(here[0] + step[0] - there[0] - reverse[0]) == 0
-        and sympy.cancel(here[1] * step[1] - there[1] * reverse[1]) == 0
+        sympy.cancel(here[0] + step[0] - arrived[0] - reverse[0]) == 0
+        and sympy.cancel(here[1] * step[1] - arrived[1] * reverse[1]) == 0
     )
 
 

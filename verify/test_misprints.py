@@ -102,13 +102,13 @@ def following_latents(arguments: str) -> set[int]:
     """How many latents follow, for each value of the arguments, in a fork with its history."""
     fork = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
     dag = lift(fork, History()).dag
-    found: dict[Any, set[Any]] = {}
+    seen: dict[Any, set[Any]] = {}
     for u, v in dag.edges:
         if v not in dag.terminals:
             (s, W), (following, W_next) = dag.labels[u], dag.labels[v]
             key = (s, W) if arguments == "s_t, W_t" else (following, W)
-            found.setdefault(key, set()).add(W_next)
-    return {len(latents) for latents in found.values()}
+            seen.setdefault(key, set()).add(W_next)
+    return {len(latents) for latents in seen.values()}
 
 
 @pytest.mark.claim("misprints")

@@ -20,8 +20,8 @@ def head(first: Floats, second: Floats, y: Floats) -> Floats:
 
 def softmax(logits: Floats) -> Floats:
     weights = np.exp(logits - logits.max())
-    found: Floats = weights / weights.sum()
-    return found
+    law: Floats = weights / weights.sum()
+    return law
 
 
 @pytest.mark.claim("output_head")

@@ -46,16 +46,16 @@ def test_the_ranks_of_laws_are_equal_also_when_computed_over_the_rationals() -> 
 
 @pytest.mark.claim("prop:lines")
 def test_in_log_odds_the_path_dependent_family_is_larger_from_three_states_on() -> None:
-    def found(model: LinearLines) -> tuple[int, int]:
+    def spans(model: LinearLines) -> tuple[int, int]:
         markovian, path = (model.computed_dimensions(f).log_odds for f in FAMILIES)
         return markovian, path
 
-    natural = [found(LinearLines.natural(n)) for n in range(1, 6)]
+    natural = [spans(LinearLines.natural(n)) for n in range(1, 6)]
     assert natural == [(0, 0), (1, 1), (1, 2), (1, 2), (1, 2)]
-    constant = [found(LinearLines(embedding(*[[1]] * n))) for n in range(1, 4)]
+    constant = [spans(LinearLines(embedding(*[[1]] * n))) for n in range(1, 4)]
     assert constant == [(1, 1), (1, 2), (1, 2)]
     one_hot = LinearLines(embedding(*([int(i == j) for j in range(4)] for i in range(4))))
-    assert found(one_hot) == (4, 4)
+    assert spans(one_hot) == (4, 4)
 
 
 @pytest.mark.claim("prop:lines")

@@ -39,6 +39,10 @@ from verify.lib.gnn import (
     wl_policies,
 )
 
+FOUR_NODES = EdgeAddition.fork(
+    4, (graph([]), graph([(0, 1)]), graph([(0, 1), (1, 2)])), (0, 3), (2, 3)
+)
+
 # Values between which all coincidences of sums of one and of two gates occur.
 GATES = (Fraction(1, 3), Fraction(2, 3), Fraction(1))
 
@@ -157,9 +161,9 @@ def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_co
         gains = set()
         for i, j in combinations(range(4), 2):
             problem = disjoint_edges(4, i, j, min({0, 1, 2} - {i, j}))
-            found = first(with_features(problem, by_size(*values, Fraction(1))), problem)
-            assert found == (EVERYTHING if values[i] != values[j] else FORCED)
-            gains.add(found == EVERYTHING)
+            interval = first(with_features(problem, by_size(*values, Fraction(1))), problem)
+            assert interval == (EVERYTHING if values[i] != values[j] else FORCED)
+            gains.add(interval == EVERYTHING)
         assert (True in gains) == (len(set(values)) > 1)
 
 
@@ -177,11 +181,11 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
 
 @pytest.mark.claim("prop:temporal_gnns")
 def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope: Any) -> None:
-    found = starting_empty(state_graphs(3))
-    for problem, value in product(found, GATES):
+    problems = starting_empty(state_graphs(3))
+    for problem, value in product(problems, GATES):
         policies = with_features(problem, by_size(*[value] * 4))
         assert same_partition(policies.classes, wl_policies(problem).classes)
-    scope(f"constant gates on all {len(found)} state graphs from the empty one on 3 nodes")
+    scope(f"constant gates on all {len(problems)} state graphs from the empty one on 3 nodes")
 
 
 # What the gain is not
@@ -189,11 +193,18 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope:
 
 @pytest.mark.claim("prop:temporal_gnns.text")
 @pytest.mark.parametrize(
-    ("name", "gate"), [("paths", inverse_size), ("marked", constant), ("paper", constant)]
+    ("problem", "gate"),
+    [
+        (EdgeAddition.paths(), inverse_size),
+        (FOUR_NODES, inverse_size),
+        (EdgeAddition.marked(), constant),
+        (EdgeAddition.paper(), constant),
+    ],
 )
-def test_a_gain_needs_no_second_history_nor_a_gate_that_varies(name: str, gate: Gate) -> None:
+def test_a_gain_needs_no_second_history_and_four_nodes_are_enough(
+    problem: EdgeAddition, gate: Gate
+) -> None:
     """On a tree the lift is trivial, and its policies Markovian; a start with edges is marked."""
-    problem = FORKS[name]()
     policies = with_features(problem, gate)
     assert len(policies.dag.labels) == len(enumerate_dag(problem).labels)
     assert first(wl_policies(problem), problem) == FORCED
@@ -203,8 +214,8 @@ def test_a_gain_needs_no_second_history_nor_a_gate_that_varies(name: str, gate: 
 @pytest.mark.claim("prop:temporal_gnns")
 def test_features_of_the_nodes_can_make_path_features_needless() -> None:
     problem = EdgeAddition.matching()
-    told = EdgeAddition((0, 0, 0, 0, 1, 1), problem.inner, problem.terminals, problem.rewards)
-    assert first(wl_policies(told), told) == EVERYTHING
+    marked = EdgeAddition((0, 0, 0, 0, 1, 1), problem.inner, problem.terminals, problem.rewards)
+    assert first(wl_policies(marked), marked) == EVERYTHING
 
 
 @pytest.mark.control("prop:temporal_gnns.text")
@@ -254,7 +265,7 @@ def aliased(nodes: int) -> dict[Graph, bool]:
     """
     pairs = list(combinations(range(nodes), 2))
     least = isomorphism_classes(nodes)
-    found = {}
+    alike = {}
     for mask in sorted(set(least.values())):
         g = graph(pair for i, pair in enumerate(pairs) if mask >> i & 1)
         (colour,) = refine([g], [(0,) * nodes])
@@ -265,17 +276,17 @@ def aliased(nodes: int) -> dict[Graph, bool]:
                     least[mask | 1 << i]
                 )
         if any(len(ends) > 1 for ends in results.values()):
-            found[g] = any(len(set(ends)) > 1 for ends in results.values())
-    return found
+            alike[g] = any(len(set(ends)) > 1 for ends in results.values())
+    return alike
 
 
 @pytest.mark.claim("prop:temporal_gnns")
 def test_actions_look_alike_from_three_nodes_on_and_lead_apart_from_six() -> None:
-    found = {n: aliased(n) for n in range(2, 7)}
-    assert found[2] == {}
-    assert found[3] == {graph([]): False, graph([(0, 1)]): False}
-    assert not any(apart for n in range(2, 6) for apart in found[n].values())
-    apart = [g for g, value in found[6].items() if value]
+    alike = {n: aliased(n) for n in range(2, 7)}
+    assert alike[2] == {}
+    assert alike[3] == {graph([]): False, graph([(0, 1)]): False}
+    assert not any(apart for n in range(2, 6) for apart in alike[n].values())
+    apart = [g for g, value in alike[6].items() if value]
     assert sorted(len(g.edges) for g in apart) == [4, 5, 5, 6, 6, 7]
     for problem in (EdgeAddition.paths(), EdgeAddition.paper()):
         images = {relabel(problem.inner[-1], image) for image in permutations(range(6))}
@@ -305,14 +316,6 @@ def test_on_three_nodes_no_gate_adds_anything(scope: Any) -> None:
     scope(f"all {checked} featured state graphs on 3 nodes")
 
 
-@pytest.mark.claim("prop:temporal_gnns.text")
-def test_on_four_nodes_path_features_add_something() -> None:
-    inner = (graph([]), graph([(0, 1)]), graph([(0, 1), (1, 2)]))
-    problem = EdgeAddition.fork(4, inner, (0, 3), (2, 3))
-    assert first(wl_policies(problem), problem) == FORCED
-    assert first(with_features(problem), problem) == EVERYTHING
-
-
 # The attainable set
 
 
@@ -321,15 +324,15 @@ def test_an_unseparated_history_of_forced_mass_beta_costs_half_of_it_at_each_end
     """`(m_2, m_4)` is `(alpha(e1), alpha(e1e2))` or `(alpha(0), alpha(e1e2))`; e1, e2 are tied."""
     problem = EdgeAddition.matching()
     empty, e1, _, both, _ = problem.inner
-    found = set()
+    betas = set()
     for values in product(GATES, repeat=4):
         gate = by_state(problem, values)
         policies = with_features(problem, gate)
         separated = (gate(e1) != gate(both)) + (gate(empty) != gate(both))
         beta = 1 - Fraction(separated, 2)
         assert first(policies, problem) == (beta / 2, 1 - beta / 2)
-        found.add(beta)
-    assert found == {0, HALF, 1}
+        betas.add(beta)
+    assert betas == {0, HALF, 1}
 
 
 @pytest.mark.claim("prop:temporal_gnns")

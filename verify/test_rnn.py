@@ -13,8 +13,8 @@ from verify.lib.srwm import eye, rotation, vector
 
 def phi(psi: Array, W: Array, W_s: Array, W_h: Array, b: Array) -> Array:
     """The repaired form, in rows."""
-    found: Array = psi @ W_s + W @ (W_h - eye(len(W))) + b
-    return found
+    change: Array = psi @ W_s + W @ (W_h - eye(len(W))) + b
+    return change
 
 
 @pytest.mark.claim("rnn")
@@ -59,9 +59,9 @@ def test_the_printed_arguments_do_not_determine_phi() -> None:
     # W_h = 0: every W_{t-1} leads to the same W_t = psi W_s + b, and phi = W_t - W_{t-1} differs.
     W_s, W_h, b = eye(2), 0 * eye(2), exact([0, 0])
     psi, first, second = exact([1, 2]), exact([0, 0]), exact([5, 5])
-    found = [phi(psi, W, W_s, W_h, b) for W in (first, second)]
-    assert (first + found[0] == second + found[1]).all()
-    assert [step.tolist() for step in found] == [[1, 2], [-4, -3]]
+    changes = [phi(psi, W, W_s, W_h, b) for W in (first, second)]
+    assert (first + changes[0] == second + changes[1]).all()
+    assert [step.tolist() for step in changes] == [[1, 2], [-4, -3]]
 
 
 @pytest.mark.control("rnn")

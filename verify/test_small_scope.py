@@ -46,11 +46,11 @@ def test_dags_their_classes_and_their_lifts_are_as_many_as_independent_counts_fo
 
 @pytest.mark.parametrize(("size", "bell"), [(0, 1), (1, 1), (2, 2), (3, 5), (4, 15), (5, 52)])
 def test_set_partitions_are_counted_by_bell_numbers(size: int, bell: int) -> None:
-    found = [
+    partitions = [
         tuple(sorted(tuple(sorted(block)) for block in blocks))
         for blocks in set_partitions(range(size))
     ]
-    assert len(found) == len(set(found)) == bell
+    assert len(partitions) == len(set(partitions)) == bell
 
 
 def test_sampled_dags_with_seven_states_have_two_lifts_each() -> None:
@@ -110,13 +110,13 @@ def test_the_lifts_are_exactly_those_of_all_maps_phi_on_three_latents(nodes: int
     for dag in pointed_dags(nodes):
         inner = [v for v in range(1, nodes) if dag.children[v]]
         arguments = list(product(inner, range(3)))
-        found = {
+        reached = {
             merging(lift(dag, Additive(increment(dict(zip(arguments, values, strict=True))))))
             for values in product(range(3), repeat=len(arguments))
         }
         listed = [merging(lifted) for lifted in lifts(dag)]
         assert len(listed) == len(set(listed))
-        assert found == set(listed)
+        assert reached == set(listed)
 
 
 def test_all_lifts_of_a_diamond() -> None:

@@ -15,8 +15,8 @@ from reference.problems.preference import Weights
 def test_the_posterior_lives_on_a_box_of_d_dimensions(scope: Any) -> None:
     for dimension, bound in product((1, 2, 3), (1, 2)):
         dag = enumerate_dag(Preference.random(2, dimension, bound))
-        found = {dag.labels[x].components for x in dag.terminals}
-        assert found == set(product(range(-bound, bound + 1), repeat=dimension))
+        weights = {dag.labels[x].components for x in dag.terminals}
+        assert weights == set(product(range(-bound, bound + 1), repeat=dimension))
     problem = Preference.paper()
     assert (2 * problem.bound + 1) ** problem.dimension == 43_046_721
     scope("6 boxes enumerated, 9^8 counted")

@@ -54,12 +54,12 @@ def is_acyclic(parents: Parents) -> bool:
 @cache
 def all_dags(nodes: int) -> tuple[Parents, ...]:
     """Every DAG, by choosing the parents of one node after the other."""
-    found: list[Parents] = [()]
+    dags: list[Parents] = [()]
     for v in range(nodes):
-        longer = ((*parents, mask) for parents in found for mask in families(nodes, v))
+        longer = ((*parents, mask) for parents in dags for mask in families(nodes, v))
         # A cycle among the first nodes stays one.
-        found = [g for g in longer if is_acyclic((*g, *(0,) * (nodes - v - 1)))]
-    return tuple(found)
+        dags = [g for g in longer if is_acyclic((*g, *(0,) * (nodes - v - 1)))]
+    return tuple(dags)
 
 
 def weighted(weights: Weights) -> Iterator[tuple[Parents, int]]:
@@ -71,13 +71,13 @@ def weighted(weights: Weights) -> Iterator[tuple[Parents, int]]:
 def enumerated(weights: Weights, has: Callable[[Parents, int, int], bool]) -> list[list[int]]:
     """For each pair of nodes the sum over the DAGs in which they have a property."""
     nodes = range(len(weights))
-    found = [[0 for _ in nodes] for _ in nodes]
+    sums = [[0 for _ in nodes] for _ in nodes]
     for parents, weight in weighted(weights):
         for u in nodes:
             for v in nodes:
                 if has(parents, u, v):
-                    found[u][v] += weight
-    return found
+                    sums[u][v] += weight
+    return sums
 
 
 def has_edge(parents: Parents, u: int, v: int) -> bool:

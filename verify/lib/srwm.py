@@ -49,8 +49,8 @@ def rotation(rng: random.Random, d: int) -> Array:
 
 def power(R: Array, t: int) -> Array:
     """`R^t` of a rotation, for any integer t."""
-    found: Array = np.linalg.matrix_power(R if t >= 0 else R.T, abs(t))
-    return found
+    result: Array = np.linalg.matrix_power(R if t >= 0 else R.T, abs(t))
+    return result
 
 
 def simplex_point(rng: random.Random, d: int) -> Array:
