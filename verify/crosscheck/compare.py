@@ -1,4 +1,4 @@
-"""How numbers are compared, and how often a function is compiled."""
+"""How numbers and counts are compared, and how often a function is compiled."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax
 import numpy as np
+from scipy.stats import chi2
 
 Precision = Literal["float32", "float64"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -41,6 +42,29 @@ def tree_distance(found: Any, expected: Any) -> float:
         elif not np.array_equal(a, b):
             return np.inf
     return worst
+
+
+# A goodness-of-fit test rejects a right sampler with this probability, and no more often.
+ERROR_PROBABILITY = 1e-6
+
+
+def excess(counts: Any, expected: Any) -> float:
+    """Pearson's statistic over its critical value, small cells pooled; above 1 is a rejection."""
+    order = np.argsort(expected)
+    counts, expected = np.asarray(counts)[order].astype(float), np.asarray(expected)[order]
+    # Pool cells until each expects at least 20, where the chi-square law is accurate.
+    groups, total = np.zeros(len(expected), int), 0.0
+    for i in range(1, len(expected)):
+        total += expected[i - 1]
+        groups[i] = groups[i - 1] + (total >= 20)
+        total = 0.0 if total >= 20 else total
+    c, e = np.bincount(groups, counts), np.bincount(groups, expected)
+    if e[-1] < 20 and len(e) > 1:
+        c, e = np.append(c[:-2], c[-2:].sum()), np.append(e[:-2], e[-2:].sum())
+    if len(e) == 1:
+        return 0.0
+    critical = chi2.ppf(1 - ERROR_PROBABILITY, len(e) - 1)
+    return float(((c - e) ** 2 / e).sum() / critical)
 
 
 class Compiled:

@@ -296,17 +296,18 @@ def self_referential_equations(p: SelfReferential) -> Equations:
 def block_equations(p: ResidualBlock[Any]) -> Equations:
     """`g + f(n(g))` of `g = E s + O y`, where the inner dynamics see `n(E s)`."""
     initial, phi, read = equations_of(p.inner)
+    E: Floats = np.asarray(p.embedding)
 
     def n(x: Floats) -> Floats:
         found: Floats = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
         return found
 
     def outer(s: Floats, W: Any) -> Floats:
-        g = p.embedding @ s + p.out @ read(n(p.embedding @ s), W)
+        g: Floats = E @ s + p.out @ read(n(E @ s), W)
         found: Floats = g + perceptron(p.feed_forward, n(g))
         return found
 
-    return Equations(initial, lambda s, W: phi(n(p.embedding @ s), W), outer)
+    return Equations(initial, lambda s, W: phi(n(E @ s), W), outer)
 
 
 def linear_equations(p: Linear) -> Equations:

@@ -51,8 +51,9 @@ def frequencies(actions: Any, count: int) -> Floats:
     "jax.nn.log_softmax(log_p / temperature)",
     "jax.nn.log_softmax(log_p * temperature)",
 )
+@pytest.mark.crosscheck("fast.sampling.actions.draw_action")
 @pytest.mark.parametrize(
-    ("epsilon", "temperature"), [(0.0, 1.0), (0.3, 1.0), (0.0, 2.5), (0.0, 0.5), (0.4, 3.0)]
+    ("epsilon", "temperature"), [(0.0, 1.0), (0.3, 1.0), (0.0, 2.5), (0.7, 0.5), (0.4, 3.0)]
 )
 def test_actions_are_drawn_from_the_mixture_of_the_definition(
     epsilon: float, temperature: float

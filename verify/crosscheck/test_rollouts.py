@@ -1,4 +1,4 @@
-"""Sampled trajectories against the reference: probabilities, losses and frequencies."""
+"""Sampled trajectories against the reference: probabilities, losses, frequencies and laws."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,30 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import chi2
 
 from fast.balance.loss import log_ratio
 from fast.balance.losses import log_variance, tb
 from fast.balance.steps import Steps, as_steps, evaluate, row_terms, rows_of
+from fast.dynamics.head import WithHead
 from fast.laws.enumeration import decode_all
-from fast.laws.exact_policy import exact_policy
+from fast.laws.terminal_law import exact_law
 from fast.parts import BACKWARD
 from fast.policies.backward import LearnedBackward, masked_log_softmax
 from fast.policies.policy import Policy
-from fast.sampling.actions import Exploration, draw_action
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, batch_first, between, repeat, uniforms
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    LiftedDAG,
-    Trajectory,
-    log_tb_residuals,
-    marginal,
-)
-from verify.crosscheck.compare import perceptron
-from verify.crosscheck.instances import PROBLEMS, Instance, make_instance, random_policy
+from reference import RATIONAL, ForwardPolicy, Trajectory, log_tb_residuals, marginal, mass
+from verify.crosscheck.compare import excess, perceptron
+from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
+from verify.crosscheck.samplers import Drawn, Exact, draw, edges_along, make_exact
 from verify.lib.scopes import crossed
 
 # float32 soft-max and sums of up to seven log-probabilities of size up to about 30.
@@ -40,35 +32,6 @@ TOLERANCE = 2e-4
 
 # Trajectories per call.
 SAMPLES = 4_096
-
-# A goodness-of-fit test rejects a right sampler with this probability, and no more often.
-ERROR_PROBABILITY = 1e-6
-
-
-class Sampled(NamedTuple):
-    """A random policy as network and as exact object, and trajectories of it."""
-
-    instance: Instance
-    policy: Policy
-    lifted: LiftedDAG[Any]
-    exact: ForwardPolicy[Any]
-    drawn: Trajectories
-    on_the_way: Any
-    steps: Steps
-    trajectories: list[Trajectory]
-
-
-@eqx.filter_jit
-def draw(
-    policy: Policy, environment: Any, batch: int, epsilon: Any, seed: Any
-) -> tuple[Trajectories, Any, Steps]:
-    """Trajectories, `log p_F` on the way, and their terms evaluated afterwards.
-
-    Whatever the share of uniform actions, it is one program.
-    """
-    draws = uniforms(jax.random.key(seed), environment, batch)
-    drawn, cached = sample_trajectories(policy, environment, draws, Exploration(epsilon))
-    return drawn, cached.log_p_f, evaluate(policy, environment, drawn)
 
 
 class OneByOne(NamedTuple):
@@ -167,7 +130,7 @@ def test_the_random_numbers_of_a_batch_are_uniform() -> None:
     draws = np.asarray(uniforms(jax.random.key(0), environment, 2_000))
     assert draws.shape == (environment.horizon, 2_000)
     counts = np.bincount((draws * 20).astype(int).ravel(), minlength=20)
-    assert _chi_square(counts, np.full(20, draws.size / 20)) <= 1
+    assert excess(counts, np.full(20, draws.size / 20)) <= 1
 
 
 @pytest.mark.crosscheck(
@@ -200,6 +163,14 @@ def test_parts_of_trajectories_are_where_they_were() -> None:
         assert np.array_equal(leaf, np.stack([final[name]] * 4))
 
 
+class Sampled(NamedTuple):
+    """A random policy, trajectories of it, and each as edges of its lift."""
+
+    exact: Exact
+    drawn: Drawn
+    trajectories: list[Trajectory]
+
+
 @pytest.fixture(
     params=crossed(PROBLEMS, ("srwm", "markov")),
     ids=lambda param: f"{param[0]}, {param[1]}",
@@ -207,41 +178,11 @@ def test_parts_of_trajectories_are_where_they_were() -> None:
 )
 def sampled(request: pytest.FixtureRequest) -> Sampled:
     name, dynamics = request.param
-    instance = make_instance(name)
-    policy = random_policy(instance.environment, dynamics=dynamics)
-    lifted, exact = exact_policy(policy, instance.enumeration, 100_000)
-    environment = instance.environment
-    drawn, on_the_way, steps = jax.tree.map(
-        lambda leaf: leaf[:64], draw(policy, environment, SAMPLES, jnp.float32(0.3), jnp.int32(2))
-    )
-    trajectories = _on_the_lift(instance, lifted, drawn)
-    return Sampled(instance, policy, lifted, exact, drawn, on_the_way, steps, trajectories)
-
-
-def _on_the_lift(
-    instance: Instance, lifted: LiftedDAG[Any], drawn: Trajectories
-) -> list[Trajectory]:
-    """The sampled actions, followed on the reference's lifted DAG."""
-    found = []
-    actions, active = np.asarray(drawn.actions), np.asarray(drawn.active)
-    for row in range(len(actions)):
-        node, path = 0, []
-        for action in actions[row, active[row]]:
-            base_edge = instance.enumeration.edge[lifted.projection[node], action]
-            edge = next(e for e in lifted.dag.out_edges[node] if lifted.base_edge[e] == base_edge)
-            path.append(edge)
-            node = lifted.dag.edges[edge][1]
-        found.append(tuple(path))
-    return found
-
-
-def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
-    sampled: Sampled,
-) -> None:
-    dag = sampled.lifted.dag
-    ends = [dag.labels[dag.end(tau)] for tau in sampled.trajectories]
-    assert ends == decode_all(sampled.instance.environment, sampled.drawn.final)
-    assert all(not dag.children[dag.end(tau)] for tau in sampled.trajectories)
+    exact = make_exact(name, dynamics=dynamics)
+    whole = draw(exact.policy, exact.instance.environment, SAMPLES, 0.3, seed=2)
+    drawn = jax.tree.map(lambda leaf: leaf[:64], whole)
+    edges = edges_along(exact.instance.enumeration, drawn.trajectories)
+    return Sampled(exact, drawn, [exact.sampler.lifted.above(tau) for tau in edges])
 
 
 @pytest.mark.catches(
@@ -280,20 +221,24 @@ def test_sampled_trajectories_are_complete_and_end_where_the_environment_says(
     only="lines, srwm",
 )
 @pytest.mark.crosscheck("fast.sampling.forward.sample_trajectories")
-def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled) -> None:
-    dag, enumeration = sampled.lifted.dag, sampled.instance.enumeration
-    kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
-    reward = dict(zip(dag.terminals, enumeration.rewards, strict=True))
-    log_p_f, log_p_b = (np.asarray(x.sum(-1)) for x in sampled.steps[:2])
-    on_the_way = np.asarray(sampled.on_the_way.sum(-1))
-    for row, tau in enumerate(sampled.trajectories):
-        exact = np.log(float(sampled.exact.along(tau)))
-        assert log_p_f[row] == pytest.approx(exact, abs=TOLERANCE)
-        assert on_the_way[row] == pytest.approx(exact, abs=TOLERANCE)
-        assert log_p_b[row] == pytest.approx(np.log(float(kernel.along(tau))), abs=TOLERANCE)
-        assert sampled.drawn.log_reward[row] == pytest.approx(
-            np.log(float(reward[dag.end(tau)])), abs=TOLERANCE
-        )
+def test_rollouts_are_complete_and_have_the_exact_probabilities_and_rewards(
+    sampled: Sampled,
+) -> None:
+    (instance, _, sampler, _), (drawn, cached, steps) = sampled.exact, sampled.drawn
+    dag = sampler.lifted.dag
+    reward = dict(zip(dag.terminals, instance.enumeration.rewards, strict=True))
+    ends = [dag.end(tau) for tau in sampled.trajectories]
+    assert all(not dag.children[x] for x in ends)
+    assert [dag.labels[x] for x in ends] == decode_all(instance.environment, drawn.final)
+    log_p_f = np.log([float(sampler.forward.along(tau)) for tau in sampled.trajectories])
+    log_p_b = np.log([float(sampler.backward.along(tau)) for tau in sampled.trajectories])
+    for found, expected in (
+        (steps.log_p_f.sum(-1), log_p_f),
+        (cached.log_p_f.sum(-1), log_p_f),
+        (steps.log_p_b.sum(-1), log_p_b),
+        (drawn.log_reward, np.log([float(reward[x]) for x in ends])),
+    ):
+        assert np.asarray(found) == pytest.approx(expected, abs=TOLERANCE)
 
 
 @pytest.mark.catches(
@@ -304,93 +249,58 @@ def test_rollout_probabilities_and_rewards_equal_the_exact_ones(sampled: Sampled
     only="lines, srwm",
 )
 def test_losses_equal_those_of_the_exact_residuals(sampled: Sampled) -> None:
-    enumeration = sampled.instance.enumeration
-    kernel = BackwardPolicy.uniform(enumeration.dag, RATIONAL).on(sampled.lifted)
-    log_z = 0.7
-    residual = dict(log_tb_residuals(sampled.exact, kernel, enumeration.rewards, log_z))
+    sampler, rewards = sampled.exact.sampler, sampled.exact.instance.enumeration.rewards
+    log_z, steps = 0.7, sampled.drawn.steps
+    residual = dict(log_tb_residuals(sampler.forward, sampler.backward, rewards, log_z))
     delta = np.array([residual[tau] for tau in sampled.trajectories])
-    steps, f = sampled.steps, log_ratio(sampled.steps)
-    assert float(tb(steps, jnp.float32(log_z))) == pytest.approx(np.mean(delta**2), rel=1e-4)
     # Contrastive balance: the mean over ordered pairs of distinct trajectories of the batch.
-    pairs = (delta[:, None] - delta[None, :]) ** 2
-    batch = len(delta)
-    assert float(log_variance(f)) == pytest.approx(pairs.sum() / (batch * (batch - 1)), rel=1e-4)
+    pairs, batch = (delta[:, None] - delta[None, :]) ** 2, len(delta)
+    variance, f = pairs.sum() / (batch * (batch - 1)), log_ratio(steps)
+    assert float(tb(steps, jnp.float32(log_z))) == pytest.approx(np.mean(delta**2), rel=1e-4)
+    assert float(log_variance(f)) == pytest.approx(variance, rel=1e-4)
     # Controls: the wrong constant, and the biased variance, are both seen.
     assert float(tb(steps, jnp.float32(log_z + 0.1))) != pytest.approx(np.mean(delta**2), rel=1e-4)
     assert float(log_variance(f)) != pytest.approx(pairs.mean(), rel=1e-4)
 
 
-def _chi_square(counts: Any, expected: Any) -> float:
-    """Pearson's statistic over its critical value, small cells pooled; above 1 is a rejection."""
-    order = np.argsort(expected)
-    counts, expected = counts[order].astype(float), expected[order]
-    # Pool cells until each expects at least 20, where the chi-square law is accurate.
-    groups, total = np.zeros(len(expected), int), 0.0
-    for i in range(1, len(expected)):
-        total += expected[i - 1]
-        groups[i] = groups[i - 1] + (total >= 20)
-        total = 0.0 if total >= 20 else total
-    c, e = np.bincount(groups, counts), np.bincount(groups, expected)
-    if e[-1] < 20 and len(e) > 1:
-        c, e = np.append(c[:-2], c[-2:].sum()), np.append(e[:-2], e[-2:].sum())
-    if len(e) == 1:
-        return 0.0
-    critical = chi2.ppf(1 - ERROR_PROBABILITY, len(e) - 1)
-    return float(((c - e) ** 2 / e).sum() / critical)
-
-
 def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
-    environment, enumeration = sampled.instance.environment, sampled.instance.enumeration
-    law = np.array([float(p) for p in marginal(sampled.exact)])
-    dag, samples, drawn = enumeration.dag, 5 * SAMPLES, []
-    for seed in range(5):
-        # Without exploration, which is an argument: the program of the fixture.
-        final = draw(sampled.policy, environment, SAMPLES, jnp.float32(0), jnp.int32(seed))[0].final
-        drawn += [dag.index[label] for label in decode_all(environment, final)]
+    instance, policy, _, p_t = sampled.exact
+    environment, dag = instance.environment, instance.enumeration.dag
+    # Without exploration, which is an argument: the program of the fixture.
+    blocks = [draw(policy, environment, SAMPLES, seed=seed)[0].final for seed in range(5)]
+    drawn = [dag.index[x] for final in blocks for x in decode_all(environment, final)]
     counts = np.bincount(drawn, minlength=len(dag.labels))[np.array(dag.terminals)]
-    assert counts.sum() == samples
-    assert _chi_square(counts, law * samples) <= 1
-    # Control: the law of another random policy is rejected on the same samples.
-    dynamics = "markov" if sampled.policy.is_markovian else "srwm"
-    other = random_policy(environment, seed=1, dynamics=dynamics)
-    _, other_exact = exact_policy(other, enumeration, 100_000)
-    wrong = np.array([float(p) for p in marginal(other_exact)])
-    assert _chi_square(counts, wrong * samples) > 1
+    assert counts.sum() == len(drawn) == 5 * SAMPLES
+    assert excess(counts, np.array(p_t, float) * len(drawn)) <= 1
+    # Control: the law of the uniform policy is rejected on the same samples.
+    walk = marginal(ForwardPolicy.uniform(dag, RATIONAL))
+    assert excess(counts, np.array(walk, float) * len(drawn)) > 1
 
 
-@pytest.mark.crosscheck("fast.sampling.actions.draw_action")
-def test_actions_are_drawn_by_inverting_the_distribution_function() -> None:
-    rng = np.random.default_rng(0)
-    logits, mask = rng.normal(size=(3, 4)), np.array([[1, 1, 0, 1], [0, 1, 1, 0], [1, 1, 1, 1]]) > 0
-    for epsilon, temperature in ((0.0, 1.0), (0.4, 1.0), (0.0, 2.5), (0.7, 0.5)):
-        scores = np.where(mask, logits / temperature, -np.inf)
-        p = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
-        p = (1 - epsilon) * p + epsilon * mask / mask.sum(1, keepdims=True)
-        draws = (np.arange(1000) + 0.5) / 1000
-        log_p = np.where(mask, logits, -1e9).astype(np.float32)
-        drawn = jax.jit(jax.vmap(draw_action, (None, None, 0, None)))(
-            log_p, mask, np.repeat(draws[:, None], 3, 1).astype(np.float32),
-            Exploration(jnp.float32(epsilon), jnp.float32(temperature)),
-        )  # fmt: skip
-        for row in range(3):
-            counts = np.bincount(np.asarray(drawn)[:, row], minlength=4)
-            # An interval of length p holds p * 1000 of equidistant points, up to one.
-            assert np.abs(counts - 1000 * p[row]).max() <= 1.5
-            assert not counts[~mask[row]].any()
-
-
-def test_exploration_mixes_in_uniform_actions() -> None:
-    instance = make_instance("grid")
-    policy, uniform = random_policy(instance.environment), np.full(3, SAMPLES / 3)
-
-    def first_actions(epsilon: float) -> Any:
-        share, seed = jnp.float32(epsilon), jnp.int32(3)
-        drawn, _, _ = draw(policy, instance.environment, SAMPLES, share, seed)
-        return np.bincount(np.asarray(drawn.actions)[:, 0], minlength=3)
-
-    assert _chi_square(first_actions(1), uniform) <= 1
-    # Control: without exploration the same policy is far from uniform.
-    assert _chi_square(first_actions(0), uniform) > 1
+@pytest.mark.catches(
+    "The probabilities of trajectories are accumulated in float32.",
+    "fast/laws/terminal_law.py",
+    "p_t, mass = np.zeros(nodes), np.zeros(nodes)",
+    "p_t, mass = np.zeros(nodes, np.float32), np.zeros(nodes, np.float32)",
+)
+@pytest.mark.crosscheck("fast.laws.terminal_law.exact_law", "fast.dynamics.head.WithHead")
+def test_law_in_floats_equals_the_exact_one(sampled: Sampled) -> None:
+    instance, policy, sampler, p_t = sampled.exact
+    forward, kernel = sampler.forward, sampler.backward
+    assert isinstance(policy.network, WithHead)
+    assert sum(p_t) == 1
+    assert set(mass(kernel)) == {1}
+    rewards = instance.enumeration.rewards
+    residuals = [delta for _, delta in log_tb_residuals(forward, kernel, rewards, 0.0)]
+    # float64: relative rounding of the network; float32 likewise, with logits up to about 30.
+    for float64, tolerance in ((True, 1e-12), (False, 2e-4)):
+        law = exact_law(policy, instance.enumeration, float64=float64)
+        assert law.probabilities == pytest.approx(np.array(p_t, float), rel=tolerance, abs=0)
+        assert law.backward_mass == pytest.approx(1, abs=1e-12)
+        assert law.log_ratio_range is not None
+        assert law.log_ratio_range == pytest.approx(
+            (min(residuals), max(residuals)), abs=tolerance * 50
+        )
 
 
 @pytest.mark.catches(
