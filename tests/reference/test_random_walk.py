@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference import (
-    BALL,
-    History,
-    enumerate_dag,
-    lift,
-)
+from reference import BALL, History, enumerate_dag, lift
 from reference.fields.balls import enclose, precision
 from reference.problems.random_walk import LazyRandomWalk, Walker
 
