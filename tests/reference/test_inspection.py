@@ -6,6 +6,8 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -107,13 +109,15 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
     assert "breaks no rule" in printed
 
 
-def test_inspecting_does_not_import_jax() -> None:
+def test_neither_inspecting_nor_exact_posteriors_import_jax(tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text("a,b\nx,p\ny,q\nx,q\ny,p\n")
     code = (
-        "import sys; from pdai.cli import main; "
-        "main(['inspect', 'reference.problems:Grid']); sys.exit('jax' in sys.modules)"
+        "import sys; from pdai.cli import main; main(['inspect', 'reference.problems:Grid']);"
+        "main(['posterior', sys.argv[1], '--out', sys.argv[2]]); sys.exit('jax' in sys.modules)"
     )
-    command = [sys.executable, "-c", code]
-    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
+    command = [sys.executable, "-c", code, str(tmp_path / "my.csv"), str(tmp_path / "answer")]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("users")
@@ -202,16 +206,9 @@ def test_graphs_go_to_networkx_and_come_back() -> None:
 
 
 def test_rewards_beyond_float_range_keep_their_logarithm() -> None:
-    class Huge:
-        initial = "o"
-
-        def children(self, state: str) -> tuple[str, ...]:
-            return ("x", "y") if state == "o" else ()
-
-        def reward(self, terminal: str) -> Fraction:
-            return Fraction(10) ** 400
-
-    inspection = inspect_problem(Huge())
+    children = lambda state: ("x", "y") if state == "o" else ()  # noqa: E731
+    huge: Any = SimpleNamespace(initial="o", children=children, reward=lambda _: 10**400)
+    inspection = inspect_problem(huge)
     assert inspection.entropy == pytest.approx(math.log(2))
     assert "exp(921.7" in inspection.rows()["Z, the sum of the rewards"]
 
