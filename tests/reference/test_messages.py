@@ -1,4 +1,4 @@
-"""What the modules behind the facade refuse, and in which words; `tests/project` has the facade."""
+"""What the reference refuses, and in which words: the object, the value, the rule and the fix."""
 
 import math
 from collections.abc import Callable
@@ -15,6 +15,8 @@ from reference import (
     BALL,
     FLOAT64,
     RATIONAL,
+    Additive,
+    BackwardKernel,
     BackwardPolicy,
     Forgetful,
     ForwardPolicy,
@@ -29,16 +31,20 @@ from reference import (
     db_residuals,
     enumerate_dag,
     enumerate_rewards,
+    fcs,
     flows,
     fm_residuals,
     forward_from_backward,
     h_transform,
     lift,
+    log_tb_residuals,
     markov_projection,
+    normalize,
     pointed_dag,
     product_rewards,
     streaming_residuals,
     subtb_residuals,
+    tb_residuals,
     total_variation,
 )
 from reference.bounds import kl_bound, residual_spread, tv_bound, tv_bound_from_loss
@@ -68,6 +74,62 @@ LINES = lift(enumerate_dag(Lines.minimal()), Forgetful())
 LINE_ACTIONS: Any = {(s, t): t[0] for s in ("p2", "p3", "p5") for t in Lines.minimal().children(s)}
 FACTORS: Any = SyntheticSequences.random(3, 2, form="sum")
 NAN: Any = math.nan
+FORK_F, FORK_B = ForwardPolicy.uniform(FORK, RATIONAL), BackwardPolicy.uniform(FORK, RATIONAL)
+GRID_B = BackwardPolicy.uniform(enumerate_dag(Grid(2)), RATIONAL)
+PATH = pointed_dag({"o": ["a"], "a": ["x"], "x": []})
+LISTS: Any = SimpleNamespace(initial=None, advance=lambda state, latent: [state])
+
+
+class Mutable:
+    """A state whose hash moves."""
+
+    def __init__(self, at: int = 0):
+        self.at = at
+
+    def __hash__(self) -> int:
+        return hash(self.at)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mutable) and other.at == self.at
+
+    def grown(self) -> "list[Mutable]":
+        """Children, after a change of this one."""
+        if self.at == 1:
+            return []
+        self.at = 10
+        return [Mutable(1)]
+
+
+def rewards(**members: Any) -> Any:
+    """The rewards of a problem with these members, and right ones for the rest."""
+    children = lambda state: ("x", "y") if state == "o" else ()  # noqa: E731
+    right = {"initial": "o", "children": children, "reward": lambda _: 1}
+    problem: Any = SimpleNamespace(**{**right, **members})
+    return enumerate_rewards(problem, enumerate_dag(problem, max_nodes=1_000))
+
+
+GRAPHS: list[tuple[Any, dict[str, Any], str]] = [
+    ({"o": ["a"], "a": ["b"], "b": ["a", "x"], "x": []}, {}, "cycle .*remove one"),
+    ({"o": ["o", "x"], "x": []}, {}, "cycle 'o' -> 'o'"),
+    ({"o": ["x"], "u": ["x"], "x": []}, {}, "has 2: 'o', 'u'; connect"),
+    ({"o": ["x"], "x": [], "z": []}, {"initial": "o"}, "not reachable from .*'o': 'z'"),
+    ({"o": ["x"], "x": []}, {"initial": "x"}, "'x' is not a state without incoming"),
+    ({"o": ["x"], "x": []}, {"initial": np.zeros((0, 2))}, "initial state is array.*tuple"),
+    ({"o": ["x"], "x": ["y"], "y": []}, {"terminals": ["x", "y"]}, "terminal 'x' has .*'y'"),
+    ({"o": {"x"}, "x": set()}, {"terminals": ["o"]}, "terminal 'o' has the child 'x'"),
+    ({"o": ["x", "d"], "x": [], "d": []}, {"terminals": ["x"]}, "'d' is not terminal but"),
+    ({"o": ["x"], "x": []}, {"terminals": ["x", "z"]}, "terminal 'z' is not a state"),
+    ({"o": ["x"]}, {}, "'o' has the child 'x', which is not a state.*entry"),
+    ({"o": ["x", "x"], "x": []}, {}, "'o' lists the child 'x' twice.*once"),
+    ({"o": []}, {}, "'o' has no children.*give it"),
+    ({}, {}, "has 0: none"),
+]
+NO_REWARDS = [
+    (0, "'x' is 0, where .*log R: leave it out .*log_reward"),
+    (Fraction(-1, 2), "'x' is -1/2.*negative"),
+    (NAN, "'x' is nan.*finite"),
+    (float("inf"), "'x' is inf.*finite"),
+]
 
 
 def sampler(dag: Any) -> Sampler[Fraction]:
@@ -98,6 +160,49 @@ def posterior(log_reward: Any) -> object:
 Row = tuple[str, Callable[[], object], str]
 # Of "size" are those that are too large.
 REFUSED: list[Row] = [
+    *(("graph", lambda c=c, o=o: pointed_dag(c, **o), words) for c, o, words in GRAPHS),
+    *(("reward", lambda v=v: rewards(reward=lambda _: v), words) for v, words in NO_REWARDS),
+    ("reward", lambda: rewards(reward=lambda x: {"x": 1}[x]), r"'y'\) raises KeyError, 'y' .*line"),
+    ("reward", lambda: rewards(reward=lambda x, scale: 1), "reward is .* 1 argument .*'scale'"),
+    ("size", lambda: rewards(children=lambda _: range(1, 10**30)), "1,000 states .*depth 1"),
+    ("size", lambda: rewards(children=lambda _: ["x"] * 10**4), "more than 1,000 states"),
+    ("children", lambda: rewards(children=("x",)), r"children is \('x',\), but must be a function"),
+    ("initial", lambda: rewards(initial=Mutable().grown), "initial is a method, but must be"),
+    ("initial", lambda: enumerate_dag(Grid), r"is a class, but must be .* Grid\(\)"),
+    ("children", lambda: rewards(initial=Mutable(), children=Mutable.grown), "was changed .* copy"),
+    ("size", lambda: enumerate_dag(Grid(16), max_nodes=50), r"more than 50 states .* --max-nodes"),
+    ("size", lambda: lift(enumerate_dag(Grid(4)), History(), 30), "lift has more than 30 states"),
+    ("size", lambda: list(enumerate_dag(Grid(4)).trajectories(10)), "trajectories, and at most 10"),
+    ("policy", lambda: ForwardPolicy(FORK, RATIONAL, [HALF, HALF / 2]), "'o' sums to 3/4"),
+    ("policy", lambda: ForwardPolicy(FORK, FLOAT64, [0.5, 0.5 + 1e-9]), "'o' sums to 1.00"),
+    ("policy", lambda: BackwardPolicy(FORK, RATIONAL, [HALF, HALF]), "'x' sums to 1/2"),
+    ("policy", lambda: ForwardPolicy(FORK, RATIONAL, [HALF]), "1 values for a DAG of 2 edges"),
+    ("policy", lambda: ForwardPolicy(FORK, RATIONAL, [3 * HALF, -HALF]), "'o' -> 'y' is -1/2"),
+    ("policy", lambda: ForwardPolicy(FORK, FLOAT64, [NAN, 1.0]), "'o' -> 'x' is nan"),
+    ("policy", lambda: ForwardPolicy(FORK, BALL, [HALF, HALF]), "Fraction"),
+    ("weights", lambda: ForwardPolicy.from_weights(FORK, RATIONAL, [0, 0]), "weights at state"),
+    ("weights", lambda: ForwardPolicy.from_weights(FORK, RATIONAL, [1]), "1 weights for a DAG"),
+    ("rows", lambda: ForwardPolicy.from_rows(FORK, RATIONAL, {}), "no row for the state 'o'"),
+    ("rows", lambda: ForwardPolicy.from_rows(FORK, RATIONAL, {"o": {"z": ONE}}), "'z', which is"),
+    ("balance", lambda: list(tb_residuals(FORK_F, GRID_B, (HALF, ZERO), HALF)), "different DAGs"),
+    (
+        "balance",
+        lambda: list(tb_residuals(FORK_F, FORK_B, (HALF,), HALF)),
+        "1 rewards for 2 terminal",
+    ),
+    ("balance", lambda: forward_from_backward(FORK_B, (HALF,)), "1 rewards for 2 terminal states"),
+    ("balance", lambda: forward_from_backward(FORK_B, (ZERO, ZERO)), "sum to zero"),
+    (
+        "balance",
+        lambda: list(log_tb_residuals(FORK_F, FORK_B, (ONE, ZERO), 0.0)),
+        "R = 0, but the log",
+    ),
+    ("metrics", lambda: normalize((ZERO, ZERO)), "sum to zero"),
+    ("metrics", lambda: total_variation((HALF,), (HALF, HALF)), "laws on 1 and 2 states"),
+    ("metrics", lambda: fcs((ONE, ZERO), (ONE, ZERO), 3), "batch_size is 3"),
+    ("metrics", lambda: fcs((ONE, ZERO), (ONE, ZERO), 1), r"batch \(1,\) has probability zero"),
+    ("latent", lambda: lift(PATH, LISTS), "'a' is .*, a list that is not hashable"),
+    ("latent", lambda: lift(PATH, Additive(lambda s, w: [s], initial=[])), "'o' is .*, a list"),
     ("lift", lambda: markov_projection(LIFTED, P_F), "not live on this lift"),
     ("lift", lambda: h_transform(LIFTED, ABOVE), "base of this lift"),
     ("lift", lambda: Sampler(LIFTED, P_F, ABOVE), "not live on this lift"),
@@ -216,6 +321,12 @@ REFUSED: list[Row] = [
 
 
 @pytest.mark.catches(
+    "A p_B whose rows do not sum to one passes, as long as they are positive.",
+    "reference/policies.py",
+    "            if not self.field.agree(total, self.field.one, 2 * len(row) + 2):\n",
+    "            if not self.field.positive(total):\n",
+)
+@pytest.mark.catches(
     "A latent that is a set with a NaN in it passes.",
     "reference/lifted.py",
     "isinstance(latent, tuple | frozenset)",
@@ -234,3 +345,23 @@ def test_a_mistake_is_refused_in_these_words(
     assert "\n" not in str(refused.value)
     assert isinstance(refused.value, TooLargeError) == (part == "size")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_what_is_nearly_refused_is_accepted() -> None:
+    assert BackwardKernel(FORK, RATIONAL, [HALF, HALF]).values == [HALF, HALF]
+    expected = pointed_dag({"o": ["x"], "x": []}).children
+    assert pointed_dag({"o": iter(["x"]), "x": ()}).children == expected  # type: ignore[dict-item]
+    assert pointed_dag({"o": {"x"}, "x": set()}, terminals=["x"]).children == expected  # type: ignore[dict-item]
+    base = enumerate_dag(Grid(3))
+    states = len(lift(base, History()).dag.labels)
+    assert len(lift(base, History(), states).dag.labels) == states
+    with pytest.raises(TooLargeError, match=f"more than {states - 1} states"):
+        lift(base, History(), states - 1)
+
+
+def test_messages_have_an_end() -> None:
+    ring = {number: [(number + 1) % 100_000] for number in range(100_000)}
+    words = r"has the cycle .* 0 -> 1 .* \[\.\.\. [0-9,]+ characters"
+    with pytest.raises(InputError, match=words) as refused:
+        pointed_dag(ring)
+    assert len(str(refused.value)) < 2_100

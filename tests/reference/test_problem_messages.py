@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from reference import InputError, TooLargeError
+from reference.expressivity.aliasing import TiedPolicies
 from reference.problems import (
     BitSequences,
     EdgeAddition,
     Grid,
     Ising,
     LazyRandomWalk,
+    Lines,
     Preference,
     Sets,
     SyntheticSequences,
@@ -22,6 +24,7 @@ from reference.problems import (
 )
 from reference.problems.closed_form import closed_form
 from reference.problems.graphs import Graph, graph
+from verify.lib.named_dags import DIAMOND
 
 ONE, ZERO, HALF = Fraction(1), Fraction(0), Fraction(1, 2)
 SETS, BITS, WALK, PAIR = Sets, BitSequences, LazyRandomWalk, ((1, 0),)
@@ -51,6 +54,24 @@ def missed(steps: int) -> str:
 Row = tuple[str, Callable[[], object], str]
 # Of "size" are those that are too large.
 REFUSED: list[Row] = [
+    ("problem", lambda: Lines((ONE,)), "N = 0, but N must be at least 1"),
+    ("problem", lambda: Lines((ONE, ZERO)), "'q1' is 0"),
+    ("problem", lambda: Lines.laplaces(0), "the length N is 0, .*at least 1"),
+    ("problem", lambda: Lines.laplaces(4, 0), "the step M is 0, .*at least 1"),
+    ("problem", lambda: Lines.sparse(10), "peak 20 lies outside 0..10: .* length of at least 20"),
+    ("problem", lambda: Grid(1), "the side H is 1, .*at least 2"),
+    ("problem", lambda: Grid(2, 0), "the dimension is 0"),
+    ("problem", lambda: SyntheticSequences.random(0), "length is 0"),
+    ("problem", lambda: SyntheticSequences.random(3, 27), "number of letters is 27"),
+    ("problem", lambda: SyntheticSequences.random(3, 2, "insert"), "build is 'insert'"),  # type: ignore[arg-type]
+    ("problem", lambda: SyntheticSequences("ab", 2, "append", (1.0,), (1.0, 2.0)), "u has 1 value"),
+    ("problem", lambda: SyntheticSequences("aa", 2), "'aa' must be one or more distinct letters"),
+    ("problem", lambda: SyntheticSequences("a", 1, u=(10**400,), v=(1.0,)), "u "),
+    ("problem", lambda: TableSequences.six6(exponent=0), "exponent is 0"),
+    ("problem", lambda: Ising.random(2, order=10**5_000), "an integer of 16610 bits, but"),  # type: ignore[arg-type]
+    ("once", lambda: Sets(iter([ONE] * 4), 1), "must be a sequence, such as"),  # type: ignore[arg-type]
+    ("once", lambda: BitSequences(iter(["01"])), "must be a sequence, such as"),  # type: ignore[arg-type]
+    ("once", lambda: TiedPolicies(DIAMOND, iter(range(6))), "must be a sequence, such as"),  # type: ignore[arg-type]
     ("sets", lambda: SETS((ONE, 2 * ONE), 3), "subsets of 3 of 2 items do not exist"),
     ("sets", lambda: SETS((ONE, ZERO), 1), "weight of item 1 is .* positive Fraction"),
     ("sets", lambda: SETS((1.0,), 1), "weight of item 0 is 1.0"),
