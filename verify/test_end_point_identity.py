@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from verify.lib.stochastic.kernels import ZERO, LiftedState, Measure, power, push, restrict, scale
+from verify.lib.stochastic.kernels import ZERO, Measure, power, push
 from verify.lib.stochastic.lemmas import end_point_residuals, freeze
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
@@ -16,17 +16,12 @@ from verify.lib.stochastic_lifts import (
     chain,
     copying_triangle,
     described,
+    law_of_ends,
     longest,
     mass,
     small_lifts,
     with_row,
 )
-
-
-def ends(lift: StochasticLift) -> dict[LiftedState, Fraction]:
-    """The law of the terminal at which a trajectory arrives: `nu` on `X*`, normalised."""
-    arrivals = restrict(lift.nu, lift.terminal)
-    return scale(arrivals, 1 / sum(arrivals.values(), ZERO))
 
 
 def residuals(lift: StochasticLift, target: Measure, n: int) -> list[Fraction]:
@@ -72,7 +67,7 @@ def test_with_latents_kept_while_waiting_dual_kernels_satisfy_it(scope: Any) -> 
     for index, moving in enumerate(small_lifts(0)):
         # Any N will do that is long enough.
         lift, n = freeze(moving), longest(moving.dag) + index % 2
-        target = ends(lift)
+        target = law_of_ends(lift)
         assert not any(residuals(lift, target, n))
         reached = push(lift.initial_law, power(lift.kappa_f, n))
         assert {x: reached.get(x, ZERO) for x in target} == target
@@ -82,7 +77,7 @@ def test_with_latents_kept_while_waiting_dual_kernels_satisfy_it(scope: Any) -> 
 @pytest.mark.claim("end_point_identity")
 def test_with_latents_drawn_anew_dual_kernels_satisfy_it() -> None:
     for lift in map(with_independent_latents, small_lifts()):
-        assert not any(residuals(lift, ends(lift), longest(lift.dag)))
+        assert not any(residuals(lift, law_of_ends(lift), longest(lift.dag)))
 
 
 @pytest.mark.claim("end_point_identity")
@@ -90,7 +85,7 @@ def test_if_latents_move_dual_kernels_satisfy_it_just_for_trajectories_of_one_le
     several = 0
     for lift in small_lifts():
         lengths = {len(tau) for tau in lift.dag.trajectories()}
-        identity = not any(residuals(lift, ends(lift), longest(lift.dag)))
+        identity = not any(residuals(lift, law_of_ends(lift), longest(lift.dag)))
         assert identity == (len(lengths) == 1)
         several += len(lengths) > 1
     assert 0 < several < len(small_lifts())
@@ -100,7 +95,7 @@ def test_if_latents_move_dual_kernels_satisfy_it_just_for_trajectories_of_one_le
 def test_another_target_breaks_the_end_point_identity() -> None:
     for moving in small_lifts():
         lift, n = freeze(moving), longest(moving.dag)
-        target = ends(lift)
+        target = law_of_ends(lift)
         x, y = sorted(target)[:2]
         target[x], target[y] = target[x] + target[y] / 2, target[y] / 2
         assert any(residuals(lift, target, n))
@@ -109,10 +104,10 @@ def test_another_target_breaks_the_end_point_identity() -> None:
 @pytest.mark.control("end_point_identity")
 def test_a_latent_that_moves_while_waiting_breaks_it_on_three_states() -> None:
     lift = copying_triangle()
-    given = end_point_residuals(lift, lift.initial_law, ends(lift), 2)
+    given = end_point_residuals(lift, lift.initial_law, law_of_ends(lift), 2)
     # Forward the latent is copied: 1/2. Backward it is drawn anew at s_o on half of the ways: 3/8.
     assert given == {((0, s), (2, x)): Fraction(1 if s == x else -1, 8) for s, x in _pairs()}
-    assert not any(residuals(freeze(lift), ends(lift), 2))
+    assert not any(residuals(freeze(lift), law_of_ends(lift), 2))
 
 
 @pytest.mark.control("end_point_identity")

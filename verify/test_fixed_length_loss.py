@@ -13,7 +13,6 @@ from verify.lib.stochastic.kernels import (
     Path,
     paths,
     restrict,
-    scale,
     visits,
 )
 from verify.lib.stochastic.lemmas import padded_laws
@@ -24,16 +23,11 @@ from verify.lib.stochastic_lifts import (
     QUARTER,
     build,
     described,
+    law_of_ends,
     longest,
     small_lifts,
     triangle,
 )
-
-
-def target_of(lift: StochasticLift) -> dict[Any, Fraction]:
-    """`Pi` of the dual pair: the law of the terminal at which a trajectory arrives."""
-    arrivals = restrict(lift.nu, lift.terminal)
-    return scale(arrivals, 1 / sum(arrivals.values(), ZERO))
 
 
 def stopped(lift: StochasticLift, start: Measure, kernel: Kernel, ends: Any) -> dict[Path, Any]:
@@ -48,7 +42,7 @@ def stopped(lift: StochasticLift, start: Measure, kernel: Kernel, ends: Any) -> 
 
 def densities(lift: StochasticLift, base: StochasticLift, path: Path) -> tuple[Fraction, Fraction]:
     """`xi(s_0) prod p_F` and `pi(s_n) prod p_B`, relative to `nu`, `kappa_F` and `kappa_B`."""
-    target = target_of(lift)
+    target = law_of_ends(lift)
     forward = lift.initial_law.get(path[0], ZERO) / base.nu[path[0]]
     backward = target.get(path[-1], ZERO) / base.nu[path[-1]]
     for s, t in pairwise(path):

@@ -63,18 +63,14 @@ def test_no_lift_satisfies_the_hypotheses_of_absorption_and_not_its_conclusion(s
 
 
 @pytest.mark.control("lemma:abs")
-def test_a_null_terminal_that_is_left_breaks_absorption_after_it_happened() -> None:
+def test_absorption_needs_a_kernel_that_does_not_stay_outside_nor_leave_a_null_terminal() -> None:
+    check_fails_without(forward_absorption_lasts, "forward_absorption", stuck_forward())
     lift = leaves_a_null_terminal()
     check_fails_without(forward_absorption_lasts, "absolute_continuity_f", lift)
     assert failing(lift) == ["full_support", "absolute_continuity_f"]
     assert horizon(lift) == 1
     assert mass(power(lift.kappa_f, 1), (0, 1), lift.terminal) == 1
     assert mass(power(lift.kappa_f, 2), (0, 1), lift.terminal) == 0
-
-
-@pytest.mark.control("lemma:abs")
-def test_a_kernel_that_stays_outside_is_not_absorbed() -> None:
-    check_fails_without(forward_absorption_lasts, "forward_absorption", stuck_forward())
 
 
 @pytest.mark.control("lemma:abs")
