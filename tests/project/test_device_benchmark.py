@@ -13,34 +13,25 @@ from jax import lax
 
 from benchmarks.on_device.budget import Budget, Record, Row
 from benchmarks.on_device.program import cost
+from tests.project.test_layering import REFUSING
 
-ROOT = Path(__file__).parents[2]
-BENCHMARKS = ROOT / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # What a machine with a GPU does not have.
 ABSENT = ("tyro", "rich", "matplotlib", "flint", "sympy", "pytest", "hypothesis", "distributed")
-RUN = """
-import runpy, sys
-from importlib.abc import MetaPathFinder
-
-class Refuse(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {absent!r}:
-            raise ModuleNotFoundError(name + " is refused", name=name)
-
-sys.meta_path.insert(0, Refuse())
-sys.argv = ["device.py", *sys.argv[1:]]
-runpy.run_path({script!r}, run_name="__main__")
+RUN = f"""
+sys.argv = ["device.py", *OPTIONS]
+runpy.run_path({str(BENCHMARKS / "device.py")!r}, run_name="__main__")
 """
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("device") / "found"
-    code = RUN.format(absent=ABSENT, script=str(BENCHMARKS / "device.py"))
     options = ["--smallest", "--device", "cpu", "--minutes", "30", "--out", str(out)]
+    code = REFUSING.format(module="runpy") + RUN.replace("OPTIONS", repr(options))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, "-c", code, *options],
+        [sys.executable, "-c", code, *ABSENT],
         cwd=out.parent,
         env=environment,
         capture_output=True,
