@@ -42,7 +42,6 @@ def test_with_the_natural_embedding_total_variation_is_at_least_0_3113(
 ) -> None:
     model, rng = LinearLines.natural(N), Random(0)
     assert model.forced_stop()
-    count = 0
     for seed in range(20):
         pi = normalize(Lines.laplaces(N, 1, seed=seed).rewards)
         assert pi[0] < MOST
@@ -50,8 +49,7 @@ def test_with_the_natural_embedding_total_variation_is_at_least_0_3113(
             p = model.law(drawn_parameters(rng, memory))
             assert p[0] == HALF
             assert total_variation(p, pi) >= HALF - pi[0] > Fraction(3113, 10_000)
-            count += 1
-    scope(f"{count} laws of {'the path-dependent' if memory else 'the Markovian'} policy")
+    scope(f"100 laws of {'the path-dependent' if memory else 'the Markovian'} policy")
 
 
 @pytest.mark.claim("fig:linestraining")

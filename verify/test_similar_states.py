@@ -12,7 +12,6 @@ from reference import (
     FLOAT64,
     BackwardPolicy,
     ForwardPolicy,
-    PointedDAG,
     enumerate_dag,
     enumerate_rewards,
     forward_from_backward,
@@ -55,10 +54,14 @@ def divergences(
     return values, weights
 
 
-def optimum(problem: Any, dag: PointedDAG[Any]) -> ForwardPolicy[float]:
+def optimum(problem: Any, p_b: BackwardPolicy[float]) -> ForwardPolicy[float]:
     """The balanced policy of the uniform p_B."""
-    rewards = [float(r) for r in enumerate_rewards(problem, dag)]
-    return forward_from_backward(BackwardPolicy.uniform(dag, FLOAT64), rewards)[0]
+    rewards = [float(r) for r in enumerate_rewards(problem, p_b.dag)]
+    return forward_from_backward(p_b, rewards)[0]
+
+
+def uniform(problem: Any) -> BackwardPolicy[float]:
+    return BackwardPolicy.uniform(enumerate_dag(problem), FLOAT64)
 
 
 def displacement(s: Walker, after: Walker) -> tuple[int, ...]:
@@ -79,9 +82,9 @@ def action_on_lines(s: str, after: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def walk() -> PointedDAG[Any]:
-    """The states of the paper's walk, which are those of every landscape."""
-    return enumerate_dag(LazyRandomWalk.paper("rings"))
+def walk() -> BackwardPolicy[float]:
+    """On the states of the paper's walk, which are those of every landscape."""
+    return uniform(LazyRandomWalk.paper("rings"))
 
 
 @pytest.mark.claim("similar-states")
@@ -95,7 +98,7 @@ def test_on_the_walk_of_the_paper_neighbours_mostly_act_alike(
     median: float,
     most: float,
     share: float,
-    walk: PointedDAG[Any],
+    walk: BackwardPolicy[float],
     scope: Any,
 ) -> None:
     policy = optimum(LazyRandomWalk.paper(landscape), walk)
@@ -112,7 +115,7 @@ def test_on_the_walk_of_the_paper_neighbours_mostly_act_alike(
 
 @pytest.mark.control("similar-states")
 def test_at_the_neighbours_of_the_figure_the_measure_is_what_the_text_has_in_mind() -> None:
-    policy = optimum(Lines.sparse(25), enumerate_dag(Lines.sparse(25)))
+    policy = optimum(Lines.sparse(25), uniform(Lines.sparse(25)))
     values, _ = divergences(policy, action_on_lines, lambda s: ["p2"] if s == "p3" else [])
     assert values == pytest.approx([0.892], abs=5e-4)
     assert values > APART
