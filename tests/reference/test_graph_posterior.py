@@ -97,6 +97,7 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
     best = answer.posterior.best(1000)
     assert len(best) == len(kept)
     assert best[-1].probability > 0
+    assert answer.posterior.best(1000) == best
     drawn = answer.sample(200, seed=3)
     assert drawn["c -> b"].all()
     assert not drawn["b -> a"].any()

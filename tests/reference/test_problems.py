@@ -88,9 +88,7 @@ def test_laplace_rewards_are_dyadic_and_peak_at_a_centre() -> None:
     "3 * last < 5 * n[x] < 4 * last",
     "3 * last <= 5 * n[x] < 4 * last",
 )
-@pytest.mark.parametrize(
-    ("side", "band"), [(8, (1, 6)), (16, (2, 13)), (32, (4, 5, 6, 25, 26, 27))]
-)
+@pytest.mark.parametrize(("side", "band"), [(8, (1, 6)), (16, (2, 13)), (21, (3, 17))])
 def test_grid_rewards_have_their_modes_in_the_bands(side: int, band: tuple[int, ...]) -> None:
     problem = Grid(side)
     rewards = {x: problem.reward(Cell(x, True)) for x in product(range(side), repeat=2)}
