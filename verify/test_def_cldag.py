@@ -26,7 +26,6 @@ from verify.lib.stochastic_lifts import (
     TRIANGLE,
     Row,
     build,
-    build_forward,
     described,
     failing,
     law,
@@ -42,7 +41,7 @@ from verify.lib.stochastic_lifts import (
 def test_a_lift_by_hand_satisfies_the_repaired_axioms() -> None:
     rows: dict[str, Row] = {"o0": "x0", "o1": {"x0": THIRD, "x1": 2 * THIRD}}
     fair = {"x0": HALF, "x1": HALF}
-    lift = build_forward({"o": "x", "x": ""}, {**rows, "x": fair})
+    lift = build({"o": "x", "x": ""}, {**rows, "x": fair}, latents=(0, 1))
     dag = lift.dag
     assert lift.nu == law(dag, {"o0": QUARTER, "o1": QUARTER, "x0": THIRD, "x1": SIXTH})
     assert lift.kappa_b[1, 0] == law(dag, {"o0": 3 * QUARTER, "o1": QUARTER})
@@ -50,7 +49,7 @@ def test_a_lift_by_hand_satisfies_the_repaired_axioms() -> None:
     assert lift.kappa_b[0, 0] == lift.kappa_b[0, 1] == lift.initial_law
     # The backward row of (x, 1) charges half of a cell, since (o, 0) never moves there.
     assert failing(lift) == ["nondegeneracy"]
-    everywhere = build_forward({"o": "x", "x": ""}, {**rows, "o0": fair, "x": fair})
+    everywhere = build({"o": "x", "x": ""}, {**rows, "o0": fair, "x": fair}, latents=(0, 1))
     assert all(axioms(everywhere))
 
 
@@ -133,7 +132,7 @@ def test_a_backward_kernel_that_enters_x_is_nondegenerate_as_printed() -> None:
 def test_each_axiom_can_be_broken() -> None:
     fair = {"o": "ux", "u": "x", "x": "x"}
     rows = {s: {t + w: HALF / len(to) for t in to for w in "01"} for s, to in fair.items()}
-    lift = build_forward(TRIANGLE, rows)
+    lift = build(TRIANGLE, rows, latents=(0, 1))
     s_o, u, x = ((lift.dag.index[s], 0) for s in "oux")
     stay = {s: {s: ONE} for s in lift.states}
     moved = {**lift.nu, s_o: lift.nu[s_o] / 2, u: lift.nu[u] + lift.nu[s_o] / 2}

@@ -20,7 +20,7 @@ from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,
     ONE,
-    QUARTER,
+    Row,
     build,
     described,
     law_of_ends,
@@ -122,12 +122,8 @@ def test_on_a_triangle_half_of_the_trajectories_have_no_density() -> None:
 @pytest.mark.control("fixed_length_loss")
 def test_an_exploratory_policy_that_misses_a_terminal_does_not_see_the_loss_there() -> None:
     # P_E << kappa_F holds for the P_E that always moves to x; there log Z can be chosen freely.
-    lift = build(
-        {"o": "xy", "x": "", "y": ""},
-        {"o": {"x0": 9 * ONE / 10, "y0": ONE / 10}, "x": "x0", "y": "y0"},
-        {"o": "o0", "x": "o0", "y": "o0"},
-        {"o0": HALF, "x0": QUARTER, "y0": QUARTER},
-    )
+    kappa_f: dict[str, Row] = {"o": {"x0": 9 * ONE / 10, "y0": ONE / 10}, "x": "x0", "y": "y0"}
+    lift = build({"o": "xy", "x": "", "y": ""}, kappa_f)
     o, x, y = ((lift.dag.index[s], 0) for s in "oxy")
     # The target is uniform, pi~ = (1, 1); the loss at x vanishes for Z = 9/10, that at y does not.
     z = lift.kappa_f[o][x]

@@ -25,7 +25,7 @@ from verify.lib.stochastic_lifts import (
     THIRD,
     Row,
     backward_enters_x,
-    build_forward,
+    build,
     check_fails_without,
     check_never_refuted,
     described,
@@ -43,7 +43,7 @@ from verify.lib.stochastic_lifts import (
 @pytest.mark.claim("forced-visit-measure")
 def test_duality_forces_nu_and_the_backward_kernel_as_by_hand() -> None:
     rows: dict[str, Row] = {"o0": "x0", "o1": {"x0": THIRD, "x1": 2 * THIRD}, "x": "x0"}
-    lift = build_forward({"o": "x", "x": ""}, rows)
+    lift = build({"o": "x", "x": ""}, rows, latents=(0, 1))
     dag = lift.dag
     assert lift.nu == law(dag, {"o0": QUARTER, "o1": QUARTER, "x0": THIRD, "x1": SIXTH})
     assert lift.kappa_b[1, 0] == law(dag, {"o0": 3 * QUARTER, "o1": QUARTER})

@@ -42,22 +42,20 @@ def kernel(dag: PointedDAG[str], rows: Mapping[str, Row], latents: tuple[int, ..
 def build(
     children: Mapping[str, str],
     kappa_f: Mapping[str, Row],
-    kappa_b: Mapping[str, Row],
-    nu: Row,
+    kappa_b: Mapping[str, Row] | None = None,
+    nu: Row | None = None,
     latents: tuple[int, ...] = (0,),
 ) -> StochasticLift:
-    """A lift written out."""
-    dag = pointed_dag({state: list(row) for state, row in children.items()})
-    forward, backward = kernel(dag, kappa_f, latents), kernel(dag, kappa_b, latents)
-    return StochasticLift(dag, latents, forward, backward, law(dag, nu))
+    """A lift written out; without `kappa_b` and `nu` that which `kappa_f` forces.
 
-
-def build_forward(children: Mapping[str, str], kappa_f: Mapping[str, Row]) -> StochasticLift:
-    """The lift that a forward kernel forces, with two latents, equally likely at the start."""
+    It starts with all latents alike.
+    """
     dag = pointed_dag({state: list(row) for state, row in children.items()})
-    return StochasticLift.from_forward(
-        dag, (0, 1), kernel(dag, kappa_f, (0, 1)), {0: HALF, 1: HALF}
-    )
+    forward = kernel(dag, kappa_f, latents)
+    if kappa_b is None or nu is None:
+        fair = dict.fromkeys(latents, Fraction(1, len(latents)))
+        return StochasticLift.from_forward(dag, latents, forward, fair)
+    return StochasticLift(dag, latents, forward, kernel(dag, kappa_b, latents), law(dag, nu))
 
 
 @cache
@@ -167,25 +165,18 @@ TRIANGLE = {"o": "ux", "u": "x", "x": ""}
 
 def chain() -> StochasticLift:
     """One trajectory of two steps."""
-    return build(
-        CHAIN, {"o": "u0", "u": "x0", "x": "x0"}, {"o": "o0", "u": "o0", "x": "u0"}, "o0 u0 x0"
-    )
+    return build(CHAIN, {"o": "u0", "u": "x0", "x": "x0"})
 
 
 def triangle() -> StochasticLift:
     """Trajectories of one step and of two, equally likely."""
-    return build(
-        TRIANGLE,
-        {"o": "x0 u0", "u": "x0", "x": "x0"},
-        {"o": "o0", "u": "o0", "x": "o0 u0"},
-        {"o0": 2 * FIFTH, "u0": FIFTH, "x0": 2 * FIFTH},
-    )
+    return build(TRIANGLE, {"o": "x0 u0", "u": "x0", "x": "x0"})
 
 
 def copying_triangle() -> StochasticLift:
     """The triangle with two latents that every move copies; in `S_o*` the latent is drawn anew."""
     rows = {"o0": "x0 u0", "o1": "x1 u1", "u0": "x0", "u1": "x1", "x0": "x0", "x1": "x1"}
-    return build_forward(TRIANGLE, rows)
+    return build(TRIANGLE, rows, latents=(0, 1))
 
 
 def leaves_a_null_terminal() -> StochasticLift:
