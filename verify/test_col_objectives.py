@@ -26,7 +26,10 @@ from reference import (
     optimal_log_z,
     tb_objective,
     tb_residuals,
+    total_variation,
 )
+from reference.bounds import tv_bound_from_loss
+from reference.objectives import Objective
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.scopes import all_small_dags
 from verify.lib.small_scope import lifts, pointed_dags
@@ -153,49 +156,40 @@ def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None
     "return Objective(two * half.loss,",
     "return Objective(half.loss,",
 )
-@pytest.mark.claim("col:objectives")
-def test_the_losses_equal_their_sums_over_trajectories(scope: Any) -> None:
-    count = 0
-    for instance in instances():
-        pairs = list(instance.law())
-        tb = sum(p * d * d for p, d in pairs)
-        mean = sum(p * d for p, d in pairs)
-        variance = sum(p * (d - mean) ** 2 for p, d in pairs)
-        assert tb_objective(*instance[:3], LOG_Z, instance.exploratory).loss == pytest.approx(
-            tb, rel=1e-12, abs=1e-25
-        )
-        cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
-        for two_variances in (cb, 2 * variance):
-            assert cb_objective(*instance).loss == pytest.approx(
-                two_variances, rel=1e-11, abs=1e-25
-            )
-        count += 1
-    scope(f"the losses computed edge by edge: {count} random lifts")
-
-
 @pytest.mark.catches(
     "The best log Z is the mean of f instead of minus it.",
     "reference/objectives.py",
     "self.best_log_z = field.zero - following[0]",
     "self.best_log_z = following[0]",
 )
+@pytest.mark.claim("col:objectives")
 @pytest.mark.claim("cb-tb-loss-identity")
-def test_the_cb_loss_is_twice_the_tb_loss_at_the_best_log_z(scope: Any) -> None:
+def test_the_losses_are_their_sums_over_trajectories_and_cb_is_twice_tb_at_the_best_log_z(
+    scope: Any,
+) -> None:
     count = 0
     for instance in instances():
         pairs = list(instance.law())
+        mean = sum(p * d for p, d in pairs)
+        variance = sum(p * (d - mean) ** 2 for p, d in pairs)
+
+        def tb(log_z: float, instance: Instance = instance) -> Objective[float]:
+            return tb_objective(*instance[:3], log_z, instance.exploratory)
+
+        assert tb(LOG_Z).loss == pytest.approx(
+            sum(p * d * d for p, d in pairs), rel=1e-12, abs=1e-25
+        )
         best = optimal_log_z(*instance)
-        mean_of_minus_f = -sum(p * (d - LOG_Z) for p, d in pairs)
-        assert best == pytest.approx(mean_of_minus_f, rel=1e-12, abs=1e-12)
-        least = tb_objective(*instance[:3], best, instance.exploratory)
+        assert best == pytest.approx(LOG_Z - mean, rel=1e-12, abs=1e-12)
+        least = tb(best)
         assert least.log_z_gradient == 0.0
         cb = sum(p * q * (d - e) ** 2 for p, d in pairs for q, e in pairs)
-        assert 2 * least.loss == pytest.approx(cb, rel=1e-11, abs=1e-25)
+        for twice in (cb_objective(*instance).loss, 2 * variance, 2 * least.loss):
+            assert twice == pytest.approx(cb, rel=1e-11, abs=1e-25)
         for log_z in (best - 0.1, best + 0.1):
-            elsewhere = tb_objective(*instance[:3], log_z, instance.exploratory)
-            assert elsewhere.loss == pytest.approx(least.loss + 0.01, rel=1e-9)
+            assert tb(log_z).loss == pytest.approx(least.loss + 0.01, rel=1e-9)
         count += 1
-    scope(f"in float64 on {count} random lifts")
+    scope(f"the losses in float64 on {count} random lifts")
 
 
 @pytest.mark.control("cb-tb-loss-identity")
@@ -236,25 +230,25 @@ def test_the_least_dag_on_which_an_on_policy_loss_of_zero_is_wrong_has_two_edges
 
 
 @pytest.mark.control("col:objectives")
+@pytest.mark.control("loss-tv-bound")
 def test_on_policy_losses_can_vanish_while_the_law_is_wrong() -> None:
     backward = BackwardPolicy.uniform(FORK, FLOAT64)
-    for eta in (1e-2, 1e-4, 1e-8):
+    for eta in (1e-2, 1e-4, 1e-8, 1e-12):
         forward = ForwardPolicy.from_weights(FORK, FLOAT64, [1 - eta, eta])
         on_policy = cb_objective(forward, backward, [1.0, 1.0], forward).loss
         expected = 2 * eta * (1 - eta) * math.log((1 - eta) / eta) ** 2
         assert on_policy == pytest.approx(expected, rel=1e-7)
-    assert on_policy < 1e-5
+    assert total_variation(marginal(forward), [0.5, 0.5]) > 0.49
+    # As if p_E = p_F covered everything evenly.
+    assert tv_bound_from_loss(on_policy, 1.0) < 1e-4
     uniform = ForwardPolicy.uniform(FORK, FLOAT64)
     assert cb_objective(forward, backward, [1.0, 1.0], uniform).loss > 100
 
 
 @pytest.mark.control("col:objectives")
 def test_a_pair_that_is_one_draw_twice_has_no_contrastive_loss() -> None:
-    for instance in instances():
-        if instance.forward.dag.trajectory_count > 1:
-            pairs = list(instance.law())
-            assert sum(p * (d - d) ** 2 for p, d in pairs) == 0.0 < cb_objective(*instance).loss
-            return
+    instance = next(i for i in instances() if i.dag.trajectory_count > 1)
+    assert sum(p * (d - d) ** 2 for p, d in instance.law()) == 0.0 < cb_objective(*instance).loss
 
 
 @pytest.mark.control("col:objectives")

@@ -1,7 +1,9 @@
-"""eq:ASRWM, eq:ASRWM.rate, eq:ASRWM.delta, eq:ASRWM.stability: the update on rationals."""
+"""eq:ASRWM and what the text says of it: update, growth and rotation, on rationals."""
 
 import random
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,30 @@ import pytest
 import sympy
 
 from reference.srwm import Array, Input, advance, exact, follow
-from verify.lib.srwm import HALF, QUARTER, eye, plane, random_input, rotation, square, vector
+from verify.lib.srwm import (
+    HALF,
+    QUARTER,
+    blocks,
+    eye,
+    plane,
+    power,
+    random_input,
+    rotation,
+    square,
+    vector,
+)
 
 
 def random_matrix(rng: random.Random, d: int) -> Array:
     return exact([vector(rng, d) for _ in range(d)])
+
+
+def steps(count: int, seed: int, most: int = 4) -> Iterator[tuple[Array, Array, Input]]:
+    """Random latents, rotations and inputs."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        d = rng.randint(2, most)
+        yield random_matrix(rng, d), rotation(rng, d), random_input(rng, d)
 
 
 def slow(weights: Array, bias: Array, psi: Array) -> tuple[Array, Array, Array, Any]:
@@ -46,11 +67,8 @@ def test_slow_weights_of_the_printed_shape_give_two_keys_a_value_and_a_rate() ->
 
 @pytest.mark.claim("eq:ASRWM")
 def test_the_update_adds_a_function_of_the_state_and_of_the_latent_before(scope: Any) -> None:
-    rng = random.Random(1)
-    for _ in range(60):
-        d = rng.randint(2, 4)
-        W, R, x = random_matrix(rng, d), rotation(rng, d), random_input(rng, d)
-        phi = W @ (R - eye(d)) + x.rate * np.outer(x.v - W @ x.k, x.q)
+    for W, R, x in steps(60, seed=1):
+        phi = W @ (R - eye(len(W))) + x.rate * np.outer(x.v - W @ x.k, x.q)
         assert (advance(W, R, x) == W + phi).all()
     scope("60 random steps, d = 2 to 4")
 
@@ -58,10 +76,9 @@ def test_the_update_adds_a_function_of_the_state_and_of_the_latent_before(scope:
 @pytest.mark.claim("eq:ASRWM.rate")
 def test_the_update_is_affine_in_the_latent_before(scope: Any) -> None:
     # So the rate and the keys are not those of a self-referential matrix, which makes its own.
-    rng = random.Random(2)
-    for _ in range(60):
-        d, share = rng.randint(2, 4), Fraction(rng.randint(-9, 9), 4)
-        (V, W), R, x = [random_matrix(rng, d) for _ in "VW"], rotation(rng, d), random_input(rng, d)
+    rng = random.Random(0)
+    for W, R, x in steps(60, seed=2):
+        V, share = random_matrix(rng, len(W)), Fraction(rng.randint(-9, 9), 4)
         mixed = advance(share * V + (1 - share) * W, R, x)
         assert (mixed == share * advance(V, R, x) + (1 - share) * advance(W, R, x)).all()
     scope("60 random pairs of latents")
@@ -91,15 +108,10 @@ def test_without_the_identity_in_phi_the_old_latent_is_kept_twice() -> None:
 # --- eq:ASRWM.delta: what is read at k after something was written.
 
 
-def random_point(rng: random.Random, d: int) -> tuple[Array, Array, Input]:
-    return random_matrix(rng, d), rotation(rng, d), random_input(rng, d)
-
-
 @pytest.mark.claim("eq:ASRWM.delta")
 def test_written_at_the_key_read_after_the_rotation_it_is_the_delta_rule(scope: Any) -> None:
-    rng = random.Random(3)
-    for _ in range(60):
-        W, R, x = random_point(rng, rng.randint(2, 4))
+    rng = random.Random(0)
+    for W, R, x in steps(60, seed=3):
         after = advance(W, R, x, write="k", read="after")
         # What is read at k moves towards v by the share rate |k|^2, whatever R is ...
         assert (after @ x.k - x.v == (1 - x.rate * square(x.k)) * (W @ R @ x.k - x.v)).all()
@@ -128,13 +140,11 @@ def test_as_printed_the_value_is_not_stored_and_other_keys_are_disturbed() -> No
 
 
 @pytest.mark.control("eq:ASRWM.delta")
-def test_as_printed_the_share_depends_on_both_keys(scope: Any) -> None:
-    rng = random.Random(4)
-    for _ in range(60):
-        W, _, x = random_point(rng, 3)
+def test_as_printed_the_share_depends_on_both_keys() -> None:
+    for W, _, x in steps(60, seed=4):
         share = x.rate * (x.q @ x.k)
         assert 0 < share < 1
-        printed = advance(W, eye(3), x) @ x.k
+        printed = advance(W, eye(len(W)), x) @ x.k
         assert (printed - x.v == (1 - share) * (W @ x.k - x.v)).all()
 
 
@@ -188,10 +198,7 @@ def test_the_printed_update_grows_by_the_root_of_43_25_per_step() -> None:
 
 @pytest.mark.claim("eq:ASRWM.stability")
 def test_the_determinant_of_a_transition_is_one_less_the_rotated_product(scope: Any) -> None:
-    rng = random.Random(5)
-    for _ in range(40):
-        d = rng.randint(2, 4)
-        R, x = rotation(rng, d), random_input(rng, d)
+    for _, R, x in steps(40, seed=5):
         for write, key in (("q", x.q), ("k", x.k)):
             A = transition(R, x, write)
             assert sympy.Matrix(A.tolist()).det() == 1 - x.rate * (key @ R.T @ x.k)
@@ -200,9 +207,7 @@ def test_the_determinant_of_a_transition_is_one_less_the_rotated_product(scope: 
 
 @pytest.mark.claim("eq:ASRWM.stability")
 def test_read_after_the_rotation_and_written_at_the_key_nothing_is_lengthened(scope: Any) -> None:
-    rng = random.Random(6)
-    for _ in range(60):
-        W, R, x = random_point(rng, rng.randint(2, 4))
+    for W, R, x in steps(60, seed=6):
         A = transition(R, x, "k", "after")
         lost = x.rate * (2 - x.rate * square(x.k)) * square(W @ R @ x.k)
         assert square(W @ A) == square(W) - lost
@@ -232,18 +237,12 @@ def test_the_repaired_latent_is_bounded_by_what_was_written(scope: Any) -> None:
 
 @pytest.mark.claim("eq:ASRWM.stability")
 def test_without_a_rotation_the_printed_update_stays_bounded() -> None:
-    rng = random.Random(8)
-    for _ in range(20):
-        x = random_input(rng, 3)
-        A, product = transition(eye(3), x), x.q @ x.k
+    for _, R, x in steps(20, seed=8):
+        identity = eye(len(R))
+        A, overlap = transition(identity, x), x.q @ x.k
         for t in (1, 2, 7):
-            factor = (1 - (1 - x.rate * product) ** t) / product
-            assert (power_of(A, t) == eye(3) - factor * np.outer(x.k, x.q)).all()
-
-
-def power_of(A: Array, t: int) -> Array:
-    found: Array = np.linalg.matrix_power(A, t)
-    return found
+            factor = (1 - (1 - x.rate * overlap) ** t) / overlap
+            assert (power(A, t) == identity - factor * np.outer(x.k, x.q)).all()
 
 
 @pytest.mark.control("eq:ASRWM.stability")
@@ -268,5 +267,121 @@ def test_keys_off_the_simplex_lengthen_even_the_repaired_latent() -> None:
 def test_the_rotation_makes_the_printed_update_grow() -> None:
     A = transition(eye(2), GROWING)
     # The limit is I - k (x) q / (q . k), of square (41/9)^2 < 21.
-    assert square(power_of(A, 40)) < 21
-    assert square(power_of(transition(plane(QUARTER), GROWING), 40)) > 10**9
+    assert square(power(A, 40)) < 21
+    assert square(power(transition(plane(QUARTER), GROWING), 40)) > 10**9
+
+
+# --- eq:ASRWM.eigenvectors: what a rotation turns.
+
+
+def gram(W: Array) -> Array:
+    found: Array = W @ W.T
+    return found
+
+
+@pytest.mark.claim("eq:ASRWM.eigenvectors")
+def test_a_rotation_on_the_right_turns_right_singular_vectors_and_nothing_else(scope: Any) -> None:
+    # The eigenvectors of W W' are the left singular vectors, those of W' W the right ones.
+    for W, R, _ in steps(60, seed=0, most=5):
+        assert (gram(W @ R) == gram(W)).all()
+        assert (gram((W @ R).T) == R.T @ gram(W.T) @ R).all()
+    scope("60 random matrices and rotations, d = 2 to 5")
+
+
+@pytest.mark.claim("eq:ASRWM.eigenvectors")
+def test_eigenvectors_turn_when_the_rotation_acts_from_both_sides() -> None:
+    W, R = exact([[2, 1], [0, 3]]), plane((3, 4, 5))
+    for eigenvalue, x in ((2, exact([1, 0])), (3, exact([1, 1]))):
+        assert (W @ x == eigenvalue * x).all()
+        assert ((R.T @ W @ R) @ (R.T @ x) == eigenvalue * (R.T @ x)).all()
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_turned_by_ninety_degrees_a_projection_has_one_eigenvector_the_old_one() -> None:
+    W, R = exact([[1, 0], [0, 0]]), plane(QUARTER)
+    turned = W @ R
+    assert turned.tolist() == [[0, -1], [0, 0]]
+    # Its square is 0, so that 0 is its only eigenvalue, with the multiples of (1, 0) alone; the
+    # turned eigenvectors of W would be (1, 0) and (0, 1) again, with the eigenvalues exchanged.
+    assert not (turned @ turned).any()
+    assert (turned @ exact([1, 0])).tolist() == [0, 0]
+    assert (turned @ exact([0, 1])).tolist() == [-1, 0]
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_turned_by_an_angle_the_identity_loses_all_its_eigenvectors() -> None:
+    # The polynomial of a rotation with cosine 3/5 has the discriminant 4 (9/25 - 1) < 0.
+    R = eye(2) @ plane((3, 4, 5))
+    assert np.trace(R) ** 2 - 4 < 0
+
+
+@pytest.mark.control("eq:ASRWM.eigenvectors")
+def test_a_shear_on_the_right_changes_the_singular_values() -> None:
+    shear = exact([[1, 1], [0, 1]])
+    assert np.trace(gram(eye(2) @ shear)) == 3 != np.trace(gram(eye(2)))
+
+
+# --- eq:ASRWM.ergodic: powers and invariants of rotations.
+
+
+def returns(triples: tuple[tuple[int, int, int], ...], turns: tuple[int, ...]) -> bool:
+    """Whether the planes turned that often each bring their phases back together: z^a w^b = 1."""
+    total = eye(2)
+    for triple, n in zip(triples, turns, strict=True):
+        total = total @ power(plane(triple), n)
+    return bool((total == eye(2)).all())
+
+
+@pytest.mark.claim("eq:ASRWM.ergodic")
+def test_in_the_plane_a_rotation_with_cosine_three_fifths_never_returns(scope: Any) -> None:
+    # In lowest terms the entries of R^n have the denominator 5^n.
+    R = power_n = plane((3, 4, 5))
+    for n in range(1, 201):
+        assert {x.denominator for x in power_n.ravel()} == {5**n}
+        power_n = power_n @ R
+    scope("200 powers of one plane")
+
+
+@pytest.mark.claim("eq:ASRWM.ergodic")
+def test_two_planes_with_independent_angles_have_no_relation(scope: Any) -> None:
+    angles = ((3, 4, 5), (5, 12, 13))
+    related = [turns for turns in product(range(-12, 13), repeat=2) if returns(angles, turns)]
+    assert related == [(0, 0)]
+    scope("625 relations of two planes")
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_two_planes_of_which_one_turns_twice_as_fast_have_a_relation() -> None:
+    # (3 + 4i)^2 = -7 + 24i: the orbit stays on a closed curve of the torus.
+    angles = ((3, 4, 5), (-7, 24, 25))
+    related = [turns for turns in product(range(-3, 4), repeat=2) if returns(angles, turns)]
+    assert related == [(-2, 1), (0, 0), (2, -1)]
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_a_quarter_turn_returns_after_four_steps() -> None:
+    assert [n for n in range(1, 9) if returns((QUARTER,), (n,))] == [4, 8]
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_from_three_dimensions_on_something_on_the_sphere_is_invariant(scope: Any) -> None:
+    # x' (R + R') x, which is not constant on the sphere unless R + R' is a multiple of I.
+    rng = random.Random(1)
+    for d in (3, 4, 5) * 20:
+        R = rotation(rng, d)
+        symmetric = R + R.T
+        assert (R.T @ symmetric @ R == symmetric).all()
+        assert (symmetric != symmetric[0, 0] * eye(d)).any()
+    scope("60 random rotations, d = 3 to 5")
+
+
+@pytest.mark.control("eq:ASRWM.ergodic")
+def test_with_equal_angles_the_norm_in_a_plane_is_still_invariant() -> None:
+    R = blocks((3, 4, 5), (3, 4, 5))
+    assert (exact("6/5") * eye(4) == R + R.T).all()
+    projection = exact(np.diag([1, 1, 0, 0]))
+    assert (R.T @ projection @ R == projection).all()
+    # Turned into general position it is the same with another plane.
+    Q = rotation(random.Random(2), 4)
+    R, projection = Q.T @ R @ Q, Q.T @ projection @ Q
+    assert (R.T @ projection @ R == projection).all()

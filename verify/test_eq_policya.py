@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -26,6 +26,14 @@ def added(logits: Sequence[float], allowed: Sequence[bool]) -> list[float]:
 
 def multiplied(logits: Sequence[float], allowed: Sequence[bool]) -> list[float]:
     return [y * (1.0 if may else BLOCKED) for y, may in zip(logits, allowed, strict=True)]
+
+
+def masked() -> Iterator[tuple[tuple[float, ...], tuple[bool, ...]]]:
+    """All logits with signs -1, 0, 1 of up to four actions, with every mask."""
+    for size in range(1, 5):
+        yield from product(
+            product((-1.0, 0.0, 1.0), repeat=size), product((False, True), repeat=size)
+        )
 
 
 def soft_max(logits: Sequence[float]) -> list[float]:
@@ -57,31 +65,22 @@ def drawn_policy(length: int, step: int, seed: int, field: Field[Any] = FLOAT64)
 
 @pytest.mark.claim("eq:policya")
 def test_an_added_mask_leaves_the_soft_max_over_what_it_allows(scope: Any) -> None:
-    count = 0
-    for size in range(1, 5):
-        for logits in product((-1.0, 0.0, 1.0), repeat=size):
-            for allowed in product((False, True), repeat=size):
-                if not any(allowed):
-                    continue
-                found = soft_max(added(logits, allowed))
-                kept = soft_max([y for y, may in zip(logits, allowed, strict=True) if may])
-                assert [p for p, may in zip(found, allowed, strict=True) if may] == kept
-                assert all(p == 0 for p, may in zip(found, allowed, strict=True) if not may)
-                count += 1
-    scope(f"{count:,} logits with signs -1, 0, 1 and masks")
+    cases = [(logits, allowed) for logits, allowed in masked() if any(allowed)]
+    for logits, allowed in cases:
+        law = soft_max(added(logits, allowed))
+        kept = soft_max([y for y, may in zip(logits, allowed, strict=True) if may])
+        assert [p for p, may in zip(law, allowed, strict=True) if may] == kept
+        assert all(p == 0 for p, may in zip(law, allowed, strict=True) if not may)
+    scope(f"{len(cases):,} logits with signs -1, 0, 1 and masks")
 
 
 @pytest.mark.control("eq:policya")
 def test_a_multiplied_mask_is_that_one_only_if_all_blocked_logits_are_positive() -> None:
     same = total = 0
-    for size in range(1, 5):
-        for logits in product((-1.0, 0.0, 1.0), repeat=size):
-            for allowed in product((False, True), repeat=size):
-                pairs = list(zip(logits, allowed, strict=True))
-                agree = multiplied(logits, allowed) == added(logits, allowed)
-                assert agree == all(may or y > 0 for y, may in pairs)
-                same += agree
-                total += 1
+    for logits, allowed in masked():
+        agree = multiplied(logits, allowed) == added(logits, allowed)
+        assert agree == all(may or y > 0 for y, may in zip(logits, allowed, strict=True))
+        same, total = same + agree, total + 1
     # An action is allowed with three logits, or blocked with one of three: (3 + 1) of 6.
     assert (same, total) == (4 + 4**2 + 4**3 + 4**4, 6 + 6**2 + 6**3 + 6**4)
 

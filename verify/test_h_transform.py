@@ -11,22 +11,19 @@ from reference import (
     BackwardPolicy,
     History,
     LiftedDAG,
-    PointedDAG,
     flows,
     forward_from_backward,
     h_transform,
     lift,
     path_sums,
-    pointed_dag,
 )
 from verify.lib.generic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised
+from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
-DIAMOND: PointedDAG[Any] = pointed_dag(
-    {"o": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
-)
+LIFTED = lift(DIAMOND, History())
 
 
 def check_transform(lifted: LiftedDAG[Any], p_b: BackwardPolicy[Any], rewards: Any) -> None:
@@ -65,41 +62,38 @@ def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift(s
 @pytest.mark.claim("h-transform")
 def test_the_h_transform_of_all_policies_at_once_on_a_diamond(scope: Any) -> None:
     _, p_b, rewards = generic(DIAMOND)
-    lifted = lift(DIAMOND, History())
-    check_transform(lifted, p_b, rewards)
+    check_transform(LIFTED, p_b, rewards)
     # Given x, the ways through a and b have the p~_B-probabilities of a and b given c.
-    transformed = h_transform(lifted, p_b)
+    transformed = h_transform(LIFTED, p_b)
     way = {"a": p_b.values[2], "b": p_b.values[3]}
-    for edge, (u, v) in enumerate(lifted.dag.edges):
-        if lifted.projection[v] in DIAMOND.terminals:
-            assert transformed.values[edge] == way[lifted.dag.labels[u][1][0]]
+    for edge, (u, v) in enumerate(LIFTED.dag.edges):
+        if LIFTED.projection[v] in DIAMOND.terminals:
+            assert transformed.values[edge] == way[LIFTED.dag.labels[u][1][0]]
     scope("all p~_B and R at once on the history lift of a diamond")
 
 
 @pytest.mark.claim("h-transform")
 def test_the_h_transform_leaves_rows_that_are_never_used_uniform() -> None:
-    lifted = lift(DIAMOND, History())
     p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 0, 1, 1])
-    transformed = h_transform(lifted, p_b)
-    assert all(transformed.along(t) == p_b.on(lifted).along(t) for t in lifted.dag.trajectories())
+    transformed = h_transform(LIFTED, p_b)
+    assert all(transformed.along(t) == p_b.on(LIFTED).along(t) for t in LIFTED.dag.trajectories())
 
 
 @pytest.mark.control("h-transform")
 def test_other_weights_than_h_are_not_normalised() -> None:
     # n(s) lifts as if equally likely: h = 1/2 at both lifts of c, but p~_B(a|c) = 1/3.
-    lifted = lift(DIAMOND, History())
     p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 2, 1, 1])
-    kernel = p_b.on(lifted)
-    copies = [lifted.projection.count(u) for u in lifted.projection]
+    kernel = p_b.on(LIFTED)
+    copies = [LIFTED.projection.count(u) for u in LIFTED.projection]
     values = [
         value * copies[v] / copies[u]
-        for value, (u, v) in zip(kernel.values, lifted.dag.edges, strict=True)
+        for value, (u, v) in zip(kernel.values, LIFTED.dag.edges, strict=True)
     ]
-    equal = BackwardKernel(lifted.dag, RATIONAL, values)
+    equal = BackwardKernel(LIFTED.dag, RATIONAL, values)
     assert not is_normalised(equal)
     rows = {
-        lifted.dag.labels[v][1][0]: sum(values[e] for e in lifted.dag.in_edges[v])
-        for v, u in enumerate(lifted.projection)
+        LIFTED.dag.labels[v][1][0]: sum(values[e] for e in LIFTED.dag.in_edges[v])
+        for v, u in enumerate(LIFTED.projection)
         if DIAMOND.labels[u] == "c"
     }
     assert rows == {"a": Fraction(2, 3), "b": Fraction(4, 3)}
@@ -108,17 +102,16 @@ def test_other_weights_than_h_are_not_normalised() -> None:
 @pytest.mark.claim("copied-backward-policy")
 @pytest.mark.control("h-transform")
 def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
-    lifted = lift(DIAMOND, History())
-    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
+    kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(LIFTED)
     rows = {
-        (DIAMOND.labels[lifted.projection[v]], sum(kernel.values[e] for e in edges))
-        for v, edges in enumerate(lifted.dag.in_edges)
+        (DIAMOND.labels[LIFTED.projection[v]], sum(kernel.values[e] for e in edges))
+        for v, edges in enumerate(LIFTED.dag.in_edges)
         if edges
     }
     half = Fraction(1, 2)
     assert rows == {("a", 1), ("b", 1), ("c", half), ("x", 2), ("y", 2)}
     # The flow that solves balance against it is that of c, not split: 3 and 3 instead of 3/2.
-    inside = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
+    inside = [v for v, u in enumerate(LIFTED.projection) if DIAMOND.labels[u] == "c"]
     flow = flows(kernel, (Fraction(1), Fraction(2)))
     assert [flow[v] for v in inside] == [3, 3]
 
@@ -131,8 +124,7 @@ def test_weights_that_are_not_normalised_on_the_base_can_be_so_on_a_lift_with_me
         DIAMOND, RATIONAL, [weights[DIAMOND.labels[v]] for _, v in DIAMOND.edges]
     )
     assert not is_normalised(kernel)
-    lifted = lift(DIAMOND, History())
-    assert has_memory(lifted)
-    assert is_normalised(kernel.on(lifted))
-    forward, _ = forward_from_backward(kernel.on(lifted), (Fraction(1), Fraction(2)))
-    assert is_markovian(forward, lifted)
+    assert has_memory(LIFTED)
+    assert is_normalised(kernel.on(LIFTED))
+    forward, _ = forward_from_backward(kernel.on(LIFTED), (Fraction(1), Fraction(2)))
+    assert is_markovian(forward, LIFTED)

@@ -15,12 +15,12 @@ from reference import (
     ForwardPolicy,
     marginal,
     normalize,
-    pointed_dag,
     total_variation,
 )
 from reference.balance import log_float
 from reference.certificates.features import exact_lines
 from reference.certificates.importance import shortfall
+from verify.lib.named_dags import TWO_TO_ONE
 from verify.lib.scopes import all_small_lifts, described
 
 
@@ -149,9 +149,8 @@ def test_a_z_that_is_too_small_bounds_nothing() -> None:
 
 @pytest.mark.control("log-z-tv-bound")
 def test_with_a_backward_mass_other_than_one_the_mean_is_not_the_distance() -> None:
-    dag = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})
-    ones = BackwardKernel(dag, RATIONAL, [Fraction(1)] * len(dag.edges))
-    forward, rewards = ForwardPolicy.uniform(dag, RATIONAL), (Fraction(1), Fraction(1))
+    ones = BackwardKernel(TWO_TO_ONE, RATIONAL, [Fraction(1)] * len(TWO_TO_ONE.edges))
+    forward, rewards = ForwardPolicy.uniform(TWO_TO_ONE, RATIONAL), (Fraction(1), Fraction(1))
     assert laws_of(forward, ones, rewards).from_model(Fraction(2)) == 0
     assert total_variation(marginal(forward), normalize(rewards)) == Fraction(1, 6)
 

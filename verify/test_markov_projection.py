@@ -211,29 +211,3 @@ def test_against_a_path_dependent_law_the_identity_fails() -> None:
     assert kl_divergence(p, p) == 0
     right = price_of_forgetting(lifted, forward) + kl_divergence(p_tilde, p)
     assert right == pytest.approx(0.0989, abs=1e-4)
-
-
-@pytest.mark.control("representational-power")
-def test_with_tied_rows_memory_does_reach_more_laws_on_terminals() -> None:
-    # u and v look alike to a policy without memory: p(x1) p(y2) = p(x2) p(y1) is then forced.
-    dag = pointed_dag(
-        {"o": ["u", "v"], "u": ["x1", "y1"], "v": ["x2", "y2"]}
-        | {x: [] for x in ("x1", "y1", "x2", "y2")}
-    )
-    half = Fraction(1, 2)
-
-    def law(at_u: Fraction, at_v: Fraction, to_u: Fraction = half) -> dict[str, Fraction]:
-        rows = {
-            "o": {"u": to_u, "v": 1 - to_u},
-            "u": {"x1": at_u, "y1": 1 - at_u},
-            "v": {"x2": at_v, "y2": 1 - at_v},
-        }
-        p_t = marginal(ForwardPolicy.from_rows(dag, RATIONAL, rows))
-        return dict(zip((dag.labels[x] for x in dag.terminals), p_t, strict=True))
-
-    for share in range(11):
-        tied = law(Fraction(share, 10), Fraction(share, 10), Fraction(3, 10))
-        assert tied["x1"] * tied["y2"] == tied["x2"] * tied["y1"]
-    remembering = law(Fraction(1), Fraction(0))
-    assert remembering["x1"] * remembering["y2"] == Fraction(1, 4)
-    assert remembering["x2"] * remembering["y1"] == 0

@@ -12,6 +12,7 @@ import pytest
 from reference import (
     RATIONAL,
     BackwardPolicy,
+    ForwardPolicy,
     History,
     InputError,
     PointedDAG,
@@ -110,6 +111,7 @@ def rows_at(case: Aliased, dag: PointedDAG[Any], values: Any) -> dict[Any, list[
 
 
 @pytest.mark.claim("state-aliasing")
+@pytest.mark.control("representational-power")
 def test_two_aliased_states_by_hand() -> None:
     # o -> a1 -> {x1, y1} and o -> a2 -> {x2, y2}: a common row (w, 1 - w).
     case = make_aliased(PointedDAG((0, 1, 2), ((1, 2), (), ())), 1, 2)
@@ -120,6 +122,9 @@ def test_two_aliased_states_by_hand() -> None:
     assert case.on_both(law) == (Fraction(1, 24), Fraction(1, 24))
     # Both have the history o, so memory is of no use.
     assert case.prefixes(1) == case.prefixes(2) == {(0,)}
+    # Rows (1, 0) and (0, 1), which a policy that tells them apart may have.
+    apart = ForwardPolicy(case.dag, RATIONAL, [HALF, HALF, *map(Fraction, (1, 0, 0, 1))])
+    assert case.on_both(by_label(case.dag, marginal(apart))) == (Fraction(1, 4), Fraction(0))
 
 
 @pytest.mark.claim("state-aliasing")
@@ -253,78 +258,49 @@ def test_a_state_that_looks_like_its_own_parent_costs_three_quarters() -> None:
     assert attainable(TiedPolicies(TURN, (0, 1, 2, 3)), "y") == EVERYTHING
 
 
-# What policies with ties attain
+# What policies with ties attain: each edge with its class; what leads nowhere is a terminal.
+TWO_WAYS = {"oa": 0, "ob": 0, "ax": 1, "ay": 2, "bx": 2, "by": 1}
+LOSING_WAY = {"rx": 2, "ro": 3, "ry": 3, "os": 0, "oy": 1, "sx": 1, "sy": 0}
+RANKED = {"rc": 3, "ry": 5, "ca": 4, "cb": 4, "au": 0, "av": 1, "ah": 2, "bx": 2, "by": 0}
+RANKED |= {"ux": 7, "vx": 7, "hx": 6, "hy": 6}
 
 
-def tied(dag: PointedDAG[str], class_of: dict[str, int]) -> TiedPolicies:
-    """The classes by the names of parent and child, such as "os"."""
+def tied(class_of: dict[str, int]) -> TiedPolicies:
+    children: dict[str, list[str]] = {v: [] for edge in class_of for v in edge}
+    for edge in class_of:
+        children[edge[0]].append(edge[1])
+    dag = pointed_dag(children)
     edges = [dag.labels[u] + dag.labels[v] for u, v in dag.edges]
     return TiedPolicies(dag, tuple(class_of[edge] for edge in edges))
 
 
 @pytest.mark.claim("state-aliasing")
-def test_a_class_that_would_have_to_win_and_to_lose_is_reported() -> None:
-    # p_T(y) = w (1 - w) is at most 1/4, where remembering policies reach 1.
-    assert attainable(TURNING, "x") == attainable(TURNING, "z") == EVERYTHING
-    with pytest.raises(InputError, match=r"the range of p_T\('y'\) is not determined"):
-        attainable(TURNING, "y")
-
-
-@pytest.mark.claim("state-aliasing")
-def test_a_conflict_where_no_optimum_leads_does_not_matter() -> None:
-    # The way to o, where class 0 would have to win and then class 1, loses half to y.
-    dag = pointed_dag({"r": ["x", "o", "y"], "o": ["s", "y"], "s": ["x", "y"], "x": [], "y": []})
-    class_of = {"rx": 2, "ro": 3, "ry": 3, "os": 0, "oy": 1, "sx": 1, "sy": 0}
-    assert attainable(tied(dag, class_of), "x") == EVERYTHING
-    with pytest.raises(InputError, match="not determined"):
-        attainable(tied(dag, class_of | {"ro": 2, "ry": 2}), "x")
-
-
-@pytest.mark.claim("state-aliasing")
-def test_one_of_several_optimal_classes_is_enough() -> None:
-    # At a, 0 or 1 must beat 2, and at b, 2 must beat 0: the ranking 1, 2, 0 does both.
-    dag = pointed_dag(
-        {
-            "r": ["c", "y"],
-            "c": ["a", "b"],
-            "a": ["u", "v", "h"],
-            "b": ["x", "y"],
-            "u": ["x"],
-            "v": ["x"],
-            "h": ["x", "y"],
-            "x": [],
-            "y": [],
-        }
-    )
-    class_of = {
-        "rc": 3,
-        "ry": 5,
-        "ca": 4,
-        "cb": 4,
-        "au": 0,
-        "av": 1,
-        "ah": 2,
-        "bx": 2,
-        "by": 0,
-        "ux": 7,
-        "vx": 7,
-        "hx": 6,
-        "hy": 6,
-    }
-    assert attainable(tied(dag, class_of), "x") == EVERYTHING
-
-
-@pytest.mark.claim("state-aliasing")
-def test_states_with_equal_rows_are_told_apart_by_nothing() -> None:
-    dag = pointed_dag({"o": ["a", "b"], "a": ["x", "y"], "b": ["x", "y"], "x": [], "y": []})
-    assert attainable(TiedPolicies(dag, (0, 0, 1, 2, 2, 1)), "x") == (HALF, HALF)
-    # The way to a and b, if it is seen, does not help: which of the two rows it is, is the same.
-    assert attainable(TiedPolicies(dag, (0, 1, 2, 2, 2, 2)), "x") == (HALF, HALF)
-    assert attainable(TiedPolicies(dag, (0, 0, 1, 1, 2, 3)), "x") == (
-        Fraction(1, 4),
-        Fraction(3, 4),
-    )
-    assert attainable(TiedPolicies(dag, (0, 0, 1, 2, 1, 2)), "x") == EVERYTHING
+@pytest.mark.parametrize(
+    ("class_of", "expected"),
+    [
+        # p_T(x) = w (1 - w) is at most 1/4, where remembering policies reach 1.
+        ({"os": 0, "oz": 1, "sx": 1, "sy": 0}, None),
+        ({"os": 0, "ox": 1, "sy": 1, "sz": 0}, EVERYTHING),
+        ({"os": 0, "oy": 1, "sz": 1, "sx": 0}, EVERYTHING),
+        # The way to o, where class 0 would have to win and then class 1, loses half to y.
+        (LOSING_WAY, EVERYTHING),
+        (LOSING_WAY | {"ro": 2, "ry": 2}, None),
+        # At a, 0 or 1 must beat 2, and at b, 2 must beat 0: the ranking 1, 2, 0 does both.
+        (RANKED, EVERYTHING),
+        # Equal rows are told apart by nothing, and seeing the way does not help.
+        (TWO_WAYS, (HALF, HALF)),
+        (TWO_WAYS | {"ob": 1, "ax": 2, "by": 2}, (HALF, HALF)),
+        (TWO_WAYS | {"ay": 1, "by": 3}, (Fraction(1, 4), Fraction(3, 4))),
+        (TWO_WAYS | {"bx": 1, "by": 2}, EVERYTHING),
+    ],
+)
+def test_the_interval_of_a_probability_by_hand(class_of: dict[str, int], expected: Any) -> None:
+    """None where a class would have to win here and to lose there."""
+    if expected is None:
+        with pytest.raises(InputError, match=r"the range of p_T\('x'\) is not determined"):
+            attainable(tied(class_of), "x")
+    else:
+        assert attainable(tied(class_of), "x") == expected
 
 
 def random_policies(rng: random.Random) -> TiedPolicies:

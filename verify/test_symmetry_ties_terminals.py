@@ -196,12 +196,14 @@ def test_networks_with_path_features_are_equivariant_if_the_gate_is_invariant() 
 
 
 @pytest.mark.claim("symmetry-ties-terminals")
-def test_isomorphic_graphs_are_tied_on_the_lattice_of_all_graphs() -> None:
+@pytest.mark.claim("eq:graphss")
+@pytest.mark.parametrize("remembers", [False, True])
+def test_isomorphic_graphs_are_tied_on_the_lattice_of_all_graphs(remembers: bool) -> None:
     problem = lattice(4, 3)
     tied = tied_terminals(problem)
     assert sorted(map(len, tied)) == [4, 4, 12]  # stars, triangles, paths
     rng = random.Random(0)
-    policies = wl_policies(problem, TemporalDegree(problem))
+    policies = wl_policies(problem, TemporalDegree(problem)) if remembers else wl_policies(problem)
     for _ in range(20):
         law = marginal(policies.policy(random_weights(policies, rng)))
         p_t = {policies.dag.labels[x]: p for x, p in zip(policies.dag.terminals, law, strict=True)}
