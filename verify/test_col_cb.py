@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reference import (
     RATIONAL,
@@ -24,7 +23,7 @@ from reference import (
 from reference.fields.field import T
 from verify.lib import strategies
 from verify.lib.rationals import FLINT
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Draw, all_small_lifts, described
 from verify.lib.small_scope import isomorphism_classes
 from verify.lib.symbolic_scope import everything
 
@@ -91,12 +90,11 @@ def test_zero_cb_residual_implies_marginal_proportional_to_reward_on_every_small
 
 @pytest.mark.claim("col:cb")
 @settings(max_examples=settings().max_examples // 4)
-@given(st.data())
-def test_summed_contrasts_are_what_trajectory_balance_misses(data: st.DataObject) -> None:
-    dag = data.draw(strategies.lifted_dags(6)).dag
-    rewards = data.draw(strategies.rewards(dag))
-    backward = data.draw(strategies.backward_policies(dag))
-    check_identity(data.draw(strategies.forward_policies(dag)), backward, rewards)
+@given(strategies.draws(6))
+def test_summed_contrasts_are_what_trajectory_balance_misses(draw: Draw) -> None:
+    dag, rewards = draw.lifted.dag, draw.rewards
+    backward = draw.backward(dag)
+    check_identity(draw.forward(dag), backward, rewards)
     balanced, z = forward_from_backward(backward, rewards)
     check_balanced(balanced, backward, rewards)
     assert all(r == 0 for _, r in tb_residuals(balanced, backward, rewards, z))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reference import (
     RATIONAL,
@@ -112,15 +111,12 @@ def test_no_backward_probability_need_be_positive_and_unvisited_rows_are_free(sc
 
 @pytest.mark.claim("col:tb")
 @settings(max_examples=settings().max_examples // 4)
-@given(st.data())
-def test_summed_residuals_are_what_the_marginal_misses(data: st.DataObject) -> None:
-    lifted = data.draw(strategies.lifted_dags())
-    rewards = data.draw(strategies.rewards(lifted.dag))
-    lifted_p_b = data.draw(strategies.backward_policies(lifted.dag))
-    base_p_b = data.draw(strategies.backward_policies(lifted.base)).on(lifted)
-    forward = data.draw(strategies.forward_policies(lifted.dag))
-    for p_b in (lifted_p_b, base_p_b):
-        check_identity(forward, p_b, rewards, Fraction(data.draw(st.integers(1, 9))))
+@given(strategies.draws())
+def test_summed_residuals_are_what_the_marginal_misses(draw: Draw) -> None:
+    lifted, rewards = draw.lifted, draw.rewards
+    lifted_p_b, forward = draw.backward(lifted.dag), draw.forward(lifted.dag)
+    for p_b in (lifted_p_b, draw.backward(lifted.base).on(lifted)):
+        check_identity(forward, p_b, rewards, Fraction(draw.rng.randint(1, 9)))
     balanced, z = forward_from_backward(lifted_p_b, rewards)
     check_balanced(balanced, lifted_p_b, rewards, z)
 

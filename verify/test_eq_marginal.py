@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reference import (
     FLOAT64,
@@ -19,7 +18,7 @@ from reference import (
 )
 from verify.lib import strategies
 from verify.lib.rationals import FLINT
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Draw, all_small_lifts, described
 
 
 @pytest.mark.catches(
@@ -60,12 +59,12 @@ def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_on_every_small
 
 @pytest.mark.claim("eq:marginal")
 @settings(max_examples=settings().max_examples // 4)
-@given(st.data())
+@given(strategies.draws())
 def test_one_pass_over_the_edges_equals_the_sum_over_trajectories_exactly_and_within_rounding(
-    data: st.DataObject,
+    draw: Draw,
 ) -> None:
-    dag = data.draw(strategies.lifted_dags()).dag
-    given_weights = data.draw(strategies.weights(len(dag.edges)))
+    dag = draw.lifted.dag
+    given_weights = draw.weights(len(dag.edges))
     policy = ForwardPolicy.from_weights(dag, RATIONAL, given_weights)
     exact = marginal(policy)
     assert exact == marginal_by_trajectories(policy)

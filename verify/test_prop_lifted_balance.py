@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reference import (
     RATIONAL,
@@ -32,7 +31,7 @@ from verify.lib import strategies
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
 from verify.lib.rationals import FLINT
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Draw, all_small_lifts, described
 from verify.lib.small_scope import lifts, pointed_dags
 
 REWARDS = (Fraction(1), Fraction(2))
@@ -111,16 +110,15 @@ def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(
 
 @pytest.mark.claim("prop:lifted_balance")
 @settings(max_examples=settings().max_examples // 4)
-@given(st.data())
-def test_subtrajectory_balance_gives_the_law_of_every_state(data: st.DataObject) -> None:
-    lifted = data.draw(strategies.lifted_dags())
-    rewards = data.draw(strategies.rewards(lifted.dag))
-    p_b = data.draw(strategies.backward_policies(lifted.dag))
+@given(strategies.draws())
+def test_subtrajectory_balance_gives_the_law_of_every_state(draw: Draw) -> None:
+    lifted, rewards = draw.lifted, draw.rewards
+    p_b = draw.backward(lifted.dag)
     check_normalised(p_b, rewards)
     p_f, _ = forward_from_backward(p_b, rewards)
     assert vanish(fm_residuals(p_f, flows(p_b, rewards), rewards))
     assert vanish(subtb_residuals(p_f, p_b, flows(p_b, rewards), rewards))
-    check_copied(lifted, data.draw(strategies.backward_policies(lifted.base)), rewards)
+    check_copied(lifted, draw.backward(lifted.base), rewards)
 
 
 @pytest.mark.catches(

@@ -5,7 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reference import RATIONAL, BackwardPolicy, ForwardPolicy, LiftedDAG, PointedDAG, Table, lift
+from reference import LiftedDAG, PointedDAG, Table, lift
+from verify.lib.scopes import Draw
 from verify.lib.small_scope import from_parents
 
 MAX_NODES = 8
@@ -46,21 +47,9 @@ def lifted_dags(draw: st.DrawFn, max_nodes: int = MAX_NODES) -> LiftedDAG[int]:
     return draw(lifts(draw(pointed_dags(max_nodes))))
 
 
-def weights(count: int) -> st.SearchStrategy[list[int]]:
-    """Positive integers, one per edge or terminal."""
-    return st.lists(st.integers(1, 9), min_size=count, max_size=count)
-
-
-def backward_policies(dag: PointedDAG[Any]) -> st.SearchStrategy[BackwardPolicy[Fraction]]:
-    """Positive normalised backward policies, in rationals."""
-    return weights(len(dag.edges)).map(lambda w: BackwardPolicy.from_weights(dag, RATIONAL, w))
-
-
-def forward_policies(dag: PointedDAG[Any]) -> st.SearchStrategy[ForwardPolicy[Fraction]]:
-    """Positive normalised forward policies, in rationals."""
-    return weights(len(dag.edges)).map(lambda w: ForwardPolicy.from_weights(dag, RATIONAL, w))
-
-
-def rewards(dag: PointedDAG[Any]) -> st.SearchStrategy[tuple[Fraction, ...]]:
-    """Positive rewards, one per terminal."""
-    return weights(len(dag.terminals)).map(lambda w: tuple(map(Fraction, w)))
+@st.composite
+def draws(draw: st.DrawFn, max_nodes: int = MAX_NODES) -> Draw:
+    """A lift with random positive rewards, which draws policies on it."""
+    lifted, rng = draw(lifted_dags(max_nodes)), draw(st.randoms(use_true_random=False))
+    rewards = tuple(Fraction(rng.randint(1, 9)) for _ in lifted.base.terminals)
+    return Draw(lifted, rewards, rng)
