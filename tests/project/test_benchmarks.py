@@ -1,0 +1,251 @@
+"""What the benchmarks measure with, and their tasks, without the other libraries.
+
+The one for a GPU is run at its smallest size.
+"""
+
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from benchmarks.harness import Spread, Table, in_turns, ratios
+from benchmarks.on_device.budget import Budget, Record, Row
+from benchmarks.on_device.program import cost
+from benchmarks.peers.bits import AnyOrderBits
+from fast.laws.enumeration import enumerate_environment
+from reference.errors import InputError
+from reference.problems import Cell
+from tests.project.test_layering import REFUSING
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_measures_take_turns_and_the_first_rounds_are_left_out() -> None:
+    calls = list[str]()
+
+    def measure(name: str) -> int:
+        calls.append(name)
+        return len(calls)
+
+    values = in_turns({name: partial(measure, name) for name in "ab"}, rounds=2, uncounted=1)
+    assert calls == [*"ababab"]
+    assert values == {"a": [3, 5], "b": [4, 6]}
+    assert ratios(values["a"], values["b"]).values == [3 / 4, 5 / 6]
+
+
+def test_rows_are_printed_and_kept_as_markdown_and_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table("python x.py", tmp_path / "new" / "found", {"device": "two cores"})
+    table.add({"what": "a", "rate": Spread([2.0, 1.0, 4_000.0], "steps/s")})
+    table.add({"what": "b", "rate": None})
+    lines = "| what | rate |\n|---|---|\n| a | 2 (1 to 4,000) steps/s |\n| b |  |\n"
+    assert capsys.readouterr().out == lines
+    made = (tmp_path / "new" / "found.md").read_text()
+    assert made == f"Made by `python x.py`: device two cores.\n\n{lines}"
+    found = json.loads((tmp_path / "new" / "found.json").read_text())
+    rate = {"median": 2.0, "unit": "steps/s", "values": [2.0, 1.0, 4_000.0]}
+    assert found == {
+        "device": "two cores",
+        "rows": [{"what": "a", "rate": rate}, {"what": "b", "rate": None}],
+    }
+    table.add({"more": 1}, kind="other")
+    assert "\n## other\n\n| more |" in (tmp_path / "new" / "found.md").read_text()
+
+
+# What a machine with a GPU does not have.
+ABSENT = ("tyro", "rich", "matplotlib", "flint", "sympy", "pytest", "hypothesis", "distributed")
+RUN = f"""
+sys.argv = ["device.py", *OPTIONS]
+runpy.run_path({str(BENCHMARKS / "device.py")!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("device") / "found"
+    options = ["--smallest", "--device", "cpu", "--minutes", "30", "--out", str(out)]
+    code = REFUSING.format(module="runpy") + RUN.replace("OPTIONS", repr(options))
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *ABSENT],
+        cwd=out.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cores of" in done.stdout.splitlines()[0]
+    return out
+
+
+@pytest.mark.long
+def test_the_smallest_run_finds_a_row_of_each_kind_and_nothing_wrong(table: Path) -> None:
+    found = json.loads(table.with_suffix(".json").read_text())
+    kinds = {row["kind"] for row in found["rows"]}
+    assert kinds == {"matrices", "correctness", "training", "law"}
+    assert not any("error" in row and row["kind"] != "correctness" for row in found["rows"])
+    checks = [row for row in found["rows"] if row["kind"] == "correctness"]
+    assert len(checks) > 12
+    assert all(row["right"] for row in checks)
+    # Controls: numbers of another policy were seen to differ.
+    assert sum(row["control"] is not None for row in checks) > 10
+    for row in (row for row in found["rows"] if row["kind"] == "training"):
+        assert 0 < row["share of matrix rate"] < 1
+        assert row["kernels per step"] > 10
+    assert found["dropped"] == []
+    assert "## correctness" in table.with_suffix(".md").read_text()
+
+
+def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> None:
+    done = []
+
+    def broken(_: None) -> list[dict[str, object]]:
+        raise ValueError("no such kernel")
+
+    rows = [
+        Row("slow", "least", 3, lambda: None, lambda _: [{}]),
+        Row("quick", "broken", 2, lambda: None, broken),
+        Row("quick", "first", 1, lambda: done.append(1), lambda _: [{"right": True}]),
+    ]
+    record = Record(tmp_path / "found", {})
+    budget = Budget(10, ahead=0)
+    budget._taken = {"slow": 1e9, "quick": 0.0}
+    budget.spend(rows, record)
+    assert done == [1]
+    assert record.dropped == ["least"]
+    assert [row["name"] for row in record.rows] == ["first", "broken"]
+    assert record.rows[1]["error"] == "ValueError: no such kernel"
+    assert record.failed
+    assert json.loads((tmp_path / "found.json").read_text())["dropped"] == ["least"]
+    for name in ("grid, GRU, batch 32", "law of bits", "grid, GRU, batch 4,096"):
+        record.dropped.append(name)
+    record.write()
+    written = (tmp_path / "found.md").read_text()
+    assert written.endswith("4 rows.\n\n- least\n- grid, GRU: batch 32; 4,096\n- law of bits\n")
+
+
+def test_a_loop_counts_as_often_as_it_runs() -> None:
+    def loop(rounds: int) -> str:
+        def move(x: jax.Array, _: None) -> tuple[jax.Array, None]:
+            return jnp.sort(x) @ jnp.ones((64, 64)), None
+
+        program = jax.jit(lambda x: lax.scan(move, x, None, length=rounds)[0])
+        return program.lower(jnp.ones((64, 64))).compile().as_text()
+
+    small, large = cost(loop(10)), cost(loop(20))
+    assert small.unknown == large.unknown == 0
+    # Sort and product in every round, and little besides.
+    assert large.kernels - small.kernels == pytest.approx(small.kernels, rel=0.3)
+    assert large.bytes - small.bytes >= 10 * 4 * 64 * 64 * 4
+    assert large.bytes == pytest.approx(2 * small.bytes, rel=0.2)
+
+
+def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:
+    compiled = jax.jit(lambda x: jnp.sort(x @ x)).lower(jnp.ones((64, 64))).compile()
+    analysis = compiled.cost_analysis()
+    assert isinstance(analysis, dict)
+    assert cost(compiled.as_text()).bytes == pytest.approx(analysis["bytes accessed"], rel=0.3)
+
+
+MODES = ((0, 1, 1, 0), (1, 1, 1, 1))
+
+
+class TwoWords:
+    """Strings of two words of two bits, -1 where empty; reward 2^-d."""
+
+    initial = (-1, -1)
+
+    def children(self, state: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        return tuple(
+            (*state[:i], word, *state[i + 1 :])
+            for i, token in enumerate(state)
+            if token < 0
+            for word in range(4)
+        )
+
+    def reward(self, terminal: tuple[int, ...]) -> Fraction:
+        bits = [word >> place & 1 for word in terminal for place in (1, 0)]
+        return Fraction(1, 2 ** min(sum(map(int.__ne__, bits, mode)) for mode in MODES))
+
+
+def environment(modes: tuple[tuple[int, ...], ...] = MODES) -> AnyOrderBits:
+    return AnyOrderBits.from_modes(2, 2, modes, 4 * float(np.log(2)))
+
+
+def test_the_environment_is_the_problem():
+    enumeration = enumerate_environment(TwoWords(), environment())
+    assert len(enumeration.dag.labels) == 5**2
+    assert len(enumeration.dag.terminals) == 4**2
+
+
+def test_backward_actions_undo_forward_ones():
+    bits = environment()
+    state = bits.encode((-1, 2))
+    for action in range(4):
+        child = bits.step(state, jnp.int32(action))
+        parent = bits.undo(state, jnp.int32(action))
+        assert bits.decode(bits.backward_step(child, parent)) == (-1, 2)
+        assert int(bits.redo(child, parent)) == action
+
+
+def test_control_other_modes_are_told_apart():
+    with pytest.raises(InputError, match="fix log_reward"):
+        enumerate_environment(TwoWords(), environment(MODES[:1]))
+
+
+@pytest.fixture
+def cases(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, which puts the tasks of `benchmarks/peers` on the path itself."""
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS / "certify"), *sys.path])
+    import cases
+
+    return cases
+
+
+def energies(task: Any) -> Any:
+    """`log R` of all states of spins, from the coupling matrix."""
+    spins = np.array(list(itertools.product((-1.0, 1.0), repeat=task.side**2)))
+    return np.einsum("ni,ij,nj->n", spins, np.array(task.matrix), spins)
+
+
+@pytest.mark.parametrize(("side", "coupling"), [(2, 0.3), (3, 0.2), (4, -0.1)])
+def test_log_z_of_a_torus_is_that_of_all_its_states(cases: Any, side: int, coupling: float) -> None:
+    task = cases.IsingTask(side, coupling)
+    exact = np.logaddexp.reduce(energies(task))
+    assert cases.log_z_of_torus(task) == pytest.approx(exact, abs=1e-12)
+    assert np.sum(task.matrix) == pytest.approx(2 * side**2 * coupling)
+    # Control: without the couplings it would be the logarithm of the number of states.
+    assert abs(exact - side**2 * math.log(2)) > 0.01
+
+
+def test_every_case_knows_log_z_and_names_its_terminals(cases: Any) -> None:
+    for case in cases.CASES.values():
+        assert (case.problem is None) != (case.log_z is None)
+    assert cases.cell((3, 0)) == Cell((3, 0), stopped=True)
+    assert cases.string((0, 15, 2, 8, 1, 0, 0, 7)) == "00001111001010000001000000000111"
+    assert cases.BITS.distance(cases.string((0,) * 8)) <= 8
+
+
+def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
+    case = cases.CASES["SIX6, left to right"]
+    task, six6 = case.task, case.problem
+    assert (task.letters**task.length, six6.length) == (len(task.log_rewards), task.length)
+    for digits in ((0,) * 8, (0, 1, 2, 3, 3, 2, 1, 0), (3,) * 7 + (1,)):
+        place = sum(x * 4**power for power, x in enumerate(reversed(digits)))
+        assert task.log_rewards[place] == math.log(six6.reward(cases.letters(digits)))
+    # Control: read from the right, it would be another table.
+    assert task.log_rewards[1] != task.log_rewards[4**7]
