@@ -143,19 +143,12 @@ def test_the_bound_does_not_decide_which_of_two_samplers_is_better() -> None:
 
 @pytest.mark.control("fig:linesmodels")
 def test_with_another_embedding_of_the_initial_state_its_law_is_free() -> None:
-    zero = (Fraction(0),)
     for a in range(-6, 7):
-        p = ends(
-            Lines.sparse(4, 2, (2,)),
-            Parameters((Fraction(a),), zero, zero),
-            (0, 1, 3),
-            natural(4, start=1),
-        )
+        parameters = Parameters.markovian([a])
+        p = ends(Lines.sparse(4, 2, (2,)), parameters, (0, 1, 3), natural(4, start=1))
         assert p[0] == Fraction(8) ** a / (1 + Fraction(2) ** a + Fraction(8) ** a)
     assert p[0] > Fraction(9, 10)
-    low, _ = enclosed(
-        Parameters((Fraction(-9),), zero, zero), rationals("0", "1", "2"), natural(20, 1)
-    )
+    low, _ = enclosed(Parameters.markovian([-9]), rationals("0", "1", "2"), natural(20, 1))
     assert low[1] < Fraction(1, 10**7)
 
 
@@ -163,13 +156,8 @@ def test_with_another_embedding_of_the_initial_state_its_law_is_free() -> None:
 def test_a_bias_frees_the_first_law() -> None:
     # A constant beside the integer is a bias of the logits: psi(p_i) = (i, 1).
     embedding = tuple((Fraction(i), Fraction(1)) for i in range(5))
-    parameters = Parameters(rationals("0", "-5"), rationals("0", "0"), rationals("0", "0"))
-    p = ends(
-        Lines.sparse(4, 2, (2,)),
-        parameters,
-        (0, 1, 3),
-        embedding,
-    )
+    parameters = Parameters.markovian([0, -5])
+    p = ends(Lines.sparse(4, 2, (2,)), parameters, (0, 1, 3), embedding)
     assert p[0] == Fraction(1, 2**15 + 2**10 + 1)
 
 
@@ -177,6 +165,5 @@ def test_a_bias_frees_the_first_law() -> None:
 def test_where_the_mask_blocks_a_step_from_p0_the_law_is_another() -> None:
     # N < M: the soft-max is over fewer than M + 1 actions.
     problem = Lines((Fraction(1),) * 2, 2)
-    still = rationals("0")
-    p = ends(problem, Parameters(still, still, still), (0, 1, 2), natural(1))
+    p = ends(problem, Parameters.markovian([0]), (0, 1, 2), natural(1))
     assert p == [Fraction(1, 2)] * 2

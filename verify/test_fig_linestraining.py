@@ -19,8 +19,7 @@ MOST = Fraction(18868, 100_000)
 
 def drawn_parameters(rng: Random, memory: bool) -> Parameters:
     a, v, w = ((Fraction(rng.randint(-most, most)),) for most in (3, 1, 1))
-    zero = (Fraction(0),)
-    return Parameters(a, v, w) if memory else Parameters(a, zero, zero)
+    return Parameters(a, v, w) if memory else Parameters.markovian(a)
 
 
 @pytest.mark.claim("fig:linestraining")
@@ -65,13 +64,12 @@ def test_the_bound_is_attained_where_only_the_first_stop_is_forced() -> None:
 @pytest.mark.control("fig:linestraining")
 def test_with_another_embedding_of_the_initial_state_its_mass_is_free() -> None:
     # Also if only psi(p_0) is changed, and all others are natural.
-    zero = (Fraction(0),)
     for model in (
         LinearLines.natural(N, offset=1),
         LinearLines(((Fraction(1),), *LinearLines.natural(N).embedding[1:])),
     ):
         assert not model.forced_stop()
-        starts = [model.law(Parameters((Fraction(a),), zero, zero))[0] for a in range(-3, 4)]
+        starts = [model.law(Parameters.markovian([a]))[0] for a in range(-3, 4)]
         assert starts == [1 / (1 + Fraction(2) ** a) for a in range(-3, 4)]
 
 

@@ -18,10 +18,10 @@ def embedding(*rows: Any) -> Matrix:
 
 def laws(model: LinearLines, memory: bool) -> list[Vector]:
     """The laws at all small integer parameters with d = 1, exactly; log-odds are in log 2."""
-    zero = (Fraction(0),)
     values = [(Fraction(x),) for x in range(-3, 4)]
-    chosen = product(values, repeat=3) if memory else ((a, zero, zero) for a in values)
-    return [model.law(Parameters(*parameters)) for parameters in chosen]
+    if memory:
+        return [model.law(Parameters(*chosen)) for chosen in product(values, repeat=3)]
+    return [model.law(Parameters.markovian(a)) for a in values]
 
 
 @pytest.mark.claim("prop:lines")

@@ -53,6 +53,12 @@ class Parameters(NamedTuple):
     v: Vector
     w: Vector
 
+    @classmethod
+    def markovian(cls, a: Sequence[Fraction | int]) -> "Parameters":
+        """The parameters without memory."""
+        zero = (Fraction(0),) * len(a)
+        return cls(tuple(map(Fraction, a)), zero, zero)
+
 
 @dataclass(frozen=True)
 class LinearLines:
@@ -198,13 +204,10 @@ class LinearLines:
 
         entries = [x for row in self.embedding for x in row] + [self.delta]
         scale = lcm(*(x.denominator for x in entries))
-        zero = (Fraction(0),) * self.dimension
         a = vector(scale**3)
-        return (
-            Parameters(a, vector(scale**3), vector(1))
-            if family == "path-dependent"
-            else Parameters(a, zero, zero)
-        )
+        if family == "markovian":
+            return Parameters.markovian(a)
+        return Parameters(a, vector(scale**3), vector(1))
 
     def _jacobian(self, family: Family, parameters: Parameters) -> list[Vector]:
         """The derivatives of the log-odds by the parameters, one row per state."""
