@@ -22,7 +22,7 @@ from reference import (
 )
 from reference.fields.field import T
 from verify.lib import strategies
-from verify.lib.rationals import FLINT
+from verify.lib.fields import FLINT
 from verify.lib.scopes import Draw, all_small_lifts, described
 from verify.lib.small_scope import isomorphism_classes
 from verify.lib.symbolic_scope import everything

@@ -26,8 +26,8 @@ from reference import (
 from reference.fields.field import T
 from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies
+from verify.lib.fields import FLINT
 from verify.lib.named_dags import DIAMOND, TWO_TO_ONE
-from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_lifts, balanced_with, described
 from verify.lib.small_scope import lifts, pointed_dags
 

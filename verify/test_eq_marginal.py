@@ -17,7 +17,7 @@ from reference import (
     pointed_dag,
 )
 from verify.lib import strategies
-from verify.lib.rationals import FLINT
+from verify.lib.fields import FLINT
 from verify.lib.scopes import Draw, all_small_lifts, described
 
 

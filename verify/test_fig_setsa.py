@@ -23,6 +23,7 @@ from reference import (
 from reference.expressivity.memory import memory_kl
 from reference.fields.field import T
 from reference.problems import Lines
+from verify.lib.fields import FLINT
 from verify.lib.markovian import (
     copies,
     has_memory,
@@ -31,7 +32,6 @@ from verify.lib.markovian import (
     preferring_one_way_to_each_end,
 )
 from verify.lib.named_dags import DIAMOND
-from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 

@@ -17,10 +17,10 @@ from reference import (
     lift,
     path_sums,
 )
+from verify.lib.fields import FLINT
 from verify.lib.generic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised
 from verify.lib.named_dags import DIAMOND
-from verify.lib.rationals import FLINT
 from verify.lib.scopes import all_small_lifts, described
 
 LIFTED = lift(DIAMOND, History())

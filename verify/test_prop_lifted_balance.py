@@ -28,9 +28,9 @@ from reference import (
 )
 from reference.fields.field import T
 from verify.lib import strategies
+from verify.lib.fields import FLINT
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
-from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_lifts, described
 from verify.lib.small_scope import lifts, pointed_dags
 

@@ -30,9 +30,9 @@ from reference import (
     subtb_residuals,
     tb_residuals,
 )
+from verify.lib.fields import Polynomials
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
-from verify.lib.polynomials import Polynomials
 from verify.lib.symbolic_scope import everything, free_edges, generic, symbolic_lifts
 
 

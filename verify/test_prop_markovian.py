@@ -23,6 +23,7 @@ from reference import (
     tb_residuals,
 )
 from reference.problems import Lines
+from verify.lib.fields import FLINT
 from verify.lib.generic import generic
 from verify.lib.markovian import (
     copies,
@@ -33,7 +34,6 @@ from verify.lib.markovian import (
     preferring_one_way_to_each_end,
 )
 from verify.lib.named_dags import DIAMOND
-from verify.lib.rationals import FLINT
 from verify.lib.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
 
 

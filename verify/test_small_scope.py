@@ -25,7 +25,7 @@ from reference import (
     pointed_dag,
 )
 from verify.lib import scopes, strategies
-from verify.lib.rationals import FLINT
+from verify.lib.fields import FLINT
 from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, set_partitions
 
 

@@ -28,7 +28,7 @@ from reference import (
     lift,
 )
 from reference.policies import EdgeWeights
-from verify.lib.polynomials import Polynomials
+from verify.lib.fields import Polynomials
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
 from verify.lib.small_scope import isomorphism_classes, lifts
 
