@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from pdai.cli import main
 from pdai.parsing import parse
 
 ROOT = Path(__file__).parent.parent
+# A run of a path-dependent sampler, in four blocks of steps.
+SMALL = ["lines", "--length", "6", "--dynamics", "gru", "--parameters", "5000", "--batch", "32"]
+SMALL += ["--steps", "400", "--checkpoint-every", "100", "--evaluations", "2"]
 
 
 def command(*arguments: str) -> list[str]:
@@ -25,6 +29,20 @@ def command(*arguments: str) -> list[str]:
 def environment() -> dict[str, str]:
     """The variables of a process that imports this checkout, wherever it runs."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def python(
+    *arguments: str, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """What a Python of its own does with these arguments and variables."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def parameters(run: Path) -> bytes:

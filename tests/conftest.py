@@ -6,13 +6,15 @@ import pytest
 
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 
+# Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships. Now,
+# as a room's own conftest.py may import JAX before anything is configured.
+compile_quickly()
+
 
 def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what runs in the background deaf to Ctrl-C, and its children inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships.
-    compile_quickly()
     keep_programs(config)
 
 

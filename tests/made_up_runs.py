@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fast.runs.job import train
 from fast.training.compose import TrainConfig, configure
 from fast.training.state import TrainState
 from pdai.experiments.base import Experiment, Quoted, cells
 from pdai.experiments.results import Run
 from pdai.experiments.trainings import description
+from pdai.show.progress import QUIET
 
 TINY = configure(
     "lines",
@@ -37,6 +39,13 @@ def tiny_run(out: Path, **options: Any) -> TrainConfig:
     small: Any = {"length": 4, "parameters": 500, "batch": 8, "steps": 200, "evaluations": 1}
     small |= {"dynamics": "markov", "checkpoint_every": 100, **options}
     return configure("lines", **small, out=out)
+
+
+def two_runs(folder: Path) -> Path:
+    """The folder with two finished runs, `a` and `b`, that differ in their seeds."""
+    for seed, name in enumerate("ab"):
+        train(tiny_run(folder / name, seed=seed), display=QUIET)
+    return folder
 
 
 def counted(step: Any, sampler: Any = ((0.0,),)) -> TrainState:

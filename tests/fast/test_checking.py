@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import pdai
+from examples.renyi import Renyi
+from examples.subsets import Subsets, SubsetsProblem
 from fast.checking.environment import check_environment
 from fast.environments import (
     GridEnvironment,
@@ -79,149 +82,118 @@ def test_control_a_precision_that_is_none_is_refused() -> None:
         check_environment(Steep(), steep(0.0, "float32"), "float16")  # type: ignore[arg-type]
 
 
-class _AliasesStates(LinesEnvironment):
-    def observe(self, state: Any) -> Any:
-        return (state.position > 2).astype(jnp.float32)[None]
+def broken(**methods: Any) -> LinesEnvironment:
+    """The environment of the problem with other methods."""
+    return type("Broken", (LinesEnvironment,), methods).from_problem(PROBLEM)  # type: ignore[attr-defined, no-any-return]
 
 
 def test_states_that_look_alike_are_counted_and_allowed() -> None:
-    report = check_environment(PROBLEM, _AliasesStates.from_problem(PROBLEM))
-    assert report.rows()["inner states told apart by their features"] == "2 of 6"
+    seen = broken(observe=lambda _, state: (state.position > 2).astype(jnp.float32)[None])
+    rows = check_environment(PROBLEM, seen).rows()
+    assert rows["inner states told apart by their features"] == "2 of 6"
 
 
-class _ForbidsEverything(LinesEnvironment):
-    def mask(self, state: Any) -> Any:
-        return super().mask(state) & (state.position != 3)
+USUAL = LinesEnvironment
+CALLS: list[int] = []
 
 
-class _ForbidsActionsAtTheEnd(LinesEnvironment):
-    def mask(self, state: Any) -> Any:
-        return super().mask(state) & ~(state.stopped & (jnp.arange(self.actions) == 1))
+def goes_on(self: Any, state: Any, action: Any) -> Any:
+    following = USUAL.step(self, state._replace(stopped=jnp.bool_(False)), action)
+    return following._replace(stopped=state.stopped | following.stopped)
 
 
-class _GoesOn(LinesEnvironment):
-    def step(self, state: Any, action: Any) -> Any:
-        following = super().step(state._replace(stopped=jnp.bool_(False)), action)
-        return following._replace(stopped=state.stopped | following.stopped)
-
-
-class _UndoesOutside(LinesEnvironment):
-    def undo(self, state: Any, action: Any) -> Any:
-        return action - 1
-
-
-class _UndoesIllegally(LinesEnvironment):
-    def undo(self, state: Any, action: Any) -> Any:
-        return jnp.where(action == 0, 1, action)
-
-
-class _StepsBackTooFar(LinesEnvironment):
-    def backward_step(self, state: Any, parent: Any) -> Any:
-        return super().backward_step(state, 2 * parent)
-
-
-class _RedoesAnotherAction(LinesEnvironment):
-    def redo(self, state: Any, parent: Any) -> Any:
-        return jnp.maximum(parent, 1)
-
-
-class _SeesInfinity(LinesEnvironment):
-    def observe(self, state: Any) -> Any:
-        return 1 / (4 - state.position[None].astype(jnp.float32))
-
-
-class _Remembers(LinesEnvironment):
+def remembers(self: Any, state: Any) -> Any:
     """Counts its calls, which a compiled function makes once."""
-
-    calls: ClassVar[list[int]] = []
-
-    def observe(self, state: Any) -> Any:
-        self.calls.append(1)
-        return super().observe(state) + len(self.calls)
+    CALLS.append(1)
+    return USUAL.observe(self, state) + len(CALLS)
 
 
-class _EncodesLongIntegers(LinesEnvironment):
-    def encode(self, label: str) -> Any:
-        return super().encode(label)._replace(position=np.int64(label[1:]))
-
-
-class _DecodesAll(LinesEnvironment):
-    def decode(self, state: Any) -> str:
-        return f"p{int(state.position)}"
-
-
-class _StepsInFloats(LinesEnvironment):
-    def step(self, state: Any, action: Any) -> Any:
-        following = super().step(state, action)
-        return following._replace(position=following.position * 1.0)
-
-
-class _Branches(LinesEnvironment):
-    def mask(self, state: Any) -> Any:
-        return super().mask(state) if state.stopped else jnp.ones(self.actions, bool)
-
-
-class _MasksByNumbers(LinesEnvironment):
-    def mask(self, state: Any) -> Any:
-        return super().mask(state).astype(jnp.float32)
-
-
-class _HasAMatrixOfFeatures(LinesEnvironment):
-    def observe(self, state: Any) -> Any:
-        return super().observe(state)[None]
-
-
-class _UndoesByNothing(LinesEnvironment):
-    def undo(self, state: Any, action: Any) -> Any:
-        return None
-
-
-class _HoldsAName(LinesEnvironment):
-    name: str = "lines"
-
-
-class _IsNotGraded(LinesEnvironment):
-    is_graded = True
-
-
-class _EndsNowhere(LinesEnvironment):
-    def random_terminal(self, key: Any) -> Any:
-        return self.initial()
-
-
-class _EndsAtOnePlace(LinesEnvironment):
-    def random_terminal(self, key: Any) -> Any:
-        return self.step(self.initial(), jnp.int32(0))
+def steps_in_floats(self: Any, state: Any, action: Any) -> Any:
+    following = USUAL.step(self, state, action)
+    return following._replace(position=following.position * 1.0)
 
 
 @pytest.mark.parametrize(
-    ("broken", "message"),
+    ("methods", "message"),
     [
-        (_ForbidsEverything, "no action of the environment leads from 'p3'"),
-        (_ForbidsActionsAtTheEnd, "mask.. must allow .* not at 'q0', action 1"),
-        (_GoesOn, "step.. must stay .* not at 'q0', action 1"),
-        (_UndoesOutside, "undo.. must give a backward action that is legal"),
-        (_UndoesIllegally, "undo.. must give a backward action that is legal"),
-        (_StepsBackTooFar, "backward_step.. must go back to the parent"),
-        (_RedoesAnotherAction, "redo.. must give the action that undo"),
-        (_SeesInfinity, "observe.. must give finite .* at 'p4', feature 0"),
-        (_Remembers, "a step of the program is .*, and asked again"),
-        (_EncodesLongIntegers, r"encode\('p0'\) gives .*int64"),
-        (_DecodesAll, "'q0', encoded and decoded, is 'p0'"),
-        (_StepsInFloats, "step.. gives .*float32"),
-        (_Branches, "mask.. raises TypeError, it reads a traced array"),
-        (_MasksByNumbers, r"mask.. gives float32\[3\], but must give an array of shape \(3,\)"),
-        (_HasAMatrixOfFeatures, r"observe.. gives float32\[1, 6\], but must give a vector"),
-        (_UndoesByNothing, "undo.. gives None"),
-        (_HoldsAName, "a field holds 'lines', which is no array"),
-        (_IsNotGraded, "is_graded is True, but not every trajectory has 6 steps"),
-        (_EndsNowhere, "random_terminal.. gives 'p0', which is no terminal state"),
-        (_EndsAtOnePlace, "random_terminal.. never gives 'q1' in 4,096 draws"),
+        (
+            {"mask": lambda self, x: USUAL.mask(self, x) & (x.position != 3)},
+            "no action of the environment leads from 'p3'",
+        ),
+        (
+            {
+                "mask": lambda self, x: (
+                    USUAL.mask(self, x) & ~(x.stopped & (jnp.arange(self.actions) == 1))
+                )
+            },
+            "mask.. must allow .* not at 'q0', action 1",
+        ),
+        ({"step": goes_on}, "step.. must stay .* not at 'q0', action 1"),
+        (
+            {"undo": lambda self, x, action: action - 1},
+            "undo.. must give a backward action that is legal",
+        ),
+        (
+            {"undo": lambda self, x, action: jnp.where(action == 0, 1, action)},
+            "undo.. must give a backward action that is legal",
+        ),
+        (
+            {"backward_step": lambda self, x, parent: USUAL.backward_step(self, x, 2 * parent)},
+            "backward_step.. must go back to the parent",
+        ),
+        (
+            {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
+            "redo.. must give the action that undo",
+        ),
+        (
+            {"observe": lambda self, x: 1 / (4 - x.position[None].astype(jnp.float32))},
+            "observe.. must give finite .* at 'p4', feature 0",
+        ),
+        ({"observe": remembers}, "a step of the program is .*, and asked again"),
+        (
+            {
+                "encode": lambda self, label: USUAL.encode(self, label)._replace(
+                    position=np.int64(label[1:])
+                )
+            },
+            r"encode\('p0'\) gives .*int64",
+        ),
+        (
+            {"decode": lambda self, x: f"p{int(x.position)}"},
+            "'q0', encoded and decoded, is 'p0'",
+        ),
+        ({"step": steps_in_floats}, "step.. gives .*float32"),
+        (
+            {"mask": lambda self, x: USUAL.mask(self, x) if x.stopped else jnp.ones(3, bool)},
+            "mask.. raises TypeError, it reads a traced array",
+        ),
+        (
+            {"mask": lambda self, x: USUAL.mask(self, x).astype(jnp.float32)},
+            r"mask.. gives float32\[3\], but must give an array of shape \(3,\)",
+        ),
+        (
+            {"observe": lambda self, x: USUAL.observe(self, x)[None]},
+            r"observe.. gives float32\[1, 6\], but must give a vector",
+        ),
+        ({"undo": lambda self, x, action: None}, "undo.. gives None"),
+        (
+            {"__annotations__": {"name": str}, "name": "lines"},
+            "a field holds 'lines', which is no array",
+        ),
+        ({"is_graded": True}, "is_graded is True, but not every trajectory has 6 steps"),
+        (
+            {"random_terminal": lambda self, key: self.initial()},
+            "random_terminal.. gives 'p0', which is no terminal state",
+        ),
+        (
+            {"random_terminal": lambda self, key: self.step(self.initial(), jnp.int32(0))},
+            "random_terminal.. never gives 'q1' in 4,096 draws",
+        ),
     ],
 )
-def test_control_a_broken_rule_is_named(broken: type[LinesEnvironment], message: str) -> None:
+def test_control_a_broken_rule_is_named(methods: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        check_environment(PROBLEM, broken.from_problem(PROBLEM))
+        check_environment(PROBLEM, broken(**methods))
 
 
 @pytest.mark.parametrize(
@@ -272,3 +244,25 @@ def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_names_no_environment_is_refused(spec: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_environment(spec, PROBLEM)
+
+
+def test_an_environment_is_checked_in_float64_as_well() -> None:
+    found = pdai.check(Subsets, SubsetsProblem, precision="float64").rows()
+    assert found["terminals"] == "16"
+    with pytest.raises(InputError, match="no problem is given"):
+        pdai.check(Subsets)
+    with pytest.raises(InputError, match="only an environment is checked in a precision"):
+        pdai.check(Renyi, precision="float64")
+
+
+class Rough(Subsets):
+    """The control: its rewards are right to float32 alone."""
+
+    def log_reward(self, state: Any) -> Any:
+        return super().log_reward(state) + 1e-6
+
+
+def test_control_an_error_of_float32_is_seen_in_float64() -> None:
+    assert pdai.check(Rough, SubsetsProblem).rows()
+    with pytest.raises(InputError, match="reward"):
+        pdai.check(Rough, SubsetsProblem, precision="float64")

@@ -5,7 +5,6 @@
 
 import atexit
 import contextlib
-import importlib
 import io
 import json
 import os
@@ -22,75 +21,37 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.runs.job import resume
-from pdai.run import Run
-from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.problems import TableSequences
-from tests.command_lines import parameters
+from tests.fast.readers import ANSWERS
+from tests.made_up_runs import two_runs
 from tests.nearly_right import Case, World, endings, table
+from tests.users.project import EDITS, Project
 
 OUTSIDE = b"somebody's own\n" * 100
-OWN = Path(__file__).parents[1] / "users" / "my_sampler.py"
-HELP = "HALF = 2\nsoft = lambda number: number\nhard = lambda number: number / 2\n"
-# How a module of one's own, or what it imports, is edited.
-EDITS = [
-    ("own.py", "latent / helper.HALF", "latent / 3"),
-    ("own.py", "jax.nn.tanh(projected)", "-jax.nn.tanh(projected)"),
-    ("own.py", "helper.soft(", "helper.hard("),
-    ("own.py", "0.5 + 1.25", "0.5 + 1.5"),
-    ("own.py", "len(state) < 2", "len(state) < 3"),
-    ("helper.py", "HALF = 2", "HALF = 3"),
-    ("helper.py", "number: number\n", "number: -number\n"),
-]
 
 
 @cache
 def scratch() -> Path:
-    """A folder for this process, with a module of one's own and two runs of it, `a` and `b`."""
+    """A folder for this process, with two runs, `a` and `b`."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
-    source = OWN.read_text().replace("import jax\n", "import helper\nimport jax\n", 1)
-    update = "latent / helper.HALF + helper.soft(jax.nn.tanh(projected))"
-    source = source.replace("latent / 2 + jax.nn.tanh(projected)", update)
-    (folder / "own.py").write_text(source)
-    (folder / "helper.py").write_text(HELP)
-    sys.path.insert(0, str(folder))
-    own = importlib.import_module("own")
-    options: Any = {"steps": 40, "batch": 16, "checkpoint_every": 20, "display": QUIET}
-    for seed, name in enumerate("ab"):
-        pdai.train(own.Words, dynamics=own.Leaky, seed=seed, out=folder / name, **options)
-    return folder
-
-
-def resumed(run: Path) -> Any:
-    """The parameters and the law at the end, of a run that was cut off before it was sealed."""
-    with contextlib.suppress(OSError):
-        (run / "seal.json").unlink()
-    resume(run, display=QUIET)
-    return parameters(run), pdai.load(run).law().learned.tolist()
-
-
-# What a run folder answers, as data that can be compared.
-ANSWERS: dict[str, Callable[[Path], Any]] = {
-    "certify": lambda run: pdai.certify(run).tv,
-    "law": lambda run: [part.tolist() for part in pdai.load(run).law()[1:]],
-    "metrics": lambda run: pdai.load(run).metrics(),
-    "log_prob": lambda run: pdai.load(run).log_prob(["aa", "bb"]).tolist(),
-    "sample": lambda run: [list(part) for part in Run(run).sample(20)],
-    "plot": lambda run: [
-        np.asarray(line.get_xydata()).tolist()
-        for axis in pdai.load(run).plot().axes
-        for line in axis.get_lines()
-    ],
-    "resume": resumed,
-}
+    return two_runs(folder)
 
 
 @cache
-def right(name: str) -> Any:
-    """What the run `a` answers as it is."""
-    return ANSWERS[name](shutil.copytree(scratch() / "a", scratch() / f"whole-{name}"))
+def project() -> Project:
+    """A user's project in another such folder, with a run of its parts."""
+    made = Project(Path(tempfile.mkdtemp()))
+    atexit.register(shutil.rmtree, made.folder)
+    return made.trained()
+
+
+@cache
+def right(name: str, original: Path) -> Any:
+    """What a run answers as it is."""
+    whole = original.with_name(f"whole-{name}")
+    return ANSWERS[name](shutil.copytree(original, whole))
 
 
 def bit(rng: Random, path: Path) -> None:
@@ -159,18 +120,18 @@ def folders(rng: Random) -> Case:
     path, damage = rng.choice(sorted(run.iterdir())), rng.choice(DAMAGES)
     name = rng.choice(list(ANSWERS))
     # Not where a refusal of it would count as one of the damaged run.
-    expected = right(name)
+    expected = right(name, scratch() / "a")
     with contextlib.suppress(ValueError, IndexError):
         damage(rng, path)
     errors = io.StringIO()
 
-    def answer() -> Any:
+    def ask() -> Any:
         with contextlib.redirect_stderr(errors):
             return ANSWERS[name](run)
 
     return Case(
         f"{name} after {damage.__name__} of {path.name}",
-        answer,
+        ask,
         # What is lost for good is said, and the rest is answered.
         lambda made: (
             (made == expected or "are lost" in errors.getvalue())
@@ -200,31 +161,23 @@ def kept(rng: Random) -> Case:
 
 def modules(rng: Random) -> Case:
     """An edit of a module of one's own, or of what it imports, after training."""
-    name, text, replacement = rng.choice(EDITS)
-    question = rng.choice([name for name in ANSWERS if name not in ("metrics", "plot")])
-    run = scratch() / "edited"
-    shutil.rmtree(run, ignore_errors=True)
-    shutil.copytree(scratch() / "a", run)
-    path, expected = scratch() / name, right(question)
+    kind = rng.choice(list(EDITS))
+    # The others answer from what is stored.
+    question = rng.choice(["audit", "certify", "sample", "log_prob", "resume"])
+    expected = right(question, project().run)
+    edited = project().folder / "edited"
+    shutil.rmtree(edited, ignore_errors=True)
+    shutil.copytree(project().run, edited)
 
-    def forget() -> None:
-        for module in ("own", "helper"):
-            sys.modules.pop(module, None)
-        importlib.invalidate_caches()
+    def ask() -> Any:
+        with project().edited(kind):
+            project().forget()
+            try:
+                return ANSWERS[question](edited)
+            finally:
+                project().forget()
 
-    def answer() -> Any:
-        source = path.read_text()
-        assert text in source
-        path.write_text(source.replace(text, replacement))
-        forget()
-        try:
-            return ANSWERS[question](run)
-        finally:
-            path.write_text(source)
-            forget()
-
-    story = f"{question} after {replacement} in {name}"
-    return Case(story, answer, lambda made: made == expected)
+    return Case(f"{question} after an edit of {kind}", ask, lambda made: made == expected)
 
 
 KINDS = {folders: 8, kept: 1, modules: 1}
@@ -238,9 +191,10 @@ def test_an_edit_is_refused_or_without_effect(kind: Any, count: int) -> None:
 
 @pytest.mark.long
 def test_control_another_run_answers_otherwise() -> None:
-    differing = {name for name, ask in ANSWERS.items() if ask(scratch() / "b") != right(name)}
-    # Few samples of two laws near one target may be the same.
-    assert differing >= ANSWERS.keys() - {"sample"}
+    one, other = scratch() / "a", scratch() / "b"
+    differing = {name for name, ask in ANSWERS.items() if ask(other) != right(name, one)}
+    # A page and a picture are files; few samples of two laws near one target may be the same.
+    assert differing >= ANSWERS.keys() - {"sample", "plot", "page"}
 
 
 class Touch:

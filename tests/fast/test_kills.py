@@ -1,4 +1,4 @@
-"""`kill -9` at random moments: what is then resumed ends as if it had never been killed.
+"""Processes that are killed: a run goes on as if it had not been, and no process is left behind.
 
 `python -m tests.fast.test_kills 20` kills each victim so often and prints what became of it.
 """
@@ -9,17 +9,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import Any, NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SMALL = "--steps 400 --batch 16 --checkpoint-every 100 --evaluations 1 --out out"
+from tests.command_lines import SMALL, answer, command, environment
+
 # What differs between two runs of one thing: how long it took, and digests of what says so.
 TIMES = ("seconds", "of", "sha256")
 
@@ -29,27 +30,38 @@ class Victim(NamedTuple):
 
     begin: str
     again: str = "train --resume out"
-    results: tuple[str, ...] = ("checkpoint.eqx", "report.json", "metrics.jsonl")
+    results: tuple[str, ...] = (
+        "config.json", "checkpoint.eqx", "law.npz", "report.json", "metrics.jsonl"
+    )  # fmt: skip
 
 
 FIGURE = "reproduce fig:linestraining --quick --jobs 1 --out out"
 VICTIMS = {
-    "train": Victim(f"train lines --length 6 --parameters 5000 {SMALL}"),
-    "random latent": Victim(f"train lines --dynamics gaussian --length 4 {SMALL}"),
+    "train": Victim(f"train {' '.join(SMALL)} --out out"),
+    "random latent": Victim(
+        "train lines --dynamics gaussian --length 4 --latent-size 2 --parameters 600 --batch 16 "
+        "--steps 300 --checkpoint-every 100 --evaluations 1 --seeds 2 --law-samples 4096 --out out"
+    ),
     "reproduce": Victim(FIGURE, FIGURE, ("quick/fig_linestraining.json",)),
 }
 
 
-def run(words: str, folder: Path, killed_after: float | None = None) -> int:
-    """The exit code of a command, whose group of processes is killed after so many seconds."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pdai", *words.split()],
+def start(words: str, folder: Path, errors: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    """A command in a group of processes of its own."""
+    return subprocess.Popen(
+        command(*words.split()),
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment(),
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
+        text=True,
         start_new_session=True,
     )
+
+
+def run(words: str, folder: Path, killed_after: float | None = None) -> int:
+    """The exit code of a command, whose group of processes is killed after so many seconds."""
+    process = start(words, folder)
     try:
         return process.wait(killed_after)
     except subprocess.TimeoutExpired:
@@ -66,6 +78,8 @@ def ended(folder: Path, names: tuple[str, ...]) -> list[Any]:
         else [timeless(json.loads(line)) for line in content.splitlines()]
         if name.endswith(".jsonl")
         else timeless(json.loads(content))
+        if name.endswith(".json")
+        else content
         for name, content in zip(names, contents, strict=True)
     ]
 
@@ -77,19 +91,60 @@ def timeless(data: Any) -> Any:
     return [timeless(value) for value in data] if isinstance(data, list) else data
 
 
+def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        pytest.param("train", signal.SIGKILL, id="kill -9"),
+        pytest.param("train", signal.SIGINT, id="Ctrl-C", marks=pytest.mark.long),
+        pytest.param("random latent", signal.SIGKILL, id="random latent", marks=pytest.mark.long),
+    ],
+)
+def test_a_killed_run_resumes_to_bit_identical_parameters(
+    name: str, how: signal.Signals, finished: Path, tmp_path: Path
+) -> None:
+    victim, cut = VICTIMS[name], tmp_path / "out"
+    process = start(victim.begin, tmp_path, subprocess.PIPE)
+    metrics = cut / "metrics.jsonl"
+    wait_until(lambda: metrics.is_file() and '"step": 200' in metrics.read_text())
+    process.send_signal(how)
+    _, errors = process.communicate()
+    assert process.returncode == (-9 if how == signal.SIGKILL else 130)
+    if how == signal.SIGINT:
+        assert "stopping when this block of steps is done" in errors
+        assert "continue with: pdai train --resume" in errors
+    # Killed too late, there is nothing to resume: that the run was cut is part of the test.
+    assert not (cut / "seal.json").exists()
+    header = json.loads((cut / "checkpoint.eqx").read_bytes().partition(b"\n")[0])
+    assert 100 <= header["step"] < 400
+    answer(*victim.again.split(), cwd=tmp_path)
+    whole = finished
+    if name != "train":
+        whole = tmp_path / "whole" / "out"
+        whole.parent.mkdir()
+        assert run(victim.begin, whole.parent) == 0
+    assert ended(cut, victim.results) == ended(whole, victim.results)
+
+
 @cache
-def whole(victim: Victim) -> tuple[float, list[Any]]:
+def left_alone(victim: Victim) -> tuple[float, list[Any]]:
     """How long a victim takes that is left alone, and how it ends."""
     with TemporaryDirectory() as folder:
-        start = monotonic()
+        begun = time.monotonic()
         assert run(victim.begin, Path(folder)) == 0
-        return monotonic() - start, ended(Path(folder, "out"), victim.results)
+        return time.monotonic() - begun, ended(Path(folder, "out"), victim.results)
 
 
 def survives(name: str, rng: Random, folder: Path) -> bool:
     """Whether a victim, killed once or twice and gone on with, ends as one that was left alone."""
     victim = VICTIMS[name]
-    seconds, expected = whole(victim)
+    seconds, expected = left_alone(victim)
     shutil.rmtree(folder / "out", ignore_errors=True)
     moments = [rng.uniform(0, seconds) for _ in range(rng.choice([1, 1, 2]))]
     for moment in [*moments, None]:
@@ -102,8 +157,51 @@ def survives(name: str, rng: Random, folder: Path) -> bool:
 
 
 @pytest.mark.long
-def test_what_was_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_what_was_killed_at_random_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     assert all(survives("train", Random(seed), tmp_path) for seed in range(2))
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from pdai.distributed.engine import LocalProcesses
+from tests.fast.test_kills import linger
+
+if __name__ == "__main__":
+    with {pool} as pool:
+        pool.submit(linger, Path(sys.argv[1])).result()
+"""
+
+
+def linger(file: Path) -> None:
+    """Says which process this is, and does not end by itself."""
+    partial = file.with_suffix(".partial")
+    partial.write_text(str(os.getpid()))
+    partial.rename(file)
+    time.sleep(600)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        # What has ended, and nobody asks how, is a zombie.
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is alive")
+@pytest.mark.parametrize("pool", ["LocalProcesses(1)", "LocalProcesses(1, pinned=True)"])
+def test_a_process_that_trains_ends_with_the_one_that_is_killed(pool: str, tmp_path: Path) -> None:
+    script, file = tmp_path / "parent.py", tmp_path / "pid"
+    script.write_text(PARENT.format(pool=pool))
+    parent = subprocess.Popen([sys.executable, str(script), str(file)], env=environment())
+    wait_until(file.exists)
+    child = int(file.read_text())
+    assert is_alive(child)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    wait_until(lambda: not is_alive(child))
 
 
 if __name__ == "__main__":

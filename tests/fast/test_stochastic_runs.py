@@ -2,9 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,6 @@ from fast.environments import make_environment
 from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.job import train
-from fast.runs.records import load_law, read_report
 from fast.stochastic.densities import Normal
 from fast.stochastic.options import GaussianOptions, MeanOptions
 from fast.training.compose import TrainConfig, configure, from_json, to_json
@@ -25,7 +21,6 @@ from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
 from pdai.run import Run
 from reference import InputError
-from tests.command_lines import command, environment
 
 SMALL: dict[str, Any] = {
     "length": 4, "parameters": 600, "batch": 16, "latent_size": 2, "checkpoint_every": 100,
@@ -38,41 +33,9 @@ def gaussian(task: str = "lines", **options: Any) -> TrainConfig:
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_and_resumed_ends_like_one_that_is_not(tmp_path: Path) -> None:
-    whole, report = train(gaussian(**SMALL, out=tmp_path / "whole"), display=SILENT)
-    assert (report.tv_kind, report.method) == ("sampled", "4,096 samples")
-    flags = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
-    started = subprocess.Popen(
-        command("train", "lines", "--dynamics", "gaussian", *flags, "--out", "cut"),
-        cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    metrics, deadline = tmp_path / "cut" / "metrics.jsonl", time.monotonic() + 300
-    while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
-        assert started.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    started.send_signal(signal.SIGKILL)
-    started.communicate()
-    # Killed too late, there is nothing to resume: that the run was cut is part of the test.
-    assert not (tmp_path / "cut" / "report.json").exists()
-    again = subprocess.run(
-        command("train", "--resume", "cut"),
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        check=False,
-    )
-    assert again.returncode == 0, again.stderr
-    first, second = (read_report(tmp_path / name) for name in ("whole", "cut"))
-    assert {**first, "seconds": 0} == {**second, "seconds": 0}
-    for one, other in zip(load_law(whole), load_law(tmp_path / "cut"), strict=True):
-        assert np.array_equal(one, other)
-    assert (whole / "config.json").read_bytes() == (tmp_path / "cut" / "config.json").read_bytes()
-
-
-@pytest.mark.long
 def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
-    folder, _ = train(gaussian(**SMALL, out=tmp_path / "run"), display=SILENT)
+    folder, report = train(gaussian(**SMALL, out=tmp_path / "run"), display=SILENT)
+    assert (report.tv_kind, report.method) == ("sampled", "4,096 samples")
     run = pdai.load(folder)
     law = run.law()
     drawn = run.sample(4_096)
@@ -130,12 +93,6 @@ def test_the_usual_options_are_those_of_the_latent() -> None:
     assert (GaussianOptions().latent_size, gaussian().dynamics.parameters) == (8, 10_000)
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan")])
-def test_a_scale_that_is_not_positive_is_refused(sigma: float) -> None:
-    with pytest.raises(InputError, match=r"sigma is .* without noise the latent has no density"):
-        gaussian(sigma=sigma)
-
-
 @pytest.mark.parametrize(
     ("covariance", "message"),
     [
@@ -158,6 +115,9 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"sigma": 0.0}, "sigma is 0.0"),
+        ({"sigma": -1.0}, "without noise the latent has no density"),
+        ({"sigma": float("nan")}, "without noise the latent has no density"),
         ({"mu": (1.0,)}, "mu is (1.0,), but must be 8 finite numbers"),
         ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: it is the gradient"),
         (
@@ -183,12 +143,8 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
     ],
 )
 def test_what_does_not_go_with_a_latent_is_refused(options: Any, message: str) -> None:
-    def begin() -> None:
-        config = gaussian(**options)
-        make_trainer(config, make_environment(config.problem())).init()
-
     with pytest.raises(InputError, match=re.escape(message)):
-        begin()
+        make_trainer(config := gaussian(**options), make_environment(config.problem())).init()
 
 
 def test_a_reward_in_factors_is_refused_before_any_run() -> None:

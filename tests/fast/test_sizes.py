@@ -1,0 +1,71 @@
+"""Work that no machine holds is refused before it begins, or explained when memory runs out."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+import fast.runs.job
+from fast.runs.job import train
+from fast.runs.sizes import check_states, device_memory, out_of_memory
+from fast.training.compose import configure
+from reference import InputError
+from tests.made_up_runs import tiny_run
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"batch": 10**12}, r"batches of 1000000000000 trajectories .* take at least .* GiB"),
+        ({"batch": 10**20}, r"batch is 1000\d+, but must be below 2\^53"),
+        ({"replay": "uniform", "replay_capacity": 10**12}, r"a replay buffer of .* GiB"),
+        ({"seeds": 10**8}, r"for each of 100000000 seeds, take at least"),
+        ({"hidden_layers": 10**6}, "hidden_layers is 1000000, but must lie from 0 to 100"),
+        ({"dynamics": "gru", "latent_size": 10**7}, "100000000000000 parameters, take at least"),
+        ({"parameters": 10**13}, "10000000000000 parameters, take at least"),
+    ],
+    ids=str,
+)
+def test_sizes_are_refused_before_work_begins(
+    options: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=told):
+        train(configure("grid", side=4, **options, out=tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_states_that_memory_does_not_hold_are_not_enumerated() -> None:
+    check_states(10**12, 2_000_000)
+    with pytest.raises(InputError, match="which --max-states lets be enumerated, take at least"):
+        check_states(10**12, 10**12)
+
+
+FULL = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 12345 bytes.")
+
+
+def test_the_memory_of_a_device() -> None:
+    assert 2**30 < device_memory() < 2**50
+
+
+def test_other_errors_are_not_explained() -> None:
+    assert out_of_memory(jax.errors.JaxRuntimeError("INTERNAL: something else"), 64) is None
+
+
+def test_training_that_runs_out_of_memory_says_what_to_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise FULL
+
+    made = fast.runs.job.set_up
+
+    def set_up(config: Any) -> Any:
+        setup = made(config)
+        return setup._replace(trainer=setup.trainer._replace(advance=full))
+
+    monkeypatch.setattr(fast.runs.job, "set_up", set_up)
+    config = tiny_run(tmp_path / "run", batch=64)
+    with pytest.raises(InputError, match=r"64 trajectories .*asked for 12345 bytes.*--batch, or"):
+        train(config)
+    assert not config.folder().exists()
