@@ -1,6 +1,6 @@
 """fig:linesmodels: what the linear recurrence cannot fit on sparse Lines, in exact arithmetic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -62,12 +62,6 @@ def ends(
     return [law[f"q{i}"] for i in range(problem.length + 1)]
 
 
-def small_parameters() -> Iterator[Parameters]:
-    """All `a_0, v, w` in {-1, 0, 1} with d = 1."""
-    for numbers in product((-1, 0, 1), repeat=3):
-        yield Parameters(*((Fraction(x),) for x in numbers))
-
-
 def target(problem: Lines) -> list[Fraction]:
     return list(normalize(problem.rewards))
 
@@ -93,7 +87,8 @@ def test_the_first_law_is_uniform_for_all_small_parameters(
     count = 0
     for length in range(step, longest + 1):
         problem = Lines((Fraction(1),) * (length + 1), step)
-        for parameters in small_parameters():
+        for numbers in product((-1, 0, 1), repeat=3):
+            parameters = Parameters(*((Fraction(x),) for x in numbers))
             for b in product((-1, 0, 1), repeat=step + 1):
                 p = ends(problem, parameters, b, natural(length))
                 assert sum(p) == 1

@@ -17,11 +17,6 @@ HALF = Fraction(1, 2)
 MOST = Fraction(18868, 100_000)
 
 
-def drawn_parameters(rng: Random, memory: bool) -> Parameters:
-    a, v, w = ((Fraction(rng.randint(-most, most)),) for most in (3, 1, 1))
-    return Parameters(a, v, w) if memory else Parameters.markovian(a)
-
-
 @pytest.mark.claim("fig:linestraining")
 def test_no_target_of_the_form_has_more_than_a_fifth_of_its_mass_at_q0(scope: Any) -> None:
     # pi(q_0) is a quotient of linear functions of w, so it is largest where one w_j is 1.
@@ -45,7 +40,8 @@ def test_with_the_natural_embedding_total_variation_is_at_least_0_3113(
         pi = normalize(Lines.laplaces(N, 1, seed=seed).rewards)
         assert pi[0] < MOST
         for _ in range(5):
-            p = model.law(drawn_parameters(rng, memory))
+            a, v, w = ((Fraction(rng.randint(-most, most)),) for most in (3, 1, 1))
+            p = model.law(Parameters(a, v, w) if memory else Parameters.markovian(a))
             assert p[0] == HALF
             assert total_variation(p, pi) >= HALF - pi[0] > Fraction(3113, 10_000)
     scope(f"100 laws of {'the path-dependent' if memory else 'the Markovian'} policy")

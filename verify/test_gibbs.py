@@ -9,7 +9,6 @@ from reference import RATIONAL, ForwardPolicy, pointed_dag
 from verify.lib.scopes import all_small_lifts, described
 
 Law = list[Fraction]
-HALF = Fraction(1, 2)
 
 
 def after_a_step(policy: ForwardPolicy[Fraction], law: Law, restart: bool = False) -> Law:

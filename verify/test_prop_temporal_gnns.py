@@ -1,7 +1,6 @@
 """prop:temporal_gnns, prop:temporal_gnns.text: networks and gates on small graphs."""
 
 import random
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from reference import enumerate_dag, total_variation
-from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.forks import (
     EVERYTHING,
@@ -57,10 +55,6 @@ def by_state(problem: EdgeAddition, values: tuple[Fraction, ...]) -> Gate:
     return dict(zip(problem.inner, values, strict=False)).__getitem__
 
 
-def starting_empty(problems: Iterable[EdgeAddition]) -> list[EdgeAddition]:
-    return [problem for problem in problems if problem.initial == graph([])]
-
-
 # Some state graph, and the inclusion on all
 
 
@@ -100,23 +94,15 @@ def test_every_markovian_law_is_attained_with_path_features() -> None:
     for fork, dynamics in product(FORKS.values(), (TemporalDegree, PrintedTemporalDegree)):
         problem = fork()
         markovian, policies = wl_policies(problem), wl_policies(problem, dynamics(problem))
-        coarse = coarser_classes(markovian, policies)
+        # The Markovian class of the actions in each path-dependent one: there is just one.
+        below = dict(zip(steps(markovian), markovian.classes, strict=True))
+        coarse: dict[int, int] = {}
+        for step, c in zip(steps(policies), policies.classes, strict=True):
+            assert coarse.setdefault(c, below[step]) == below[step]
         weights = random_weights(markovian, rng)
         fine = [weights[coarse[c]] for c in range(policies.count)]
         for x in problem.terminals:
             assert probability(policies, fine, x) == probability(markovian, weights, x)
-
-
-def coarser_classes(markovian: TiedPolicies, policies: TiedPolicies) -> dict[int, int]:
-    """The Markovian class of the actions in each path-dependent one, asserting there is just one.
-
-    A weight per Markovian class is then one per path-dependent class, with the same policy.
-    """
-    below = dict(zip(steps(markovian), markovian.classes, strict=True))
-    coarse: dict[int, int] = {}
-    for step, c in zip(steps(policies), policies.classes, strict=True):
-        assert coarse.setdefault(c, below[step]) == below[step]
-    return coarse
 
 
 # Every gate
@@ -181,7 +167,7 @@ def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
 
 @pytest.mark.claim("prop:temporal_gnns")
 def test_a_constant_gate_gains_nothing_from_an_empty_start_on_three_nodes(scope: Any) -> None:
-    problems = starting_empty(state_graphs(3))
+    problems = [p for p in state_graphs(3) if p.initial == graph([])]
     for problem, value in product(problems, GATES):
         policies = with_features(problem, by_size(*[value] * 4))
         assert same_partition(policies.classes, wl_policies(problem).classes)

@@ -114,14 +114,15 @@ def state_graphs(nodes: int) -> Iterator[EdgeAddition]:
     """Every state graph on that many nodes of equal feature: 102 of them on three nodes."""
     graphs = list(chain(*all_graphs(nodes)))
     for states in (c for k in range(2, len(graphs) + 1) for c in combinations(graphs, k)):
-        parents = {g for g in states for h in states if _is_step(g, h)}
+        parents = {
+            g
+            for g in states
+            for h in states
+            if len(h.edges) == len(g.edges) + 1 and set(g.edges) < set(h.edges)
+        }
         inner = tuple(g for g in states if g in parents)
         ends = tuple(g for g in states if g not in parents)
         try:
             yield EdgeAddition((0,) * nodes, inner, ends, (Fraction(1),) * len(ends))
         except InputError:
             continue
-
-
-def _is_step(g: Graph, h: Graph) -> bool:
-    return set(g.edges) < set(h.edges) and len(h.edges) == len(g.edges) + 1
