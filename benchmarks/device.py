@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 # Where nothing is installed, the project is found beside this file.
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks.harness import parser  # noqa: E402
+from benchmarks.harness import Table, parser  # noqa: E402
 
 
 def parsed() -> argparse.Namespace:
@@ -33,7 +33,7 @@ def main() -> int:
     options = parsed()
     if options.device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
-    from benchmarks.on_device.budget import Budget, Record
+    from benchmarks.on_device.budget import Budget
     from benchmarks.on_device.machine import chosen, facts
     from benchmarks.on_device.rows import rows
 
@@ -41,15 +41,17 @@ def main() -> int:
     told = facts(device)
     print(f"{told['device']}, {told['memory_gib']:.0f} GiB, jax {told['jax']}", flush=True)
     out = options.out or HERE / "results" / f"device-{device.platform}"
-    record = Record(out, told | {"minutes": options.minutes, "smallest": options.smallest})
+    about = told | {"minutes": options.minutes, "smallest": options.smallest}
+    table = Table("python benchmarks/device.py", out, about, printed=False)
     wanted = [
         row
         for row in rows(device, smallest=options.smallest)
         if not options.only or row.kind in options.only
     ]
-    Budget(60 * options.minutes, ahead=0 if device.platform == "cpu" else 6).spend(wanted, record)
+    budget = Budget(60 * options.minutes, ahead=0 if device.platform == "cpu" else 6)
+    budget.spend(wanted, table)
     print(f"{out}.json, {out}.md", flush=True)
-    return int(record.failed)
+    return int(budget.failed)
 
 
 if __name__ == "__main__":

@@ -100,25 +100,12 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys of all rows, in the order in which they come."""
-    return list(dict.fromkeys(key for row in rows for key in row))
-
-
-def head(columns: Sequence[str]) -> str:
-    """The first two lines of a table."""
-    return f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|"
-
-
-def line(row: Mapping[str, Any], columns: Sequence[str]) -> str:
-    """One line of a table; a row need not have all columns."""
-    return f"| {' | '.join(cell(row.get(column)) for column in columns)} |"
-
-
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of Markdown."""
-    columns = columns_of(rows)
-    return "\n".join([head(columns), *(line(row, columns) for row in rows)])
+    """A table of Markdown, with the keys of all rows for columns; a row need not have them all."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    body = [[cell(row.get(column)) for column in columns] for row in rows]
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *body))
+    return "\n".join([first, "|---" * len(columns) + "|", *lines])
 
 
 class Table:
@@ -132,6 +119,7 @@ class Table:
 
     Attributes:
         rows: all rows; each begins with the `kind` of its table, where there are several.
+        dropped: names of rows for which there was no time.
     """
 
     def __init__(
@@ -141,10 +129,10 @@ class Table:
         about: Mapping[str, Any] | None = None,
         printed: bool = True,
     ):
-        self.rows = list[dict[str, Any]]()
+        self.rows, self.dropped = list[dict[str, Any]](), list[str]()
         self._command, self._out, self._printed = command, out, printed
         self._about = dict(about or {})
-        self._shown: list[str] = []
+        self._head = ""
         if out is not None:
             out.parent.mkdir(parents=True, exist_ok=True)
 
@@ -152,43 +140,45 @@ class Table:
         """A row; nothing is lost if the program is killed after it."""
         self.rows.append({"kind": kind, **row} if kind else dict(row))
         if self._printed:
-            columns = list(row)
-            if columns != self._shown:
-                print(("\n" if self._shown else "") + head(columns))
-                self._shown = columns
-            print(line(row, columns), flush=True)
+            head, line, values = markdown([row]).split("\n")
+            if head != self._head:
+                print("\n" * bool(self._head) + f"{head}\n{line}")
+                self._head = head
+            print(values, flush=True)
         self.write()
 
     def write(self) -> None:
         """Both files, each all or nothing."""
         if self._out is not None:
-            whole = {**self._about, "rows": self.rows, **self.more()}
-            self._replace(".json", json.dumps(whole, indent=1, default=_as_json) + "\n")
-            self._replace(".md", self._page())
-
-    def more(self) -> dict[str, Any]:
-        """What JSON has beside the rows."""
-        return {}
-
-    def notes(self) -> list[str]:
-        """Paragraphs of Markdown below the tables."""
-        return []
-
-    def _replace(self, ending: str, text: str) -> None:
-        assert self._out is not None
-        path = self._out.with_name(self._out.name + ending)
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text(text)
-        os.replace(partial, path)
+            whole = {**self._about, "rows": self.rows, "dropped": self.dropped}
+            text = json.dumps(whole, indent=1, default=_as_json) + "\n"
+            for ending, content in ((".json", text), (".md", self._page())):
+                path = self._out.with_name(self._out.name + ending)
+                partial = path.with_name(path.name + ".partial")
+                partial.write_text(content)
+                os.replace(partial, path)
 
     def _page(self) -> str:
         about = ", ".join(f"{name} {value}" for name, value in self._about.items())
-        parts = [f"Made by `{self._command}`" + (f": {about}." if about else ".")]
-        for kind in dict.fromkeys(row.get("kind", "") for row in self.rows):
-            rows = [row for row in self.rows if row.get("kind", "") == kind]
-            bare = [{key: row[key] for key in row if key != "kind"} for row in rows]
-            parts.append(f"## {kind}\n\n" * bool(kind) + markdown(bare))
-        return "\n\n".join([*parts, *self.notes()]) + "\n"
+        parts = [f"Made by `{self._command}`" + f": {about}" * bool(about) + "."]
+        kinds: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows:
+            bare = {key: value for key, value in row.items() if key != "kind"}
+            kinds.setdefault(row.get("kind", ""), []).append(bare)
+        parts += [f"## {kind}\n\n" * bool(kind) + markdown(rows) for kind, rows in kinds.items()]
+        if self.dropped:
+            parts.append(f"Dropped for want of time: {len(self.dropped)} rows.\n\n{self._groups()}")
+        return "\n\n".join(parts) + "\n"
+
+    def _groups(self) -> str:
+        """The names that were dropped, those that differ in their last part together."""
+        lasts: dict[str, list[str]] = {}
+        for name in self.dropped:
+            *first, last = name.rsplit(", ", 1)
+            lasts.setdefault(first[0] if first else last, []).extend([last] * bool(first))
+        return "\n".join(
+            f"- {first}" + f": {'; '.join(last)}" * bool(last) for first, last in lasts.items()
+        )
 
 
 def _as_json(value: Any) -> Any:

@@ -1,10 +1,9 @@
-"""Rows in the order of their importance, for as long as there is time, and what they found."""
+"""Rows in the order of their importance, for as long as there is time."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.harness import Table
@@ -31,46 +30,6 @@ class Row(NamedTuple):
     measure: Callable[[Any], list[dict[str, Any]]]
 
 
-class Record(Table):
-    """What was found, and what there was no time for.
-
-    Args:
-        out: the files' path without its ending.
-        about: the device and versions.
-
-    Attributes:
-        failed: whether a number was wrong.
-        dropped: the names of rows.
-    """
-
-    def __init__(self, out: Path, about: dict[str, Any]):
-        super().__init__("python benchmarks/device.py", out, about, printed=False)
-        self.failed, self.dropped = False, list[str]()
-
-    def add_all(self, row: Row, found: list[dict[str, Any]]) -> None:
-        """Rows of a kind; also of what went wrong."""
-        for values in found:
-            self.add({"name": row.name, **values}, row.kind)
-            # Of a comparison `error` is how far it is off, of other rows why there is no number.
-            self.failed |= not values.get("right", "error" not in values)
-
-    def more(self) -> dict[str, Any]:
-        return {"dropped": self.dropped}
-
-    def notes(self) -> list[str]:
-        """The names that were dropped, those of one program together."""
-        batches: dict[str, list[str]] = {}
-        for name in self.dropped:
-            program, _, batch = name.partition(", batch ")
-            batches.setdefault(program, []).append(batch)
-        lines = [
-            f"- {program}" + (f": batch {'; '.join(found)}" if any(found) else "")
-            for program, found in batches.items()
-        ]
-        head = f"Dropped for want of time: {len(self.dropped)} rows."
-        return ["\n".join([head, "", *lines])]
-
-
 class Budget:
     """So many seconds.
 
@@ -78,13 +37,17 @@ class Budget:
         seconds: all in all.
         ahead: how many rows are compiled in threads while another is measured; 0 on a CPU, where
             compiling would disturb what is measured.
+
+    Attributes:
+        failed: whether a number was wrong.
     """
 
     def __init__(self, seconds: float, ahead: int):
         self._end, self._ahead = time.monotonic() + seconds, ahead
         self._taken: dict[str, float] = {}
+        self.failed = False
 
-    def spend(self, rows: Sequence[Row], record: Record) -> None:
+    def spend(self, rows: Sequence[Row], table: Table) -> None:
         """Measures rows until there is no time for another."""
         waiting = deque(sorted(rows, key=lambda row: row.importance))
         started: deque[tuple[Row, Future[Any]]] = deque()
@@ -95,21 +58,21 @@ class Budget:
                     if self._fits(row):
                         started.append((row, pool.submit(row.prepare)))
                     else:
-                        record.dropped.append(row.name)
+                        table.dropped.append(row.name)
                 if started:
-                    self._measure(*started.popleft(), record)
-        record.write()
+                    self._measure(*started.popleft(), table)
+        table.write()
 
     def _fits(self, row: Row) -> bool:
         return time.monotonic() + self._taken.get(row.kind, UNKNOWN) < self._end
 
-    def _measure(self, row: Row, prepared: Future[Any], record: Record) -> None:
+    def _measure(self, row: Row, prepared: Future[Any], table: Table) -> None:
         before = time.monotonic()
         try:
             found = row.measure(prepared.result(timeout=max(0.0, self._end - before)))
         except TimeoutError:
             prepared.cancel()
-            record.dropped.append(row.name)
+            table.dropped.append(row.name)
             return
         except Exception as error:
             # One row that a device refuses must not cost the others.
@@ -117,4 +80,7 @@ class Budget:
         taken = time.monotonic() - before
         self._taken[row.kind] = max(taken, self._taken.get(row.kind, 0.0))
         print(f"{taken:6.1f} s  {row.kind}: {row.name}", flush=True)
-        record.add_all(row, found)
+        for values in found:
+            table.add({"name": row.name, **values}, row.kind)
+            # Of a comparison `error` is how far it is off, of other rows why there is no number.
+            self.failed |= not values.get("right", "error" not in values)

@@ -21,7 +21,7 @@ import pytest
 from jax import lax
 
 from benchmarks.harness import Spread, Table, in_turns, ratios
-from benchmarks.on_device.budget import Budget, Record, Row
+from benchmarks.on_device.budget import Budget, Row
 from benchmarks.on_device.program import cost
 from benchmarks.peers.bits import AnyOrderBits
 from fast.laws.enumeration import enumerate_environment
@@ -56,6 +56,7 @@ def test_rows_are_printed_and_kept_as_markdown_and_json(
     made = (tmp_path / "new" / "found.md").read_text()
     assert made == f"Made by `python x.py`: device two cores.\n\n{lines}"
     found = json.loads((tmp_path / "new" / "found.json").read_text())
+    assert found.pop("dropped") == []
     rate = {"median": 2.0, "unit": "steps/s", "values": [2.0, 1.0, 4_000.0]}
     assert found == {
         "device": "two cores",
@@ -121,21 +122,22 @@ def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> N
         Row("quick", "broken", 2, lambda: None, broken),
         Row("quick", "first", 1, lambda: done.append(1), lambda _: [{"right": True}]),
     ]
-    record = Record(tmp_path / "found", {})
+    table = Table("python x.py", tmp_path / "found", printed=False)
     budget = Budget(10, ahead=0)
     budget._taken = {"slow": 1e9, "quick": 0.0}
-    budget.spend(rows, record)
+    budget.spend(rows, table)
     assert done == [1]
-    assert record.dropped == ["least"]
-    assert [row["name"] for row in record.rows] == ["first", "broken"]
-    assert record.rows[1]["error"] == "ValueError: no such kernel"
-    assert record.failed
+    assert table.dropped == ["least"]
+    assert [row["name"] for row in table.rows] == ["first", "broken"]
+    assert table.rows[1]["error"] == "ValueError: no such kernel"
+    assert budget.failed
     assert json.loads((tmp_path / "found.json").read_text())["dropped"] == ["least"]
-    for name in ("grid, GRU, batch 32", "law of bits", "grid, GRU, batch 4,096"):
-        record.dropped.append(name)
-    record.write()
+    table.dropped += ["grid, GRU, batch 32", "law of bits", "grid, GRU, batch 4,096"]
+    table.write()
     written = (tmp_path / "found.md").read_text()
-    assert written.endswith("4 rows.\n\n- least\n- grid, GRU: batch 32; 4,096\n- law of bits\n")
+    assert written.endswith(
+        "4 rows.\n\n- least\n- grid, GRU: batch 32; batch 4,096\n- law of bits\n"
+    )
 
 
 def test_a_loop_counts_as_often_as_it_runs() -> None:
