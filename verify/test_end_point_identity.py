@@ -16,7 +16,6 @@ from verify.lib.stochastic_lifts import (
     chain,
     copying_triangle,
     described,
-    law_of_ends,
     longest,
     mass,
     small_lifts,
@@ -67,7 +66,7 @@ def test_with_latents_kept_while_waiting_dual_kernels_satisfy_it(scope: Any) -> 
     for index, moving in enumerate(small_lifts(0)):
         # Any N will do that is long enough.
         lift, n = freeze(moving), longest(moving.dag) + index % 2
-        target = law_of_ends(lift)
+        target = lift.terminal_law
         assert not any(residuals(lift, target, n))
         reached = push(lift.initial_law, power(lift.kappa_f, n))
         assert {x: reached.get(x, ZERO) for x in target} == target
@@ -77,7 +76,7 @@ def test_with_latents_kept_while_waiting_dual_kernels_satisfy_it(scope: Any) -> 
 @pytest.mark.claim("end_point_identity")
 def test_with_latents_drawn_anew_dual_kernels_satisfy_it() -> None:
     for lift in map(with_independent_latents, small_lifts()):
-        assert not any(residuals(lift, law_of_ends(lift), longest(lift.dag)))
+        assert not any(residuals(lift, lift.terminal_law, longest(lift.dag)))
 
 
 @pytest.mark.claim("end_point_identity")
@@ -85,7 +84,7 @@ def test_if_latents_move_dual_kernels_satisfy_it_just_for_trajectories_of_one_le
     several = 0
     for lift in small_lifts():
         lengths = {len(tau) for tau in lift.dag.trajectories()}
-        identity = not any(residuals(lift, law_of_ends(lift), longest(lift.dag)))
+        identity = not any(residuals(lift, lift.terminal_law, longest(lift.dag)))
         assert identity == (len(lengths) == 1)
         several += len(lengths) > 1
     assert 0 < several < len(small_lifts())
@@ -95,7 +94,7 @@ def test_if_latents_move_dual_kernels_satisfy_it_just_for_trajectories_of_one_le
 def test_another_target_breaks_the_end_point_identity() -> None:
     for moving in small_lifts():
         lift, n = freeze(moving), longest(moving.dag)
-        target = law_of_ends(lift)
+        target = lift.terminal_law
         x, y = sorted(target)[:2]
         target[x], target[y] = target[x] + target[y] / 2, target[y] / 2
         assert any(residuals(lift, target, n))
@@ -104,10 +103,10 @@ def test_another_target_breaks_the_end_point_identity() -> None:
 @pytest.mark.control("end_point_identity")
 def test_a_latent_that_moves_while_waiting_breaks_it_on_three_states() -> None:
     lift = copying_triangle()
-    given = end_point_residuals(lift, lift.initial_law, law_of_ends(lift), 2)
+    given = end_point_residuals(lift, lift.initial_law, lift.terminal_law, 2)
     # Forward the latent is copied: 1/2. Backward it is drawn anew at s_o on half of the ways: 3/8.
     assert given == {((0, s), (2, x)): Fraction(1 if s == x else -1, 8) for s, x in _pairs()}
-    assert not any(residuals(freeze(lift), law_of_ends(lift), 2))
+    assert not any(residuals(freeze(lift), lift.terminal_law, 2))
 
 
 @pytest.mark.control("end_point_identity")

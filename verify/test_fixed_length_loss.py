@@ -23,7 +23,6 @@ from verify.lib.stochastic_lifts import (
     Row,
     build,
     described,
-    law_of_ends,
     longest,
     small_lifts,
     triangle,
@@ -42,9 +41,8 @@ def stopped(lift: StochasticLift, start: Measure, kernel: Kernel, ends: Any) -> 
 
 def densities(lift: StochasticLift, base: StochasticLift, path: Path) -> tuple[Fraction, Fraction]:
     """`xi(s_0) prod p_F` and `pi(s_n) prod p_B`, relative to `nu`, `kappa_F` and `kappa_B`."""
-    target = law_of_ends(lift)
     forward = lift.initial_law.get(path[0], ZERO) / base.nu[path[0]]
-    backward = target.get(path[-1], ZERO) / base.nu[path[-1]]
+    backward = lift.terminal_law.get(path[-1], ZERO) / base.nu[path[-1]]
     for s, t in pairwise(path):
         forward *= lift.kappa_f[s].get(t, ZERO) / base.kappa_f[s][t]
         backward *= lift.kappa_b[t].get(s, ZERO) / base.kappa_b[t][s]

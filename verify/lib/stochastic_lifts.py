@@ -14,7 +14,7 @@ from reference import PointedDAG, pointed_dag
 from verify.lib.scopes import all_small_dags
 from verify.lib.small_scope import canonical
 from verify.lib.stochastic.axioms import axioms
-from verify.lib.stochastic.kernels import ZERO, Kernel, LiftedState, Measure, restrict, scale
+from verify.lib.stochastic.kernels import ZERO, Kernel, LiftedState, Measure, restrict
 from verify.lib.stochastic.lemmas import Lemma
 from verify.lib.stochastic.lift import StochasticLift
 
@@ -138,12 +138,6 @@ def check_never_refuted(
         seen[verdict.applies, verdict.conclusion] += 1
     assert seen[True, False] == 0
     assert min(seen[True, True], seen[False, False]) >= 10
-
-
-def law_of_ends(lift: StochasticLift) -> dict[LiftedState, Fraction]:
-    """The law of the terminal at which a trajectory arrives: `nu` on `X*`, normalised."""
-    arrivals = restrict(lift.nu, lift.terminal)
-    return scale(arrivals, 1 / sum(arrivals.values(), ZERO))
 
 
 def with_row(kernel: Kernel, s: LiftedState, row: Measure) -> Kernel:

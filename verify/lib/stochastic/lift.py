@@ -106,8 +106,12 @@ class StochasticLift:
     @cached_property
     def initial_law(self) -> dict[LiftedState, Fraction]:
         """`xi`, the restriction of `nu` to the initial states, normalised."""
-        start = restrict(self.nu, self.initial)
-        return scale(start, 1 / sum(start.values(), ZERO))
+        return _normalised(restrict(self.nu, self.initial))
+
+    @cached_property
+    def terminal_law(self) -> dict[LiftedState, Fraction]:
+        """The law of the terminal at which a trajectory arrives: `nu` on `X*`, normalised."""
+        return _normalised(restrict(self.nu, self.terminal))
 
     @classmethod
     def from_forward(
@@ -141,7 +145,7 @@ class StochasticLift:
         check_law("initial", start, states)
         inner = {s for s in states if s[0] != 0 and dag.children[s[0]]}
         count = {**start, **visits(kappa_f, start, inner, len(dag.labels) - 1)}
-        nu = scale(count, 1 / sum(count.values(), ZERO))
+        nu = _normalised(count)
         kappa_b: dict[LiftedState, dict[LiftedState, Fraction]] = {t: {} for t in states}
         for s in support(nu):
             if dag.children[s[0]]:
@@ -149,6 +153,10 @@ class StochasticLift:
                     if p:
                         kappa_b[t][s] = nu[s] * p / nu[t]
         return cls(dag, latents, kappa_f, {t: row or start for t, row in kappa_b.items()}, nu)
+
+
+def _normalised(measure: Measure) -> dict[LiftedState, Fraction]:
+    return scale(measure, 1 / sum(measure.values(), ZERO))
 
 
 def _check_latents(latents: tuple[Hashable, ...]) -> None:
