@@ -256,7 +256,7 @@ def test_the_summary_says_what_tv_means(
 
 def test_samples_that_are_not_independent_are_refused(certify_lines: Any) -> None:
     with pytest.raises(InputError, match="not independent draws"):
-        pdai.certify(half, Words, regime="S", target=["aaa"] * 5_000)
+        pdai.certify(half, Words, regime="S", target=["aaa"] * 5_000, samples=4_096)
     words = ["aaa"] * 3_000 + ["bbb"] * 3_000
     two = other(children=lambda p, s: [] if s else ["aaa", "bbb"], reward=lambda p, x: 1)
     with pytest.raises(InputError, match="not independent draws"):
