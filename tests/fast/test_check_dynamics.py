@@ -7,6 +7,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import pdai
+from examples.min_gru import MinGRU
+from examples.transformer import Attention
 from fast.checking.dynamics import check_dynamics
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
@@ -17,7 +20,7 @@ from fast.environments import make_environment
 from reference import InputError
 from reference.problems import Grid, Lines
 
-ENVIRONMENT = make_environment(Grid(4, 2))
+ENVIRONMENT = make_environment(Grid(2, 2))
 FEATURES = jax.eval_shape(ENVIRONMENT.observe, ENVIRONMENT.initial()).shape[0]
 KEY = jax.random.key(0)
 
@@ -179,3 +182,9 @@ def test_without_a_state_of_two_histories_memory_is_not_judged() -> None:
     report = check_dynamics(GRU(features, 4, key=KEY), lines)
     assert report.remembers is None
     assert "no state here has two" in "".join(report.rows().values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", [MinGRU, Attention])
+def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
+    assert pdai.check(make).rows()

@@ -18,6 +18,7 @@ from fast.balance.losses import (
 )
 from fast.balance.steps import Steps
 from fast.checking import expected_loss
+from fast.checking.counterexamples import Counterexample
 from fast.checking.instances import (
     CROSSING,
     EXIT,
@@ -46,6 +47,14 @@ def check(loss: Loss, **options: Any) -> LossReport:
     return check_loss(loss, **({"instances": FEW, "starts": 6} | options))
 
 
+def certain(report: LossReport) -> Counterexample:
+    """A counterexample in rationals."""
+    assert not report.learns_the_target
+    assert report.counterexample is not None
+    assert report.counterexample.is_certain
+    return report.counterexample
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_our_losses_learn_the_right_law(name: str) -> None:
     report = check(LOSSES[name]())
@@ -59,23 +68,6 @@ def test_our_losses_learn_the_right_law(name: str) -> None:
     assert report.instances == (2 if name == "fm" else 3)
     assert report.rows()["learns the right law"] == f"yes, on the {report.instances} graphs tried"
     assert report.verdict.endswith(f" learns the right law on the {report.instances} graphs tried")
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        TrajectoryBalance(penalty="huber"),
-        DetailedBalance(penalty="log-cosh"),
-        SubtrajectoryBalance(subtb_lambda=1.0),
-    ],
-)
-def test_so_do_their_options(loss: Loss) -> None:
-    assert check(loss, instances=FEW[2:]).learns_the_target
-
-
-@pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
-def test_a_backward_policy_learned_of_the_state_is_harmless(loss: Loss) -> None:
-    assert check(loss, instances=FEW[2:], backward="learned").learns_the_target
 
 
 @dataclass(frozen=True)
@@ -96,19 +88,13 @@ def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
     # Balanced it is, and unbiased: that it asks for too little is seen only by searching.
     assert report.is_balanced
     assert report.is_unbiased
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(report)
     assert (found.instance, found.loss) == ("two lengths", 0.0)
     assert found.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
     assert found.law == dict(zip("xy", found.p_f["o"], strict=True))
     assert found.distance > Fraction(1, 50)
     assert report.rows()["learns the right law"] == "no"
     assert report.verdict == "EqualLengths learns a WRONG law"
-
-
-def test_control_on_one_length_alone_nothing_is_wrong_with_it() -> None:
-    assert check(EqualLengths(), instances=(make_instance("crossing", CROSSING),)).learns_the_target
 
 
 @dataclass(frozen=True)
@@ -126,16 +112,10 @@ def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> N
     report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
     assert report.spurious_minima.keys() == {"triangle"}
     assert not report.is_balanced
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(report)
     # R = (1, 2), and x is reached in two ways.
     assert found.law == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
     assert found.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
-
-
-def test_control_a_loss_without_p_b_passes_on_a_tree() -> None:
-    assert check(ForgetsPb(), instances=(make_instance("tree", TREE),)).learns_the_target
 
 
 @pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
@@ -143,9 +123,7 @@ def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     report = check(loss, backward="lifted", instances=FEW[1:])
     # Without memory p_B is a law over the parents, whatever it is.
     assert report.spurious_minima.keys() == {"diamond with an exit, history"}
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(report)
     # Two copies of c say with which probability each was left for its own parent: p and q. With
     # mass p + q of x and 1 of y, and R = (1, 1), the law is in proportion to (p + q, 1).
     p, q = found.p_b["('c', ('a', 'c'))"][0], found.p_b["('c', ('b', 'c'))"][1]
@@ -236,8 +214,27 @@ class Noisy(TrajectoryLoss):
         return jnp.mean(chosen * (log_z + log_ratio(steps)) ** 2)
 
 
-def test_a_loss_may_draw_random_numbers() -> None:
-    assert check(Noisy(), instances=FEW[2:]).learns_the_target
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        (TrajectoryBalance(penalty="huber"), {}),
+        (DetailedBalance(penalty="log-cosh"), {}),
+        (SubtrajectoryBalance(subtb_lambda=1.0), {}),
+        # Learned of the state, a backward policy is harmless.
+        (TrajectoryBalance(), {"backward": "learned"}),
+        (DetailedBalance(), {"backward": "learned"}),
+        # A loss may draw random numbers.
+        (Noisy(), {}),
+        # Controls: on one length alone, and on a tree, nothing is wrong with these.
+        (EqualLengths(), {"instances": (make_instance("crossing", CROSSING),)}),
+        (ForgetsPb(), {"instances": (make_instance("tree", TREE),)}),
+    ],
+    ids=str,
+)
+def test_so_do_their_options_and_wrong_ones_where_they_ask_for_enough(
+    loss: Loss, options: dict[str, Any]
+) -> None:
+    assert check(loss, **{"instances": FEW[2:], **options}).learns_the_target
 
 
 @pytest.mark.parametrize(

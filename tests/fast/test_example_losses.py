@@ -32,6 +32,7 @@ from fast.checking.tabular_policy import balanced_sampler, perturbed
 from fast.environments import TabularEnvironment
 from reference import History
 from reference.errors import InputError
+from tests.fast.test_check_loss import certain
 
 pytestmark = pytest.mark.long
 
@@ -103,10 +104,7 @@ def test_its_residuals_are_those_of_detailed_balance() -> None:
 
 def test_control_a_potential_that_is_not_log_r_at_the_end_is_what_is_learned() -> None:
     # R = (1, 2), but phi(y) = log 6: x and y are drawn as 1 to 6.
-    report = check(ForwardLooking(), with_potential(TRIANGLE, {"y": math.log(6)}))
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(check(ForwardLooking(), with_potential(TRIANGLE, {"y": math.log(6)})))
     assert {x: str(p) for x, p in found.law.items()} == {"x": "1/7", "y": "6/7"}
     assert {x: str(p) for x, p in found.target.items()} == {"x": "1/3", "y": "2/3"}
 
@@ -128,10 +126,7 @@ class LeavesOut(ForwardLooking):
 
 
 def test_control_to_leave_such_steps_out_is_to_lie() -> None:
-    report = check(LeavesOut(), with_potential(TRIANGLE, {"a": -math.inf}))
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(check(LeavesOut(), with_potential(TRIANGLE, {"a": -math.inf})))
     # Only o -> x is asked for anything, and F~(o) pays for it: every law passes.
     assert found.law["x"] + found.law["y"] == 1
     assert found.distance > 0.01
@@ -152,10 +147,7 @@ def test_modified_balance_learns_the_right_law_where_every_state_can_stop() -> N
 
 def test_control_modified_balance_is_wrong_where_a_state_cannot_stop() -> None:
     # Of the diamond only c can stop, and has two ways to: which, nothing is asked.
-    report = check(StopBalance(), make_instance("diamond", DIAMOND))
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(check(StopBalance(), make_instance("diamond", DIAMOND)))
     assert (found.law["x"], found.target["x"]) == (Fraction(1, 2), Fraction(1, 3))
 
 
@@ -167,9 +159,7 @@ def test_control_modified_balance_without_p_b_is_told_from_the_right_one() -> No
 
     report = check(Forgets(), make_instance("stops", STOPS))
     assert report.spurious_minima == {"stops": report.starts}
-    found = report.counterexample
-    assert found is not None
-    assert found.is_certain
+    found = certain(report)
     # c is reached in two ways, and s = x_c counts twice: (1, 2, 3, 8) for R = (1, 2, 3, 4).
     assert {x: str(p) for x, p in found.law.items()} == {
         "p": "1/14",

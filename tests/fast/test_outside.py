@@ -4,7 +4,6 @@ import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -32,7 +31,6 @@ from fast.runs.job import resume
 from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.build import make_policy
 from fast.training.compose import configure, from_json, to_json
-from pdai.commands.look import Check
 from reference.errors import InputError
 from reference.problems import Lines
 from tests.command_lines import parameters
@@ -126,35 +124,6 @@ class Wrong(AbstractMarkovian):
         }.get(self.mistake, lambda: right)()
 
 
-@pytest.mark.parametrize(
-    ("mistake", "why"),
-    [
-        ("a counter", r"a step of the program is .*, and asked again .* must have the same answer"),
-        ("NumPy's numbers", r"a step of the program is .*, and asked again"),
-        (
-            "dropout",
-            r"read\(\) raises RuntimeError, Dropout requires a key .*test_outside.py, line",
-        ),
-        ("an if", r"read\(\) raises TypeError, it reads a traced array.*test_outside.py, line"),
-        ("its shape", r"read\(\) \(.*test_outside.py, line .*\) gives .* must give an array"),
-        ("a closure", "uses an array that __init__ made and that is no field"),
-        ("a set", r"has .more = .1., which is no array of numbers"),
-        ("a key", r"has .more = .*key.* which is no array of numbers"),
-    ],
-)
-def test_a_network_with_a_mistake_is_refused_before_there_is_a_folder(
-    mistake: str, why: str, tmp_path: Path
-) -> None:
-    mistaken = type("Mistaken", (Wrong,), {"mistake": mistake})
-    for start in (
-        pdai.check,
-        lambda made: pdai.train(Necklaces, dynamics=made, out=tmp_path / "r"),
-    ):
-        with pytest.raises(InputError, match=why):
-            start(mistaken)
-    assert not (tmp_path / "r").exists()
-
-
 def loss_of(of_ratios: Any) -> RatioLoss:
     """A loss of one's own."""
     made: Any = dataclass(frozen=True)(type("Mine", (RatioLoss,), {"of_ratios": of_ratios}))
@@ -162,46 +131,66 @@ def loss_of(of_ratios: Any) -> RatioLoss:
     return loss
 
 
-@pytest.mark.parametrize(
-    ("of_ratios", "why"),
-    [
-        (
-            lambda self, f, key: f[:2],
-            r"gives float.* numbers of the shape \(2,\), but must give one",
-        ),
-        (
-            lambda self, f, key: 3,
-            "test_outside.py, line .* gives 3, a int, but must give one number",
-        ),
-        (lambda self, f, key: 0.5, "gives 0.5, a float"),
-        (lambda self, f, key: None, "gives None, a NoneType"),
-        (lambda self, f, key: (f.mean(), 0), "a tuple, but must give one number"),
-        (lambda self, f, key: 1j * f.var(), "gives complex"),
-        (lambda self, f, key: np.var(np.asarray(f)), "reads a traced array.*test_outside.py, line"),
-        (lambda self, f, key: f.var() if f.mean() > 0 else 0, "reads a traced array.*outside.py"),
-        (lambda self, f: f.var(), "raises TypeError, .* takes 2 positional arguments"),
-        (lambda self, f, key: {}["a"], "raises KeyError, 'a' .*test_outside.py, line"),
-    ],
-)
-def test_a_loss_with_a_mistake_is_refused_before_there_is_a_folder(
-    of_ratios: Any, why: str, tmp_path: Path
+def network_with(mistake: str) -> type[Wrong]:
+    return type("Mistaken", (Wrong,), {"mistake": mistake})
+
+
+HERE = r"test_outside.py, line"
+MISTAKES: list[tuple[str, Any, str]] = [
+    (
+        "dynamics",
+        network_with("a counter"),
+        r"a step of the program is .*, and asked again .* must have the same answer",
+    ),
+    ("dynamics", network_with("NumPy's numbers"), "a step of the program is .*, and asked again"),
+    (
+        "dynamics",
+        network_with("dropout"),
+        rf"read\(\) raises RuntimeError, Dropout requires a key .*{HERE}",
+    ),
+    (
+        "dynamics",
+        network_with("an if"),
+        rf"read\(\) raises TypeError, it reads a traced array.*{HERE}",
+    ),
+    (
+        "dynamics",
+        network_with("its shape"),
+        rf"read\(\) \(.*{HERE} .*\) gives .* must give an array",
+    ),
+    ("dynamics", network_with("a closure"), "an array that __init__ made and that is no field"),
+    ("dynamics", network_with("a set"), r"has .more = .1., which is no array of numbers"),
+    ("dynamics", network_with("a key"), r"has .more = .*key.* which is no array of numbers"),
+    *(
+        ("loss", loss_of(of_ratios), "Mine: of_ratios.*" + why)
+        for of_ratios, why in (
+            (
+                lambda self, f, key: f[:2],
+                r"gives float.* numbers of the shape \(2,\), but must give one",
+            ),
+            (lambda self, f, key: 3, HERE + " .* gives 3, a int, but must give one number"),
+            (lambda self, f, key: 0.5, "gives 0.5, a float"),
+            (lambda self, f, key: None, "gives None, a NoneType"),
+            (lambda self, f, key: (f.mean(), 0), "a tuple, but must give one number"),
+            (lambda self, f, key: 1j * f.var(), "gives complex"),
+            (lambda self, f, key: np.var(np.asarray(f)), f"reads a traced array.*{HERE}"),
+            (lambda self, f, key: f.var() if f.mean() > 0 else 0, "reads a traced array.*outside"),
+            (lambda self, f: f.var(), "raises TypeError, .* takes 2 positional arguments"),
+            (lambda self, f, key: {}["a"], f"raises KeyError, 'a' .*{HERE}"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("part", "made", "why"), MISTAKES, ids=str)
+def test_a_part_with_a_mistake_is_refused_before_there_is_a_folder(
+    part: str, made: Any, why: str, tmp_path: Path
 ) -> None:
-    for start in (pdai.check, lambda loss: pdai.train(Necklaces, loss=loss, out=tmp_path / "r")):
-        with pytest.raises(InputError, match="Mine: of_ratios.*" + why):
-            start(loss_of(of_ratios))
+    with pytest.raises(InputError, match=why):
+        pdai.check(made)
+    with pytest.raises(InputError, match=why):
+        pdai.train(Necklaces, out=tmp_path / "r", **{part: made})
     assert not (tmp_path / "r").exists()
-
-
-def test_the_command_says_first_that_a_loss_is_wrong_and_exits_with_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    verdict = "Mine learns a WRONG law [/b]"
-    report = SimpleNamespace(verdict=verdict, learns_the_target=False, rows=lambda: {"[b]": "1"})
-    monkeypatch.setattr("pdai.checks.check", lambda *_: report)
-    with pytest.raises(SystemExit) as ended:
-        Check("my_module:Mine").run()
-    assert ended.value.code == 1
-    assert capsys.readouterr().out.split("\n")[0].strip() == verdict
 
 
 @dataclass(frozen=True)
@@ -314,9 +303,15 @@ def test_an_environment_trains_with_a_problem_and_without(tmp_path: Path) -> Non
         run.law()
 
 
+@pytest.fixture(scope="module")
+def necklaces(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
+    """A run of our own parts on the problem from outside."""
+    return pdai.train(Necklaces, out=tmp_path_factory.mktemp("a") / "run", dynamics="gru", **QUICK)
+
+
 @pytest.mark.long
-def test_probabilities_of_trajectories_and_terminals_agree(tmp_path: Path) -> None:
-    run = pdai.train(Necklaces, out=tmp_path / "run", dynamics="gru", **QUICK)
+def test_probabilities_of_trajectories_and_terminals_agree(necklaces: pdai.Run) -> None:
+    run = necklaces
     only = [["", "r", "rr", "rrr", "rrrr"]]
     assert run.log_prob(trajectories=only) == pytest.approx(run.log_prob(["rrrr"]), abs=1e-5)
     for wrong, why in (
@@ -334,14 +329,13 @@ def test_probabilities_of_trajectories_and_terminals_agree(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_run_trains_on_from_its_parameters(tmp_path: Path) -> None:
-    first = pdai.train(Necklaces, out=tmp_path / "run", **QUICK)
-    more = first.train(100, display=SILENT)
-    assert more.folder == tmp_path / "run-2"
+def test_a_run_trains_on_from_its_parameters(necklaces: pdai.Run) -> None:
+    more = necklaces.train(100, display=SILENT)
+    assert more.folder == necklaces.folder.with_name("run-2")
     start = read_metrics(more.folder)[0]
     assert start["step"] == 0
     # In float32 along the curve, in float64 in the report.
-    assert start["tv"][0] == pytest.approx(first.report.learned[0].tv.mean, abs=1e-5)
+    assert start["tv"][0] == pytest.approx(necklaces.report.learned[0].tv.mean, abs=1e-5)
 
 
 @pytest.mark.long
@@ -416,31 +410,3 @@ def test_the_budget_of_tables_grows_with_the_states() -> None:
     assert found > 96_000
     with pytest.raises(InputError, match="nearest to it"):
         make_policy(config.changed(parameters=40_000), many, key=jax.random.key(0))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("make", [MinGRU, Attention])
-def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
-    assert pdai.check(make).rows()
-
-
-def test_an_environment_is_checked_in_float64_as_well() -> None:
-    found = pdai.check(Subsets, SubsetsProblem, precision="float64").rows()
-    assert found["terminals"] == "16"
-    with pytest.raises(InputError, match="no problem is given"):
-        pdai.check(Subsets)
-    with pytest.raises(InputError, match="only an environment is checked in a precision"):
-        pdai.check(Renyi, precision="float64")
-
-
-class Rough(Subsets):
-    """The control: its rewards are right to float32 alone."""
-
-    def log_reward(self, state: Any) -> Any:
-        return super().log_reward(state) + 1e-6
-
-
-def test_control_an_error_of_float32_is_seen_in_float64() -> None:
-    assert pdai.check(Rough, SubsetsProblem).rows()
-    with pytest.raises(InputError, match="reward"):
-        pdai.check(Rough, SubsetsProblem, precision="float64")

@@ -1,22 +1,20 @@
 """A module as a user writes it: strictly typed, trained, and without the front's packages."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_lines import ROOT, python
 from tests.project.test_layering import REFUSING
 from tests.users.my_sampler import main
 
-ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "tests" / "users" / "my_sampler.py"
 FRONT = ("tyro", "rich", "matplotlib", "flint", "sympy", "pytest", "hypothesis", "distributed")
 
 
 def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mypy", "--strict", *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return python("-m", "mypy", "--strict", *arguments, cwd=ROOT)
 
 
 @pytest.mark.long
@@ -56,8 +54,7 @@ load_run(config)
 def trained_without(*packages: str, out: Path, more: str = "") -> str:
     """What Python writes to stderr when it trains and none of these packages can be imported."""
     code = REFUSING.format(module="reference") + TRAINS.format(out=str(out)) + more
-    command = [sys.executable, "-c", code, *packages]
-    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stderr
+    return python("-c", code, *packages, cwd=ROOT).stderr
 
 
 @pytest.mark.long

@@ -131,59 +131,6 @@ def test_programs_are_kept_where_there_is_a_place_for_them(
     assert shown.count("cannot be read or written") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "messages"),
-    [
-        ("train six7", ["no problem 'six7': did you mean six6? There are bits, graphs, grid,"]),
-        ("trian", ["there is no command 'trian': did you mean train?"]),
-        (
-            "reproduce tab:set",
-            ["no label of an experiment 'tab:set': did you mean tab:sets?"],
-        ),
-        (
-            "inspect reference.problems:Gird",
-            ["has no attribute 'Gird': did you mean Grid?"],
-        ),
-        ("train lines --loss tbb", ["loss is 'tbb'", "did you mean tb?"]),
-        ("inspect .:.", ["'.:.' does not name a problem"]),
-        ("check ..:x", ["'..:x' does not name a part"]),
-        ("inspect builtins:int", ["'builtins:int' cannot be called without arguments"]),
-        (
-            "train six6 --dynamics lstn",
-            ["'lstn'", "did you mean lstm?", "'mingru', 'rnn', 'self-referential'"],
-        ),
-        ("train six6 --dynamics gcn", ["graph networks read graphs"]),
-        (
-            "train lines --heads 2",
-            [
-                "heads with dynamics markov, which has no such option",
-                "--dynamics self-referential or srwm",
-            ],
-        ),
-        ("train custom --problem nowhere:It", ["'nowhere' cannot be imported"]),
-        (
-            "train ising --dynamics gru --p-b lifted",
-            ["its mass bends the target", "--max-states"],
-        ),
-        (
-            "check a:b --problem reference.problems:Grid.minimal",
-            ["the module 'a' cannot be imported"],
-        ),
-        ("train six6 --dynamic srwm", ["--dynamic", "Perhaps you meant", "--dynamics"]),
-        ("train --resume nowhere", ["'nowhere' has no config.json"]),
-        ("train --resume nowhere lines", ["--resume continues a run with the options"]),
-        ("train --steps 400", ["name the problem first"]),
-        ("plot", ["no run folder given"]),
-    ],
-)
-def test_bad_commands_exit_with_two_and_one_clear_message(
-    line: str, messages: list[str], tmp_path: Path
-) -> None:
-    shown = "".join(answer(*line.split(), cwd=tmp_path, expect=2))
-    assert [message for message in messages if message not in shown] == []
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_help_is_there_and_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
     for of in ([], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]):
         assert "usage: pdai" in answer(*of, "--help", cwd=tmp_path).stdout
