@@ -72,10 +72,14 @@ class Results:
         """The columns that have runs."""
         return [model for model in self.experiment.models if model in set(self.frame.model)]
 
+    @cached_property
+    def _places(self) -> dict[Any, Any]:
+        """The lines of each row, and of each of its cells."""
+        return dict([*self.frame.groupby("row"), *self.frame.groupby(["row", "model"])])
+
     def at(self, row: str, model: str | None = None) -> Any:
         """The lines of a row, or of one of its cells."""
-        of_row = self.frame[self.frame.row == row]
-        return of_row if model is None else of_row[of_row.model == model]
+        return self._places.get(row if model is None else (row, model), self.frame[:0])
 
     def values(self, row: str, model: str) -> Any:
         """The metric of each seed of a cell."""

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
     ]
     assert wanted(tiny(), older) == older
     for config in (TINY.changed(steps=300), TINY.changed(temperature=2.0)):
-        other = dataclasses.replace(tiny(), cells=cells("N = 3", config, MODELS))
+        other = tiny(cells=cells("N = 3", config, MODELS))
         assert wanted(other, older) == wanted(other, stored) == []
     # A run folder is that of its configuration.
     folder = next(path for path in (tmp_path / "runs").iterdir() if path.is_dir())
@@ -187,7 +187,7 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
-    experiment = dataclasses.replace(tiny(), cells=tiny().cells[:1], compared=("Markovian",) * 2)
+    experiment = tiny(cells=tiny().cells[:1], compared=("Markovian",) * 2)
 
     def made() -> Made:
         (tmp_path / "tab_tiny.json").unlink(missing_ok=True)
@@ -211,7 +211,7 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
 @pytest.mark.usefixtures("threads")
 def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path) -> None:
     models = {"wild": {**MODELS["Markovian"], "learning_rate": 1e30}, **MODELS}
-    experiment = dataclasses.replace(tiny(), cells=cells("N = 3", TINY, models))
+    experiment = tiny(cells=cells("N = 3", TINY, models))
     told: list[str] = []
     runs, (failure,) = reproduce(experiment, tmp_path, 1, told.append)
     assert {r.model for r in runs} == set(MODELS)
@@ -220,35 +220,41 @@ def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path)
     assert {r.model for r in load(tmp_path / "tab_tiny.json")} == set(MODELS)
 
 
-def test_damaged_results_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "tab_tiny.json"
-    assert load(path) == []
-    for text in ("{", '{"format": 0, "runs": []}', '{"format": 1, "runs": [{"row": "a"}]}'):
-        path.write_text(text)
-        with pytest.raises(InputError, match="cannot be read"):
-            load(path)
+LOST = r"pho4.npz' cannot be read .*No such file"
+UNMADE = r"the folder '.*file.*' cannot be made \(.*--out"
 
 
 @pytest.mark.parametrize(
-    ("label", "seeds", "message"),
+    ("call", "message"),
     [
-        ("tab:nothing", None, "no label of an experiment .tab:nothing.: did you mean tab:"),
-        ("tab:sets", 0, "seeds is 0"),
-        ("tab:sets", 3_000_000_000, "seeds is 3000000000, but must be at most 10,000"),
+        (lambda _: chosen("tab:nothing", None, None, quick=False), "'tab:nothing': did you mean t"),
+        (lambda _: chosen("tab:sets", 0, None, quick=False), "seeds is 0"),
+        (lambda _: chosen("tab:sets", 3 * 10**9, None, quick=False), "must be at most 10,000"),
+        (lambda here: chosen("tab:sequences", None, here / "pho4.npz", quick=True), LOST),
+        (lambda here: chosen("all", None, here / "pho4.npz", quick=True), LOST),
+        (lambda here: reproduce(tiny(), here / "file", 1, print), UNMADE),
+        (lambda here: reproduce(tiny(), here / "file" / "quick", 1, print), UNMADE),
+        (lambda here: load(here / "file"), "cannot be read"),
+        (lambda here: load(written(here, '{"format": 0, "runs": []}')), "cannot be read"),
+        (lambda here: load(written(here, '{"format": 1, "runs": [{"row": "a"}]}')), "cannot be"),
     ],
 )
-def test_unknown_labels_and_no_seeds_are_refused(
-    label: str, seeds: int | None, message: str
+def test_what_cannot_be_made_or_read_is_refused(
+    call: Callable[[Path], Any], message: str, tmp_path: Path
 ) -> None:
+    written(tmp_path, "{")
     with pytest.raises(InputError, match=message):
-        chosen(label, seeds, None, quick=False)
+        call(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_table_of_pho4_is_read_first_and_for_its_experiment_only(tmp_path: Path) -> None:
+def written(folder: Path, text: str) -> Path:
+    (folder / "file").write_text(text)
+    return folder / "file"
+
+
+def test_a_table_of_pho4_is_read_for_its_experiment_only(tmp_path: Path) -> None:
     path = tmp_path / "pho4.npz"
-    for label in ("tab:sequences", "all"):
-        with pytest.raises(InputError, match=r"pho4.npz' cannot be read .*No such file"):
-            chosen(label, None, path, quick=True)
     np.savez(path, score=np.arange(4, dtype=np.float32), alphabet="AC", length=2)
     with pytest.raises(InputError, match=r"tab:sets has no row of PHO4; .*tab:sequences"):
         chosen("tab:sets", None, path, quick=True)
@@ -257,13 +263,6 @@ def test_a_table_of_pho4_is_read_first_and_for_its_experiment_only(tmp_path: Pat
     assert trained
     tasks = [config.task for config in trained if config]
     assert all(task.name == "pho4" and task.table == path for task in tasks)
-
-
-def test_a_folder_of_results_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for out in (tmp_path / "file", tmp_path / "file" / "quick"):
-        with pytest.raises(InputError, match=rf"the folder '{out}' cannot be made \(.*--out"):
-            reproduce(tiny(), out, 1, lambda _: None)
 
 
 def test_quick_and_all_are_every_experiment_shortened() -> None:
@@ -283,7 +282,7 @@ def test_the_report_is_written_from_the_results() -> None:
     for name, text in report(tuple(EXPERIMENTS.values())).items():
         assert (RESULTS.parent / name).read_text() == text, "write it: python -m pdai.experiments"
     for experiment in EXPERIMENTS.values():
-        if experiment.draw != "none" and load(RESULTS / f"{experiment.slug}.json"):
+        if experiment.draw != "none" and (RESULTS / f"{experiment.slug}.json").is_file():
             assert (RESULTS / f"{experiment.slug}.png").is_file()
 
 
@@ -328,14 +327,11 @@ def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     def with_fcs(seed: int, tv: float, fcs: float) -> Run:
-        made = run("SRWM", seed, tv)
-        return dataclasses.replace(made, learned={**made.learned, "fcs": {"mean": fcs}})
+        return run("SRWM", seed, tv, learned={"tv": {"mean": tv}, "fcs": {"mean": fcs}})
 
     def told(**runs: list[Run]) -> str:
         """The section of the experiments of these names."""
-        return correlation.section(
-            [Results(dataclasses.replace(tiny(), label=n), of) for n, of in runs.items()]
-        )
+        return correlation.section([Results(tiny(label=n), of) for n, of in runs.items()])
 
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]

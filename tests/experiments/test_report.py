@@ -70,8 +70,12 @@ def other_looks(experiments: Iterable[Experiment]) -> dict[str, set[Look]]:
 
 def with_columns(*names: str, dynamics: str = "gru", **options: Any) -> Experiment:
     made = tuple(Cell("N = 3", name, TINY.changed(dynamics=dynamics)) for name in names)
-    compared = (names[0], names[-1])
-    return dataclasses.replace(tiny(**options), cells=made, compared=compared)
+    return tiny(**{"cells": made, "compared": (names[0], names[-1]), **options})
+
+
+def with_rows(*names: str, **options: Any) -> Experiment:
+    made = tuple(Cell(row, "Markovian", TINY) for row in names)
+    return tiny(cells=made, compared=("Markovian",) * 2, **options)
 
 
 def test_a_model_looks_the_same_in_every_figure() -> None:
@@ -111,10 +115,11 @@ def test_a_variant_has_the_colour_of_its_model() -> None:
 def results_of(experiment: Experiment, seeds: int = 3) -> Results:
     """A run of each cell and seed, with everything that a figure may draw."""
     runs = [
-        dataclasses.replace(
-            run("SRWM", seed, 0.1 * (place + 1) + 0.01 * seed),
+        run(
+            cell.model,
+            seed,
+            0.1 * (place + 1) + 0.01 * seed,
             row=cell.row,
-            model=cell.model,
             curve=[[0, 0.9], [100, 0.5], [200, 0.1 * (place + 1)]],
             probes=[
                 {"step": step, "kl": 0.1 * step, "learned": [["a", 1.0]], "uniform": [["b", 0.5]]}
@@ -145,13 +150,13 @@ def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -
     assert len(figure.legends) == 1
 
 
-def with_model(results: Results, model: str) -> Results:
-    return Results(results.experiment, [run for run in results.runs if run.model == model])
+def with_models(results: Results, *models: str) -> Results:
+    return Results(results.experiment, [run for run in results.runs if run.model in models])
 
 
 def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
     experiment = with_columns("Markovian", "GRU+", draw="rows")
-    alone = with_model(results_of(experiment, 1), "Markovian")
+    alone = with_models(results_of(experiment, 1), "Markovian")
     (axis,) = figure_of(alone).axes
     assert "left is better" in axis.get_xlabel()
     # One seed has no mean to draw.
@@ -162,10 +167,7 @@ def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
 
 
 def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
-    made = tuple(Cell(row, "Markovian", TINY) for row in ("small", "large"))
-    experiment = dataclasses.replace(
-        tiny(draw="points", axis="grids"), cells=made, compared=("Markovian",) * 2
-    )
+    experiment = with_rows("small", "large", draw="points", axis="grids")
     runs = [
         run("Markovian", 0, 0.1, row="small"),
         run("Markovian", 0, 0.2, row="large", tv_kind="of trajectories"),
@@ -183,21 +185,19 @@ def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
 
 
 def test_what_is_computed_is_a_band_in_its_row() -> None:
-    bounds = {"least TV": {"N = 3": (0.05, 0.0625)}}
-    experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
-    figure = figure_of(results_of(experiment))
-    assert len(figure.axes[0].collections) == 2
-    assert "least TV" in [text.get_text() for text in figure.legends[0].get_texts()]
-    plain = dataclasses.replace(experiment, bounds={})
+    def figure(**bounds: Any) -> Any:
+        experiment = with_columns("Markovian", "GRU+", draw="points", bounds=bounds)
+        return figure_of(results_of(experiment))
+
+    bounded = figure(least={"N = 3": (0.05, 0.0625)})
+    assert len(bounded.axes[0].collections) == 2
+    assert "least" in [text.get_text() for text in bounded.legends[0].get_texts()]
     # The line of the untrained policy is left.
-    assert len(figure_of(results_of(plain)).axes[0].collections) == 1
+    assert len(figure().axes[0].collections) == 1
 
 
 def test_rows_that_are_numbers_are_on_their_axis() -> None:
-    made = tuple(Cell(row, "Markovian", TINY) for row in ("8,000", "32,000"))
-    experiment = dataclasses.replace(
-        tiny(draw="log lines", axis="parameters"), cells=made, compared=("Markovian",) * 2
-    )
+    experiment = with_rows("8,000", "32,000", draw="log lines", axis="parameters")
     (axis,) = figure_of(results_of(experiment)).axes
     assert list(axis.get_xticks()) == [8_000, 32_000]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["8,000", "32,000"]
@@ -208,7 +208,7 @@ def test_rows_that_are_numbers_are_on_their_axis() -> None:
 def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
     kinds = {"M 1": "markov", "M 2": "markov", "S": "srwm", "G": "gru", "R": "self-referential"}
     made = tuple(Cell("N = 3", m, TINY.changed(dynamics=kind)) for m, kind in kinds.items())
-    experiment = dataclasses.replace(tiny(), cells=made, compared=("M 1", "S"), layout="models")
+    experiment = tiny(cells=made, compared=("M 1", "S"), layout="models")
     results = results_of(experiment)
     # The first of each kind is the better one.
     assert results.leaders("N = 3") == ["M 1", "S", "G"]
@@ -218,11 +218,11 @@ def test_models_may_be_the_rows_and_the_best_of_each_kind_is_bold() -> None:
     bold = [cell.startswith("**") for cell in shown["N = 3"]]
     assert bold[:5] == [True, False, True, True, False]
     assert "The best of each kind is bold." in section(results)
-    figure = figure_of(Results(dataclasses.replace(experiment, draw="rows"), results.runs))
+    figure = figure_of(results_of(dataclasses.replace(experiment, draw="rows")))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == [*kinds]
     # Control: with rows as rows, models are columns, and none is bold.
-    plain = Results(dataclasses.replace(experiment, layout="rows"), results.runs)
+    plain = results_of(dataclasses.replace(experiment, layout="rows"))
     assert [*layout(plain)][1:6] == [*kinds]
     assert "**" not in section(plain)
 
@@ -235,18 +235,17 @@ def test_a_column_that_is_empty_is_not_shown() -> None:
 
 
 def test_both_forms_of_the_srwm_are_judged() -> None:
-    experiment = with_columns("Markovian", "SRWM", STRONGEST, claim="it is better")
-    experiment = dataclasses.replace(experiment, compared=("Markovian", "SRWM"))
-    assert experiment.judged == (("Markovian", "SRWM"), ("Markovian", STRONGEST))
+    pair = ("Markovian", "SRWM")
+    experiment = with_columns(*pair, STRONGEST, claim="it is better", compared=pair)
+    assert experiment.judged == (pair, ("Markovian", STRONGEST))
     results = results_of(experiment)
     told = verdict(results)
     assert "Verdict, SRWM against Markovian: " in told
     assert "Verdict, SRWM+ against Markovian: " in told
     # What was not run is not told.
-    printed = [run for run in results.runs if run.model != STRONGEST]
-    assert STRONGEST not in verdict(Results(experiment, printed))
+    assert STRONGEST not in verdict(with_models(results, *pair))
     assert overview([results]).count("| SRWM") == 2
-    reason = dataclasses.replace(experiment, not_testable="It compares other sizes.")
-    untestable = Results(reason, results.runs)
+    reason = "It compares other sizes."
+    untestable = results_of(dataclasses.replace(experiment, not_testable=reason))
     assert verdict(untestable) == "Verdict: not testable as stated. It compares other sizes."
     assert "### Not testable as stated" in overview([untestable])

@@ -25,14 +25,14 @@ from fast.environments import make_environment
 from fast.measure.report import Report
 from fast.runs.folder import load_config
 from fast.runs.job import complete, train
-from fast.runs.records import append_metrics, read_json, read_metrics
+from fast.runs.records import read_json, read_metrics
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig, configure
 from fast.training.trainer import make_trainer
 from pdai import certify
-from pdai.distributed import comparison, engine, experiment
+from pdai.distributed import comparison, experiment
 from pdai.distributed.comparison import Comparison, compare
-from pdai.distributed.engine import LocalProcesses, Task, bring_to_end, dask_executor
+from pdai.distributed.engine import LocalProcesses, dask_executor
 from pdai.distributed.experiment import RunsFailedError, begin, proceed, run_all
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
 from reference import InputError
@@ -51,10 +51,6 @@ TINY = configure(
     checkpoint_every=100,
     evaluations=1,
 )
-
-
-def quietly(line: str) -> None:
-    """Says nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +153,13 @@ def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rew
 def test_a_finished_experiment_is_read_and_not_done_again(
     finished: tuple[Plan, Comparison],
 ) -> None:
-    plan, found = finished
+    plan, made = finished
     before = {name: parameters(config.folder()) for name, config in plan.runs().items()}
     with ThreadPoolExecutor(1) as executor:
         again = proceed(plan.folder(), executor)[1]
         with pytest.raises(InputError, match="exists, and nothing is overwritten: continue it"):
             begin(plan, executor)
-    assert again == found
+    assert again == made
     assert before == {name: parameters(config.folder()) for name, config in plan.runs().items()}
 
 
@@ -258,7 +254,7 @@ def programs_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_killed(
-    plan: Plan, out: Path, executor: Executor, pids: Callable[[], list[int]]
+    plan: Plan, out: Path, executor: Executor, workers: Callable[[], list[Any]]
 ) -> list[str]:
     """Kills a worker in the middle, and finds the same bits as without; what was said."""
     runs = {n: plan.runs()[n].changed(out=out / n) for n in ("client-0", "client-1")}
@@ -267,12 +263,11 @@ def check_killed(
     def kill() -> None:
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
-            steps = [
-                (read_metrics(run.folder()) or [{"step": 0}])[-1]["step"] for run in runs.values()
-            ]
-            if any(100 <= step < 600 for step in steps) and (living := pids()):
-                os.kill(living[0], signal.SIGKILL)
-                killed.append(living[0])
+            records = [read_metrics(run.folder()) for run in runs.values()]
+            steps = [of_run[-1]["step"] for of_run in records if of_run]
+            if any(100 <= step < 600 for step in steps) and (living := workers()):
+                killed.append(living[0].pid)
+                os.kill(living[0].pid, signal.SIGKILL)
                 return
             time.sleep(0.002)
 
@@ -294,11 +289,8 @@ def check_killed(
 def test_a_client_whose_process_is_killed_goes_on_from_its_checkpoint(
     finished: tuple[Plan, Comparison], tmp_path: Path
 ) -> None:
-    def pids() -> list[int]:
-        return [process.pid for process in multiprocessing.active_children() if process.pid]
-
     with LocalProcesses(1) as executor:
-        said = check_killed(finished[0], tmp_path, executor, pids)
+        said = check_killed(finished[0], tmp_path, executor, multiprocessing.active_children)
     assert sum("its worker died" in line for line in said) == 1
 
 
@@ -314,23 +306,7 @@ def test_dask_starts_a_killed_workers_client_again(
         ) as cluster,
         dask_executor(cluster.scheduler_address) as executor,
     ):
-
-        def pids() -> list[int]:
-            return [worker.pid for worker in cluster.workers.values()]
-
-        check_killed(finished[0], tmp_path, executor, pids)
-
-
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [("nowhere.json", "there is no scheduler file"), ("nope://x", "'nope://x' does not answer")],
-)
-def test_a_dask_scheduler_that_is_not_there_is_said_to_be_missing(
-    address: str, message: str
-) -> None:
-    pytest.importorskip("distributed", reason="the extra dask is not installed")
-    with pytest.raises(InputError, match=message), dask_executor(address):
-        pass
+        check_killed(finished[0], tmp_path, executor, lambda: [*cluster.workers.values()])
 
 
 @pytest.mark.long
@@ -350,7 +326,7 @@ def test_runs_that_fail_are_named_and_the_others_are_kept(
         ),
     }
     with ThreadPoolExecutor(1) as executor, pytest.raises(RunsFailedError) as failure:
-        run_all(runs, executor, quietly)
+        run_all(runs, executor, print)
     told = str(failure.value)
     assert "2 of 4 runs failed" in told
     assert "not begun, as they wait for these: waiting" in told
@@ -362,13 +338,6 @@ def test_runs_that_fail_are_named_and_the_others_are_kept(
     assert not (tmp_path / "waiting").exists()
 
 
-def test_a_process_that_dies_takes_no_other_along() -> None:
-    with LocalProcesses(2) as executor:
-        other = executor.submit(time.sleep, 1)
-        assert isinstance(executor.submit(os._exit, 1).exception(), BrokenExecutor)
-        assert other.exception() is None
-
-
 def test_a_run_whose_worker_dies_every_time_is_given_up(tmp_path: Path) -> None:
     class Dying(Executor):
         def submit(self, task: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
@@ -377,31 +346,7 @@ def test_a_run_whose_worker_dies_every_time_is_given_up(tmp_path: Path) -> None:
             return future
 
     with pytest.raises(RunsFailedError, match=r"its worker died 4 times .*: a process died"):
-        run_all({"client-0": TINY.changed(out=tmp_path / "x")}, Dying(), quietly)
-
-
-def test_how_far_tasks_are_is_said_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "INTERVAL", 0.01)
-    append_metrics(tmp_path, {"step": 300})
-    heard, said = threading.Event(), list[str]()
-
-    def say(line: str) -> None:
-        said.append(line)
-        heard.set()
-
-    tasks = {
-        "first": Task(heard.wait, 60, {tmp_path: 600, tmp_path / "none": 900}),
-        "second": Task(abs, -1, {tmp_path / "none": 600}),
-        "third": Task(abs, -2, {}, after=("second",)),
-    }
-    with ThreadPoolExecutor(1) as executor:
-        ended = list(bring_to_end(tasks, executor, say))
-    assert said[0] == "first 300/1,500  1 to begin"
-    assert sorted((end.name, end.result) for end in ended) == [
-        ("first", True), ("second", 1), ("third", 2)
-    ]  # fmt: skip
+        run_all({"client-0": TINY.changed(out=tmp_path / "x")}, Dying(), print)
 
 
 @pytest.mark.long
@@ -434,10 +379,10 @@ def test_given_runs_must_be_finished_whole_and_the_same(
 def test_too_many_trajectories_are_not_gone_through(
     finished: tuple[Plan, Comparison], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, found = finished
+    plan, made = finished
     monkeypatch.setattr(comparison, "MAX_TRAJECTORIES", 1)
-    left_out = compare(plan, found.reports)
-    assert left_out == replace(found, oscillations=None) != found
+    left_out = compare(plan, made.reports)
+    assert left_out == replace(made, oscillations=None) != made
     assert left_out.predicted is left_out.direct_bound is None
 
 

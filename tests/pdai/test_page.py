@@ -52,6 +52,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
+def entry(runs: dict[str, Path]) -> Entry:
+    return Entry(runs["one"], "one", 0, None)
+
+
+@pytest.fixture(scope="module")
 def page(runs: dict[str, Path]) -> Path:
     return pdai.report(list(runs.values()), runs["one"].parent / "report.html", seconds=0.2)
 
@@ -134,10 +139,11 @@ def test_control_a_mixed_chart_is_seen(runs: dict[str, Path], tmp_path: Path) ->
     assert charts(mixed) == [{"0", "1"}]
 
 
-def hostile(run: Path, to: Path) -> Path:
+@pytest.fixture
+def hostile(entry: Entry, tmp_path: Path) -> Path:
     """A run of a stranger, whose folder, problem and states have names that are markup."""
-    folder = to / "<img src=x onerror=alert(1)>"
-    shutil.copytree(run, folder)
+    folder = tmp_path / "<img src=x onerror=alert(1)>"
+    shutil.copytree(entry.folder, folder)
     config = read_json(folder / "config.json")
     own = ("length", "step", "target", "target_seed", "peaks", "encoding")
     config = {name: value for name, value in config.items() if name not in own}
@@ -145,16 +151,14 @@ def hostile(run: Path, to: Path) -> Path:
     write_json(folder / "config.json", config)
     report = read_json(folder / "report.json")
     write_json(folder / "report.json", {**report, "notes": [EVIL]})
-    found = Entry(run, "run", 0, None)
-    labels = [f"{EVIL}{i}\u202e\x07\ud800" for i in range(len(found.target))]
-    save_law(folder, np.array([found.learned]), found.target, labels)
+    labels = [f"{EVIL}{i}\u202e\x07\ud800" for i in range(len(entry.target))]
+    save_law(folder, np.array([entry.learned]), entry.target, labels)
     seal_run(folder)
     return folder
 
 
-def test_names_stay_text(runs: dict[str, Path], tmp_path: Path) -> None:
-    folder = hostile(runs["one"], tmp_path)
-    found = seen(pdai.report(folder, tmp_path / "evil.html", seconds=None))
+def test_names_stay_text(hostile: Path, tmp_path: Path) -> None:
+    found = seen(pdai.report(hostile, tmp_path / "evil.html", seconds=None))
     assert EVIL in found.text
     assert len(found.named("script")) == 1
     assert found.named("img") == []
@@ -170,14 +174,14 @@ def test_control_markup_that_is_not_escaped_is_seen() -> None:
 
 
 def test_what_a_folder_says_is_shown_without_importing_what_it_names(
-    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = hostile(runs["one"], tmp_path)
-    write_json(folder / "config.json", {**read_json(folder / "config.json"), "problem": "evil:P"})
-    seal_run(folder)
+    config = hostile / "config.json"
+    write_json(config, {**read_json(config), "problem": "evil:P"})
+    seal_run(hostile)
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     monkeypatch.chdir(tmp_path)
-    pdai.report(folder, seconds=None)
+    pdai.report(hostile, seconds=None)
     assert (tmp_path / "report.html").exists()
     assert not (tmp_path / "ran").exists()
 
@@ -256,18 +260,13 @@ def test_marks_lie_where_their_numbers_are() -> None:
     assert y0 > y1
 
 
-def largest(entry: Entry) -> float:
-    return float(abs(entry.learned - entry.target).max())
-
-
-def test_the_worst_state_is_first(runs: dict[str, Path], page: Path) -> None:
-    entry = Entry(runs["one"], "one", 0, None)
+def test_the_worst_state_is_first(entry: Entry, page: Path) -> None:
     rows = re.search(r"one: all states, the worst first</caption>.*?<tbody>(.*?)</tbody>",
                      page.read_text(), re.DOTALL)  # fmt: skip
     assert rows is not None
     first = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", rows[1])[:3]
-    state = entry.labels.index(first[0])
-    assert abs(entry.learned[state] - entry.target[state]) == largest(entry)
+    errors = abs(entry.learned - entry.target)
+    assert errors[entry.labels.index(first[0])] == errors.max()
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
@@ -314,9 +313,8 @@ def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
-def test_a_browser_runs_nothing_that_a_name_says(runs: dict[str, Path], tmp_path: Path) -> None:
-    folder = hostile(runs["one"], tmp_path)
-    made = pdai.report(folder, tmp_path / "evil.html", seconds=None)
+def test_a_browser_runs_nothing_that_a_name_says(hostile: Path, tmp_path: Path) -> None:
+    made = pdai.report(hostile, tmp_path / "evil.html", seconds=None)
     loose = tmp_path / "loose.html"
     loose.write_text(f"<p>{EVIL}</p>")
     # Even if a name became markup, the policy of the page refuses it.

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import io
 import json
 import re
 import shutil
@@ -58,42 +57,36 @@ def refused(call: Callable[[], Any], words: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.long
-def test_csv_and_json_hold_what_python_draws(run: pdai.Run, tmp_path: Path) -> None:
-    def printed(*options: str) -> str:
-        return answer("sample", str(run.folder), "--count", "5", *options, cwd=tmp_path).stdout
+READERS: dict[str, Callable[[Path], Any]] = {
+    "csv": lambda path: list(csv.DictReader(path.read_text().splitlines())),
+    "json": lambda path: json.loads(path.read_text()),
+    "parquet": lambda path: (
+        pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+        .read_table(path)
+        .to_pylist()
+    ),
+}
 
-    drawn = run.sample(5, seed=2)
-    expected = [
-        {
-            "state": re.sub("[012]", lambda i: "abc"[int(i[0])], str(x)),
-            "log_reward": r,
-            "log_p_f": f,
-            "log_p_b": b,
-        }
-        for x, r, f, b in zip(
-            drawn.states, drawn.log_reward, drawn.log_p_f, drawn.log_p_b, strict=True
-        )
-    ]
-    assert json.loads(printed("--seed", "2", "--format", "json")) == expected
-    text = printed("--seed", "2", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["state"] for row in rows] == [row["state"] for row in expected]
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_table_holds_what_python_draws(run: pdai.Run, kind: str, tmp_path: Path) -> None:
+    def printed(options: str) -> str:
+        words = f"--count 4 --format {kind} {options}"
+        return answer("sample", str(run.folder), *words.split(), cwd=tmp_path).stdout
+
+    printed("--seed 2 --out drawn")
+    rows, drawn = READERS[kind](tmp_path / "drawn"), run.sample(4, seed=2)
+    names = [re.sub("[012]", lambda i: "abc"[int(i[0])], str(x)) for x in drawn.states]
+    assert [row.pop("state") for row in rows] == names
     # A float is printed so that the same one is read.
-    assert [float(row["log_p_f"]) for row in rows] == drawn.log_p_f.tolist()
-    printed("--seed", "2", "--format", "csv", "--out", "drawn.csv")
-    assert (tmp_path / "drawn.csv").read_text() == text
-    # Control: another seed of the draw.
-    assert printed("--format", "csv") != text
-
-
-def test_parquet_holds_what_python_draws(run: pdai.Run, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    words = "--count 4 --format parquet --out drawn.parquet"
-    answer("sample", str(run.folder), *words.split(), cwd=tmp_path)
-    drawn = parquet.read_table(tmp_path / "drawn.parquet").to_pydict()
-    assert drawn["log_p_f"] == run.sample(4).log_p_f.tolist()
-    assert drawn["state"] == run.config.task.texts(run.sample(4).states)
+    numbers = {name: [float(row[name]) for row in rows] for name in rows[0]}
+    assert numbers == {
+        name: getattr(drawn, name).tolist() for name in ("log_reward", "log_p_f", "log_p_b")
+    }
+    if kind != "parquet":
+        assert printed("--seed 2") == (tmp_path / "drawn").read_text()
+        # Control: another seed of the draw.
+        assert printed("--seed 0") != printed("--seed 2")
 
 
 @pytest.mark.parametrize(

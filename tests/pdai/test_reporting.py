@@ -14,7 +14,7 @@ from rich.console import Console
 
 from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironment
 from fast.environments.grid import GridState
-from fast.laws.enumeration import decode_all, enumerate_environment
+from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import target_law
 from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
@@ -138,12 +138,6 @@ def test_long_lines_keep_rewards_that_are_0_in_float32() -> None:
     assert min(map(float, problem.rewards)) < 1e-45
     environment = LinesEnvironment.from_problem(problem)
     assert np.isfinite(environment.log_rewards).all()
-
-
-def test_states_made_of_floats_are_told_apart() -> None:
-    environment: Any = SimpleNamespace(decode=float)
-    states = np.array([0.25, 0.5, 0.0, -0.0], np.float32)
-    assert decode_all(environment, states) == [0.25, 0.5, 0.0, 0.0]
 
 
 def _halved(state: GridState, unit: float = 0.5) -> Any:
