@@ -16,6 +16,7 @@ from verify.lib.srwm import (
     QUARTER,
     blocks,
     eye,
+    matrix,
     plane,
     power,
     random_input,
@@ -25,16 +26,12 @@ from verify.lib.srwm import (
 )
 
 
-def random_matrix(rng: random.Random, d: int) -> Array:
-    return exact([vector(rng, d) for _ in range(d)])
-
-
 def steps(count: int, seed: int, most: int = 4) -> Iterator[tuple[Array, Array, Input]]:
     """Random latents, rotations and inputs."""
     rng = random.Random(seed)
     for _ in range(count):
         d = rng.randint(2, most)
-        yield random_matrix(rng, d), rotation(rng, d), random_input(rng, d)
+        yield matrix(rng, d), rotation(rng, d), random_input(rng, d)
 
 
 def slow(weights: Array, bias: Array, psi: Array) -> tuple[Array, Array, Array, Any]:
@@ -78,7 +75,7 @@ def test_the_update_is_affine_in_the_latent_before(scope: Any) -> None:
     # So the rate and the keys are not those of a self-referential matrix, which makes its own.
     rng = random.Random(0)
     for W, R, x in steps(60, seed=2):
-        V, share = random_matrix(rng, len(W)), Fraction(rng.randint(-9, 9), 4)
+        V, share = matrix(rng, len(W)), Fraction(rng.randint(-9, 9), 4)
         mixed = advance(share * V + (1 - share) * W, R, x)
         assert (mixed == share * advance(V, R, x) + (1 - share) * advance(W, R, x)).all()
     scope("60 random pairs of latents")

@@ -72,13 +72,6 @@ def test_the_h_transform_of_all_policies_at_once_on_a_diamond(scope: Any) -> Non
     scope("all p~_B and R at once on the history lift of a diamond")
 
 
-@pytest.mark.claim("h-transform")
-def test_the_h_transform_leaves_rows_that_are_never_used_uniform() -> None:
-    p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 0, 1, 1])
-    transformed = h_transform(LIFTED, p_b)
-    assert all(transformed.along(t) == p_b.on(LIFTED).along(t) for t in LIFTED.dag.trajectories())
-
-
 @pytest.mark.control("h-transform")
 def test_other_weights_than_h_are_not_normalised() -> None:
     # n(s) lifts as if equally likely: h = 1/2 at both lifts of c, but p~_B(a|c) = 1/3.

@@ -78,13 +78,11 @@ def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
     assert not [claim.id for claim in CLAIMS if not claim.experiment and result_of(claim)]
     # Without a run nothing came out: it is no number of the ledger's own.
     monkeypatch.setattr(results, "stored", lambda experiment: [])
-    result_of.cache_clear()
-    empty = {result_of(claim) for claim in empirical.values()}
+    empty = {result_of.__wrapped__(claim) for claim in empirical.values()}
     decided = {outcome.value for outcome in Outcome if outcome is not Outcome.OPEN}
     assert all("not run" in str(told) for told in empty)
     assert not [told for told in empty for word in decided if word in str(told)]
     assert [told for told in outcomes.values() for word in decided if word in str(told)]
-    result_of.cache_clear()
 
 
 def test_what_does_not_hold_as_printed_is_graded_and_nothing_else() -> None:
@@ -174,21 +172,25 @@ def test_a_record_is_read_with_its_lines_joined(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ('control = "f"', "", "control is missing: every record has id, title"),
-        ('control = "f"', 'control = " "', "control has ' ', but must be a text"),
+        ('control = "f"', 'control = " "', "control is ' ', but must be a text"),
         ('control = "f"', 'control = "f', "the record is no TOML"),
         ('control = "f"', 'control = "f"\ncontrols = 1', "no key controls: did you mean control?"),
         ('control = "f"', 'control = "f"\nprinted = "g"', "section is missing"),
         (
             'control = "f"',
             'control = "f"\nseverity = "bad"',
-            "severity is 'bad', but must be false",
+            "severity is 'bad', but must be one of false",
         ),
-        ('control = "f"', 'control = "f"\ntheorems = ["g"]', "'g', but each must be File.v:name"),
+        (
+            'control = "f"',
+            'control = "f"\ntheorems = ["g"]',
+            "a theorem is 'g', but must be File.v:name",
+        ),
         ('control = "f"', 'control = "f"\ntheorems = "g"', "theorems is 'g', but must be an array"),
         ('"false", "c"', '"no", "c"', "the outcome one of true, false, ill-defined, vacuous"),
-        ('[["false", "c"]', '["c"', "readings has 'c', but each must be"),
+        ('[["false", "c"]', '["c"', "a reading is 'c', but must be [outcome"),
         ("order = 1", 'order = "1"', "order is '1', but must be a number"),
-        ("eq:a", "eq:b", "id is 'eq:b', whose note must be eq_b.md"),
+        ("eq:a", "eq:b", "id is 'eq:b', but must be that of eq_b.md"),
     ],
 )
 def test_a_broken_record_names_file_key_and_rule(

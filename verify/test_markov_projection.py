@@ -9,7 +9,6 @@ import pytest
 
 from reference import (
     RATIONAL,
-    BackwardPolicy,
     ForwardPolicy,
     History,
     LiftedDAG,
@@ -27,7 +26,7 @@ from reference import (
 from reference.expressivity.memory import price_of_forgetting
 from verify.lib.markovian import has_memory, is_markovian
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import all_small_dags, all_small_lifts, described
+from verify.lib.scopes import all_small_lifts, described
 
 Law = list[Fraction]
 
@@ -169,14 +168,6 @@ def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lift
         assert not adds or has_memory(lifted)
         count, adding = count + 1, adding + adds
     scope(f"{described(count)}: {adding} have more laws on trajectories, none has more on X")
-
-
-@pytest.mark.claim("representational-power")
-def test_markovian_policies_reach_every_law_on_terminals() -> None:
-    for dag in all_small_dags():
-        rewards = tuple(Fraction(1 + n) for n in range(len(dag.terminals)))
-        forward, _ = forward_from_backward(BackwardPolicy.uniform(dag, RATIONAL), rewards)
-        assert marginal(forward) == normalize(rewards)
 
 
 @pytest.mark.control("markov-projection")

@@ -14,6 +14,7 @@ from verify.lib.srwm import (
     TRIPLES,
     blocks,
     eye,
+    matrix,
     plane,
     power,
     random_input,
@@ -218,22 +219,15 @@ def test_a_step_needs_two_d_squared_and_seven_d_multiplications(scope: Any) -> N
         R = blocks(*triples)
         x = random_input(rng, d)
         # One step from time t = 2 on, in both forms.
-        angle = [(Fraction(a, c), Fraction(b, c)) for a, b, c in triples]
-        now = [times(z, z) for z in angle]
-        U = exact([vector(rng, d) for _ in range(d)])
+        angles = [(Fraction(a, c), Fraction(b, c)) for a, b, c in triples]
+        once = [(counted(cos), counted(sin)) for cos, sin in angles]
+        now = [times(z, z) for z in once]
+        U = matrix(rng, d)
         printed = advance(U @ R @ R, R, x)
         rows = Input(*map(counted, x))
         Counted.count = 0
-        after = [
-            times(z, w)
-            for z, w in zip(
-                [tuple(map(counted, z)) for z in now],
-                [tuple(map(counted, w)) for w in angle],
-                strict=True,
-            )
-        ]
-        before = [tuple(map(counted, z)) for z in now]
-        new = step_without_matrix_products(counted(U), before, after, rows)
+        after = [times(z, w) for z, w in zip(now, once, strict=True)]
+        new = step_without_matrix_products(counted(U), now, after, rows)
         assert Counted.count == 2 * d**2 + 7 * d
         assert (values(new) @ R @ R @ R == printed).all()
     scope("multiplications counted, d = 2 to 16")
@@ -243,7 +237,7 @@ def test_a_step_needs_two_d_squared_and_seven_d_multiplications(scope: Any) -> N
 def test_multiplied_out_as_printed_a_step_takes_d_cubed_more() -> None:
     rng = random.Random(7)
     for d in (2, 4, 8, 16):
-        W, R = exact([vector(rng, d) for _ in range(d)]), rotation(rng, d)
+        W, R = matrix(rng, d), rotation(rng, d)
         x = random_input(rng, d)
         Counted.count = 0
         new = step_as_printed(counted(W), counted(R), Input(*map(counted, x)))
@@ -260,6 +254,6 @@ def test_a_dense_rotation_costs_a_change_of_basis() -> None:
     for d in (2, 4):
         Q, B = rotation(rng, d), blocks(*[rng.choice(TRIPLES) for _ in range(d // 2)])
         R, psi = Q.T @ B @ Q, vector(rng, d)
-        W = exact([vector(rng, d) for _ in range(d)])
+        W = matrix(rng, d)
         for t in range(4):
             assert (W @ power(R, t) @ psi == (W @ Q.T) @ (power(B, t) @ (Q @ psi))).all()

@@ -114,17 +114,18 @@ def read_claim(note: Path) -> Claim:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{note}: the record is no TOML: {error}") from None
     _check_keys(note, record)
-    texts = {key: _text(note, key, record[key]) for key in _TEXTS & record.keys()}
+    texts = {key: _text(f"{note}: {key}", record[key]) for key in _TEXTS & record.keys()}
     claim = Claim(
         **texts,
-        printed=_printed(note, record.get("printed")),
-        readings=_readings(note, record["readings"]),
-        theorems=_theorems(note, record.get("theorems", [])),
-        severity=_severity(note, record.get("severity")),
-        order=_order(note, record["order"]),
+        printed=_printed(f"{note}: printed", record.get("printed")),
+        readings=tuple(_reading(f"{note}: a reading", pair) for pair in record["readings"]),
+        theorems=tuple(_theorem(f"{note}: a theorem", name) for name in record.get("theorems", ())),
+        severity=_severity(f"{note}: severity", record.get("severity")),
+        order=record["order"],
     )
-    if note.name != claim.note:
-        raise InputError(f"{note}: id is {shown(claim.id)}, whose note must be {claim.note}")
+    _require(claim.readings, f"{note}: readings", [], "an array, of which the literal one is first")
+    _require(isinstance(claim.order, int | float), f"{note}: order", claim.order, "a number")
+    _require(note.name == claim.note, f"{note}: id", claim.id, f"that of {claim.note}")
     return claim
 
 
@@ -140,63 +141,45 @@ def _check_keys(note: Path, record: Mapping[str, Any]) -> None:
     of_the_paper = any(key in record for key in _OF_THE_PAPER)
     for key in (*_NEEDED, *_OF_THE_PAPER * of_the_paper):
         if key not in record:
-            rule = f"every record has {', '.join(_NEEDED)}"
             raise InputError(
-                f"{note}: {key} is missing: {rule}; of the paper, {', '.join(_OF_THE_PAPER)} too"
+                f"{note}: {key} is missing: every record has {', '.join(_NEEDED)}; that of a claim "
+                f"of the paper {', '.join(_OF_THE_PAPER)} too"
             )
+    for key in ("readings", "theorems"):
+        listed = record.get(key, [])
+        _require(isinstance(listed, list), f"{note}: {key}", listed, "an array")
 
 
-def _text(note: Path, key: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{note}: {key} has {shown(value)}, but must be a text")
-    return " ".join(value.split())
+def _require(holds: object, what: str, value: object, rule: str) -> None:
+    if not holds:
+        raise InputError(f"{what} is {shown(value)}, but must be {rule}")
 
 
-def _listed(note: Path, key: str, value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{note}: {key} is {shown(value)}, but must be an array")
-    return value
+def _text(what: str, value: object) -> str:
+    _require(isinstance(value, str) and value.strip(), what, value, "a text")
+    return " ".join(str(value).split())
 
 
-def _printed(note: Path, value: object) -> str | None:
+def _printed(what: str, value: object) -> str | None:
     if value is None:
         return None
-    parts = [value] if isinstance(value, str) else _listed(note, "printed", value)
-    return "\n".join(_text(note, "printed", part) for part in parts)
+    return "\n".join(_text(what, part) for part in (value if isinstance(value, list) else [value]))
 
 
-def _readings(note: Path, value: object) -> tuple[Reading, ...]:
-    pairs = _listed(note, "readings", value)
+def _reading(what: str, pair: Any) -> Reading:
     outcomes = get_args(Outcome)
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2 or pair[0] not in outcomes:
-            raise InputError(
-                f"{note}: readings has {shown(pair)}, but each must be [outcome, text], the "
-                f"outcome one of {', '.join(outcomes)}"
-            )
-    if not pairs:
-        raise InputError(f"{note}: readings is empty: the first is the literal one")
-    return tuple(Reading(_text(note, "readings", text), outcome) for outcome, text in pairs)
+    is_pair = isinstance(pair, list) and len(pair) == 2 and pair[0] in outcomes
+    rule = f"[outcome, text], the outcome one of {', '.join(outcomes)}"
+    _require(is_pair, what, pair, rule)
+    return Reading(_text(what, pair[1]), pair[0])
 
 
-def _theorems(note: Path, value: object) -> tuple[str, ...]:
-    names = [_text(note, "theorems", name) for name in _listed(note, "theorems", value)]
-    for name in names:
-        if not re.fullmatch(r"\w+\.v:\w+", name):
-            raise InputError(f"{note}: theorems has {shown(name)}, but each must be File.v:name")
-    return tuple(names)
+def _theorem(what: str, name: object) -> str:
+    _require(re.fullmatch(r"\w+\.v:\w+", _text(what, name)), what, name, "File.v:name")
+    return str(name)
 
 
-def _severity(note: Path, value: object) -> Severity | None:
+def _severity(what: str, value: object) -> Severity | None:
     grades = {grade.label: grade for grade in Severity}
-    if value is None:
-        return None
-    if value not in grades:
-        raise InputError(f"{note}: severity is {shown(value)}, but must be {', '.join(grades)}")
-    return grades[str(value)]
-
-
-def _order(note: Path, value: object) -> float:
-    if not isinstance(value, int | float):
-        raise InputError(f"{note}: order is {shown(value)}, but must be a number")
-    return value
+    _require(value in (None, *grades), what, value, f"one of {', '.join(grades)}")
+    return grades.get(str(value))

@@ -64,6 +64,11 @@ def vector(rng: random.Random, d: int) -> Array:
     return exact([rng.randint(-5, 5) for _ in range(d)])
 
 
+def matrix(rng: random.Random, d: int) -> Array:
+    """Small integers, d times d."""
+    return exact([vector(rng, d) for _ in range(d)])
+
+
 def random_input(rng: random.Random, d: int) -> Input:
     """Keys in the open simplex, a rate in (0, 1)."""
     rate = Fraction(rng.randint(1, 9), 10)
