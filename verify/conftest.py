@@ -11,11 +11,11 @@ from hypothesis import settings
 from rich.console import Console
 
 from reference.errors import no_such
-from reference.files import read_file, replace_file
+from reference.files import replace_file
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
-from verify.lib.ledger import CLAIMS, markdown
-from verify.lib.notes import write_heads
+from verify.lib.ledger import CLAIMS
+from verify.lib.notes import write_table
 from verify.lib.report import findings, ledger_json, ledger_table, summary
 
 settings.register_profile("dev", max_examples=50, deadline=None)
@@ -96,11 +96,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         replace_file(Path(path), f"{ledger_json(found, claims)}\n".encode())
     if path := config.getoption("--ledger-notes"):
         checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
-        notes = Path(path)
-        lines = read_file(notes).decode().splitlines(keepends=True) if notes.exists() else []
-        kept = "".join(line for line in lines if not line.startswith("| "))
-        replace_file(notes, (kept + markdown(checked)).encode())
-        write_heads(notes.parent, CLAIMS)
+        write_table(Path(path), checked)
     if found or wanted:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))

@@ -213,7 +213,7 @@ def test_a_note_without_a_record_is_refused(tmp_path: Path) -> None:
 def test_the_head_of_every_note_follows_from_its_record() -> None:
     for claim in CLAIMS:
         note = (NOTES / claim.note).read_text()
-        assert note == with_head(note, claim), "run `pdai verify --write-notes` as for the table"
+        assert note == with_head(note, claim), "run `python -m verify.lib.notes`"
 
 
 @needs_checkout
@@ -229,6 +229,4 @@ def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
 def test_the_table_of_the_notes_is_the_ledger() -> None:
     text = (NOTES / "README.md").read_text()
     table = "".join(line for line in text.splitlines(keepends=True) if line.startswith("| "))
-    assert table == markdown(scopes_of(table)), (
-        "run `pdai verify --write-notes proofs_notes/README.md`"
-    )
+    assert table == markdown(scopes_of(table)), "run `python -m verify.lib.notes`"

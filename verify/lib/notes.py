@@ -1,20 +1,35 @@
-"""The lines around the record of a note that follow from it: heading, verdict, proofs, tests."""
+"""The lines around the record of a note that follow from it: heading, verdict, proofs, tests.
+
+`python -m verify.lib.notes` writes them, and the ledger's table, without a run: what the tests
+looked at stays as it was.
+"""
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 from reference.files import read_file, replace_file
-from verify.lib.ledger import links_to_tests
+from verify.lib.ledger import CLAIMS, NOTES, links_to_tests, markdown, scopes_of
 from verify.lib.record import RECORD, Claim
 from verify.lib.results import result_of
 
 END = "<!-- the heading and these lines follow from the record: pdai verify --write-notes -->\n"
 
 
-def write_heads(folder: Path, claims: tuple[Claim, ...]) -> None:
-    """Writes these lines into those notes of the claims that the folder has."""
-    for claim in claims:
-        note = folder / claim.note
+def write_table(notes: Path, scopes: Mapping[str, str] | None = None) -> None:
+    """Writes the ledger into a file of notes, whose other lines stay, and the heads beside it.
+
+    Args:
+        notes: the file, such as `proofs_notes/README.md`.
+        scopes: what tests looked at, by claim; by default what the file says now.
+    """
+    lines = read_file(notes).decode().splitlines(keepends=True) if notes.exists() else []
+    table = "".join(line for line in lines if line.startswith("| "))
+    kept = "".join(line for line in lines if not line.startswith("| "))
+    written = markdown(scopes_of(table) if scopes is None else scopes)
+    replace_file(notes, (kept + written).encode())
+    for claim in CLAIMS:
+        note = notes.parent / claim.note
         if note.exists():
             replace_file(note, with_head(read_file(note).decode(), claim).encode())
 
@@ -48,3 +63,7 @@ def _said(claim: Claim) -> str:
     if tests := links_to_tests(claim):
         said.append(f"Tests: {', '.join(tests)}.")
     return " ".join(said)
+
+
+if __name__ == "__main__":
+    write_table(NOTES / "README.md")
