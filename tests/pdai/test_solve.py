@@ -213,10 +213,10 @@ def test_a_changed_row_is_refused_and_if_sealed_again_seen(tmp_path: Path) -> No
     ("words", "states"),
     [
         ("grid --side 2000", "8,000,000"),
-        ("sets --items 40 --size 20", "618,679,078,298"),
-        ("syn --length 30", ""),
-        ("structure --nodes 7", "2,277,558,530"),
-        ("ising --spins 12 --max-states 100000", "531,441"),
+        ("sets --items 20 --size 10 --max-states 1000", "616,666"),
+        ("syn --length 8 --max-states 1000", ""),
+        ("structure --nodes 5 --max-states 1000", "58,562"),
+        ("ising --spins 8 --max-states 1000", "6,561"),
     ],
 )
 def test_a_closed_form_is_taken_where_there_are_too_many_states(
