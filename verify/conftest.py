@@ -11,7 +11,7 @@ from hypothesis import settings
 from rich.console import Console
 
 from reference.errors import no_such
-from reference.files import replace_file
+from reference.files import read_file, replace_file
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS
