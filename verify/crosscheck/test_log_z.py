@@ -1,25 +1,19 @@
-"""The `log Z` that training starts from, and the one it reports."""
+"""The `log Z` that training starts from, and what is learned of it."""
 
 import math
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.balance.loss import log_ratio
-from fast.balance.steps import evaluate
 from fast.parts import LOSSES
 from fast.policies.policy import Sampler
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
 from fast.training.method import FIRST_BATCH
-from fast.training.step import Batch, loss_and_gradient
 from fast.training.trainer import make_trainer
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
 from verify.crosscheck.instances import make_instance, random_policy
+from verify.crosscheck.samplers import draw
 
 # A mean of independent draws is this many standard errors off with probability 6e-7.
 ERRORS = 5
@@ -33,8 +27,7 @@ ERRORS = 5
 )
 def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
     config = configure("lines", length=5, step=2, parameters=5_000, dynamics="gru")
-    instance = make_instance("lines")
-    environment, enumeration = instance.environment, instance.enumeration
+    _, environment, enumeration = make_instance("lines")
     dag = enumeration.dag
     forward, backward = ForwardPolicy.uniform(dag, FLOAT64), BackwardPolicy.uniform(dag, FLOAT64)
     rewards = [float(r) for r in enumeration.rewards]
@@ -59,8 +52,7 @@ def test_what_is_learned_of_log_z_is_the_parameter_or_the_flow_at_the_start(name
     policy = random_policy(environment, dynamics="markov", loss=name)
     assert policy.has_flow == (name in ("db", "subtb", "fm"))
     found = loss.learned_log_z(Sampler(policy, jnp.float32(0.7)), environment)
-    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 2))
-    at_start = float(evaluate(policy, environment, drawn).log_flow[1, 0])
+    at_start = float(draw(policy, environment, 2).steps.log_flow[1, 0])
     if name == "log_variance":
         assert found is None
         return
@@ -68,35 +60,3 @@ def test_what_is_learned_of_log_z_is_the_parameter_or_the_flow_at_the_start(name
     assert float(found) == pytest.approx(0.7 if name == "tb" else at_start, rel=1e-5)
     # Control: the two are not the same number.
     assert abs(at_start - 0.7) > 1e-2
-
-
-@pytest.mark.catches(
-    "With the variance loss, the mean of f is reported as log Z instead of minus it.",
-    "fast/balance/loss.py",
-    "return -log_ratio(steps).mean()",
-    "return log_ratio(steps).mean()",
-    only="log_variance",
-)
-@pytest.mark.parametrize("loss", ["tb", "log_variance", "db", "fm"])
-def test_the_log_z_reported_while_training_is_that_of_the_loss(loss: Any) -> None:
-    instance = make_instance("lines")
-    environment = instance.environment
-    policy = random_policy(environment, dynamics="markov", loss=loss)
-    draws = uniforms(jax.random.key(0), environment, 32)
-    config, learned = configure("lines", dynamics="markov", loss=loss), jnp.float32(0.7)
-
-    @jax.jit
-    def both(draws: Any) -> Any:
-        drawn, found_out = sample_trajectories(policy, environment, draws)
-        cached = None if policy.has_flow else found_out
-        sampler, key = Sampler(policy, learned), jax.random.key(1)
-        batch = Batch(drawn, cached)
-        found = loss_and_gradient(config.loss, environment, sampler, batch, key)
-        return found.log_z, evaluate(policy, environment, drawn)
-
-    found, steps = both(draws)
-    # Of a flow, its value at s_o, where every trajectory starts; else the best constant.
-    expected = {"tb": learned, "log_variance": jnp.mean(-log_ratio(steps))}
-    assert float(found) == pytest.approx(
-        float(expected.get(loss, steps.log_flow[5, 0])), rel=1e-4, abs=1e-4
-    )
