@@ -129,8 +129,7 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
 )
 @pytest.mark.crosscheck("fast.training.method.exploration")
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:
-    instance = make_instance("lines")
-    environment, enumeration = instance.environment, instance.enumeration
+    _, environment, enumeration = make_instance("lines")
     config = configure("lines", dynamics="markov", epsilon=0.8, epsilon_until=0.5, steps=100)
     policy = random_policy(environment, dynamics="markov")
     outputs = policy.network.read((), jnp.asarray(enumeration.observations[0]))

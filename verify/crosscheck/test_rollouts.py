@@ -77,6 +77,20 @@ def log_softmax_at(logits: Any, mask: Any, index: int) -> float:
     return float(scores[index] - logsumexp(scores))
 
 
+@pytest.mark.catches(
+    "A p_B of the latent reads W_t instead of W_{t+1}.",
+    "fast/balance/steps.py",
+    "_flat(outputs[:, 1:]) if",
+    "_flat(outputs[:, :time]) if",
+    only="lifted",
+)
+@pytest.mark.catches(
+    "A p_B of the latent reads the logits of p_F.",
+    "fast/policies/policy.py",
+    "outputs[..., self.actions : self.actions + self.backward.outputs]",
+    "outputs[..., : self.backward.outputs]",
+    only="lifted",
+)
 @pytest.mark.crosscheck(
     "fast.balance.steps.evaluate",
     "fast.balance.steps.row_terms",
