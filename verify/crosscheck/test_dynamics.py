@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -34,9 +33,9 @@ from fast.dynamics.wrappers import Reset, Skip
 from fast.environments import make_environment
 from reference.errors import InputError
 from reference.problems import Grid
-from verify.crosscheck.compare import ROUNDED, TOLERANCE, distance, eagerly, perceptron
+from verify.crosscheck.compare import ROUNDED, TOLERANCE, distance, eagerly
+from verify.crosscheck.equations import AT_START, BACKWARDS, BEFORE, follow_all, rotation_matrix
 from verify.crosscheck.instances import filled
-from verify.lib.linear import LinearLines, Parameters
 
 Floats = npt.NDArray[np.float64]
 
@@ -163,257 +162,6 @@ def evaluate(name: str) -> Evaluated:
         return Evaluated(*jax.tree.map(np.asarray, found))
 
 
-# --- the equations, written out: `W_t = W_{t-1} + phi(s_t, W_{t-1})` and `y_t` of `(s_t, W_t)`.
-
-
-class Equations(NamedTuple):
-    """Dynamics by their definition, for one trajectory."""
-
-    initial: Any
-    phi: Callable[[Floats, Any], Any]
-    read: Callable[[Floats, Any], Floats]
-
-
-BEFORE, AT_START, BACKWARDS = (
-    "reads before the update",
-    "updates at the initial state",
-    "rotates backwards",
-)
-
-
-def follow(equations: Equations, observations: Floats, fault: str = "") -> Floats:
-    """`y_t` along a trajectory; a fault is a plausible mistake in the order of the steps."""
-    W, outputs = equations.initial, []
-    for t, s in enumerate(observations):
-        before = W
-        if t > 0 or fault == AT_START:
-            W = W + equations.phi(s, W)
-        outputs.append(equations.read(s, before if fault == BEFORE else W))
-    return np.array(outputs)
-
-
-def follow_all(layer: Any, observations: Floats = OBSERVATIONS, fault: str = "") -> Floats:
-    """`y_t` along all trajectories, of the numbers of a layer in float64."""
-    numbers = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), layer)
-    equations = srwm_equations(numbers, True) if fault == BACKWARDS else equations_of(numbers)
-    flat = observations.reshape(-1, *observations.shape[-2:])
-    found = np.array([follow(equations, o, fault) for o in flat])
-    return found.reshape(*observations.shape[:-1], -1)
-
-
-def sigmoid(x: Floats) -> Floats:
-    share: Floats = 1 / (1 + np.exp(-x))
-    return share
-
-
-def still(s: Floats, W: Any) -> float:
-    """The `phi` of what has no latent."""
-    return 0.0
-
-
-def rotation_matrix(
-    d: int, head: int = 0, heads: int = 1, kind: str = "planes", angle_scale: float = 1.0
-) -> Floats:
-    """R of one head, dense: plane j is spanned by the coordinates j and j + d/2, in the basis."""
-    if kind == "none":
-        return np.eye(d)
-    B = np.zeros((d, d))
-    angles = rotation_angles(heads * d // 2)[head * d // 2 : (head + 1) * d // 2]
-    for j, theta in enumerate(angle_scale * angles):
-        k = j + d // 2
-        B[j, j], B[j, k] = np.cos(theta), -np.sin(theta)
-        B[k, j], B[k, k] = np.sin(theta), np.cos(theta)
-    Q = haar_bases(heads, d)[head] if kind == "haar" else np.eye(d)
-    rotation: Floats = Q.T @ B @ Q
-    return rotation
-
-
-def link(x: Floats, kind: str) -> Floats:
-    """The link function of one vector."""
-    if kind == "identity":
-        return x
-    if kind == "softmax":
-        exp: Floats = np.exp(x) / np.exp(x).sum()
-        return exp
-    elu: Floats = np.where(x >= 0, x, np.expm1(np.minimum(x, 0)))
-    share: Floats = (elu + 1) / (elu.sum() + x.size)
-    return share
-
-
-def srwm_equations(p: SRWM, backwards: bool = False) -> Equations:
-    """eq:ASRWM and its options, one matrix per head."""
-    d, h = len(p.embedding), p.heads
-    e = d // h
-    parts = [slice(i * e, (i + 1) * e) for i in range(h)]
-    R = [rotation_matrix(e, i, h, p.rotation, p.angle_scale) for i in range(h)]
-    if backwards:
-        R = [r.T for r in R]
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        q, k, v, beta = np.split(p.slow @ p.embedding @ s + p.bias, [d, 2 * d, 3 * d])
-        change = []
-        for i, part in enumerate(parts):
-            key, query = link(k[part], p.link), link(q[part], p.link)
-            old = W[i] @ key if p.erase == "before" else W[i] @ R[i] @ key
-            write = query if p.write_key == "q" else key
-            rotated = W[i] @ (R[i] - np.eye(e))
-            change.append(rotated + sigmoid(beta[i]) * np.outer(v[part] - old, write))
-        return np.array(change)
-
-    def read(s: Floats, W: Floats) -> Floats:
-        psi = p.embedding @ s
-        y = np.concatenate([W[i] @ psi[part] for i, part in enumerate(parts)])
-        return y / np.sqrt(np.mean(y**2) + 1e-6) if p.normalize else y
-
-    if p.b is None:
-        return Equations(p.a, phi, read)
-    a, b = np.asarray(p.a), np.asarray(p.b)
-    return Equations(np.array([np.outer(a[part], b[part]) for part in parts]), phi, read)
-
-
-def self_referential_equations(p: SelfReferential) -> Equations:
-    """Irie et al.: each head's matrix makes its q, k and four rates, and all rows change."""
-    d = p.output // p.heads
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        change = []
-        for i, psi in enumerate(np.split(p.embedding @ s, p.heads)):
-            rows = W[i] @ psi
-            q, k = link(rows[d : 2 * d], p.link), link(rows[2 * d : 3 * d], p.link)
-            blocks = np.split(W[i] @ q - W[i] @ k, [d, 2 * d, 3 * d])
-            rates = sigmoid(rows[3 * d :])
-            scaled = [rate * block for rate, block in zip(rates, blocks, strict=True)]
-            change.append(np.outer(np.concatenate(scaled), k))
-        return np.array(change)
-
-    def read(s: Floats, W: Floats) -> Floats:
-        parts = np.split(p.embedding @ s, p.heads)
-        return np.concatenate([W[i][:d] @ psi for i, psi in enumerate(parts)])
-
-    return Equations(p.start, phi, read)
-
-
-def block_equations(p: ResidualBlock[Any]) -> Equations:
-    """`g + f(n(g))` of `g = E s + O y`, where the inner dynamics see `n(E s)`."""
-    initial, phi, read = equations_of(p.inner)
-    E: Floats = np.asarray(p.embedding)
-
-    def n(x: Floats) -> Floats:
-        found: Floats = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
-        return found
-
-    def outer(s: Floats, W: Any) -> Floats:
-        g: Floats = E @ s + p.out @ read(n(E @ s), W)
-        found: Floats = g + perceptron(p.feed_forward, n(g))
-        return found
-
-    return Equations(initial, lambda s, W: phi(n(E @ s), W), outer)
-
-
-def linear_equations(p: Linear) -> Equations:
-    """eq:linear_rec, with the matrix `W_t = b a_t'` itself as the latent."""
-    b = np.array(p.b)
-    return Equations(
-        np.outer(b, p.a), lambda s, W: np.outer(b, (p.w @ s) * p.v), lambda s, W: W @ s
-    )
-
-
-def rnn_equations(p: RNN) -> Equations:
-    """The paper's `phi`, in rows as printed, or Elman's."""
-    W_s, W_h = p.inputs.T, p.recurrent.T
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        if p.activation == "tanh":
-            elman: Floats = np.tanh(s @ W_s + W @ W_h + p.bias) - W
-            return elman
-        printed: Floats = s @ W_s + W @ (W_h - np.eye(W.size)) + p.bias
-        return printed
-
-    return Equations(p.start, phi, lambda s, W: W)
-
-
-def gru_equations(p: GRU) -> Equations:
-    """Cho et al., with the reset gate after the product, as in cuDNN."""
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        (r, z, n), (r_h, z_h, n_h) = (
-            np.split(p.inputs @ s + p.bias, 3),
-            np.split(p.recurrent @ W, 3),
-        )
-        candidate = np.tanh(n + sigmoid(r + r_h) * (n_h + p.candidate_bias))
-        keep = sigmoid(z + z_h)
-        change: Floats = keep * W + (1 - keep) * candidate - W
-        return change
-
-    return Equations(p.start, phi, lambda s, W: W)
-
-
-def lstm_equations(p: LSTM) -> Equations:
-    """Hochreiter and Schmidhuber's cell with a forget gate; the latent is `(h, c)`."""
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        h, c = W
-        i, f, g, o = np.split(p.inputs @ s + p.recurrent @ h + p.bias, 4)
-        cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        return np.array([sigmoid(o) * np.tanh(cell), cell]) - W
-
-    return Equations(np.array(p.start), phi, lambda s, W: W[0])
-
-
-def min_gru_equations(p: MinGRU) -> Equations:
-    """`W_t = (1 - z_t) o W_{t-1} + z_t o h_t`, as Feng et al. write it."""
-
-    def phi(s: Floats, W: Floats) -> Floats:
-        gate, candidate = np.split(p.inputs @ s + p.bias, 2)
-        z = sigmoid(gate)
-        change: Floats = (1 - z) * W + z * candidate - W
-        return change
-
-    return Equations(p.start, phi, lambda s, W: W)
-
-
-def skip_equations(p: Skip[Any]) -> Equations:
-    initial, phi, read = equations_of(p.inner)
-    return Equations(initial, phi, lambda s, W: np.concatenate([read(s, W), s]))
-
-
-def reset_equations(p: Reset) -> Equations:
-    """`y_t` after one step from `W_o`."""
-    initial, phi, read = equations_of(p.inner)
-    return Equations(initial, still, lambda s, W: read(s, W + phi(s, W)))
-
-
-def head_equations(p: WithHead[Any]) -> Equations:
-    initial, phi, read = equations_of(p.dynamics)
-    return Equations(initial, phi, lambda s, W: perceptron(p.head, read(s, W)))
-
-
-EQUATIONS: dict[type, Callable[[Any], Equations]] = {
-    Markov: lambda p: Equations(0.0, still, lambda s, W: s),
-    Uniform: lambda p: Equations(0.0, still, lambda s, W: np.zeros(p.output)),
-    MarkovTable: lambda p: Equations(0.0, still, lambda s, W: p.table[s.argmax()]),
-    LiftedTable: lambda p: Equations(
-        0, lambda s, W: p.following[W][s.argmax()] - W, lambda s, W: p.table[W]
-    ),
-    LinearMarkov: lambda p: Equations(0.0, still, lambda s, W: np.array(p.b) * (p.a @ s)),
-    Linear: linear_equations,
-    RNN: rnn_equations,
-    GRU: gru_equations,
-    LSTM: lstm_equations,
-    MinGRU: min_gru_equations,
-    SRWM: srwm_equations,
-    SelfReferential: self_referential_equations,
-    ResidualBlock: block_equations,
-    Skip: skip_equations,
-    Reset: reset_equations,
-    WithHead: head_equations,
-}
-
-
-def equations_of(numbers: Any) -> Equations:
-    return EQUATIONS[type(numbers)](numbers)
-
-
 @pytest.mark.catches(
     "Step by step, the outer product is kept the wrong way round.",
     "fast/dynamics/latent_matrix.py",
@@ -496,7 +244,7 @@ def equations_of(numbers: Any) -> Equations:
 @pytest.mark.crosscheck("fast.dynamics.rotations", "fast.dynamics.heads")
 @pytest.mark.parametrize("name", CASES)
 def test_the_equations_hold_literally_unrolled_and_step_by_step(name: str) -> None:
-    found, expected = evaluate(name), follow_all(random_layer(name))
+    found, expected = evaluate(name), follow_all(random_layer(name), OBSERVATIONS)
     assert distance(found.unrolled, expected) <= TOLERANCE["float64"]
     assert distance(found.stepwise, expected) <= TOLERANCE["float64"]
 
@@ -509,7 +257,7 @@ def test_the_equations_hold_literally_unrolled_and_step_by_step(name: str) -> No
     ],
 )
 def test_control_a_wrong_order_of_steps_or_rotation_is_seen(name: str, fault: str) -> None:
-    wrong = follow_all(random_layer(name), fault=fault)
+    wrong = follow_all(random_layer(name), OBSERVATIONS, fault)
     assert distance(evaluate(name).unrolled, wrong) > 1e-3
 
 
@@ -536,7 +284,7 @@ def test_gradients_are_finite_and_those_of_the_steps(name: str) -> None:
         assert distance(ours, theirs) <= 1e-11
 
 
-# Without keys of length one the recurrence is unstable (E13): relative changes of its parameters
+# Without keys of length one the recurrence is unstable: relative changes of its parameters
 # grow up to 19-fold in the outputs, those of the others up to 5-fold. How sums are ordered depends
 # on the processor: 1.01e-5 was seen, where another stayed below 1e-5.
 SENSITIVE = {"srwm, identity, no rotation, normalised": 10}
@@ -592,20 +340,6 @@ def test_the_delta_rule_and_its_gradient_equal_the_recurrence(time: int) -> None
 
         for ours, theirs in zip(*both(rows, cotangent), strict=True):
             assert distance(ours, theirs) <= 1e-12
-
-
-def test_the_linear_dynamics_have_the_log_odds_of_the_reference() -> None:
-    psi = [[Fraction(i), Fraction(1, i + 1), Fraction(-i * i, 8)] for i in range(6)]
-    a, v, w = [[Fraction(i + k, 4) for i in range(3)] for k in (1, -2, 3)]
-    b = [0.75, -0.5]
-    lines = LinearLines(tuple(map(tuple, psi)), Fraction(5, 4))
-    expected = lines.log_odds(Parameters(tuple(a), tuple(v), tuple(w)))
-    with jax.enable_x64(True):
-        given = [jnp.array(numbers, float) for numbers in (a, w, v)]
-        drawn = Linear(3, 2, b=b, key=KEY)
-        layer = eqx.tree_at(lambda linear: (linear.a, linear.w, linear.v), drawn, given)
-        logits = layer.unroll(jnp.array(psi, float))
-        assert distance(logits[:, 0] - logits[:, 1], np.array(expected, float)) <= 1e-14
 
 
 def test_the_constant_of_the_linear_dynamics_is_no_parameter() -> None:
@@ -703,7 +437,7 @@ def test_the_stable_read_never_lengthens_the_matrix_and_the_printed_one_can() ->
 
 
 def test_writing_at_the_key_that_is_read_stores_the_value() -> None:
-    # E13 (i): with R = I, rate 1 and |k| = 1, W_t k = v; at q it is something else.
+    # With R = I, rate 1 and |k| = 1, W_t k = v; at q it is something else.
     k, q, v = np.array([0.6, 0.8]), np.array([1.0, 0.0]), np.array([1.0, 3.0])
     at_k = jnp.tile(jnp.asarray(k, jnp.float32), (3, 1))
     at: list[Any] = ["k", "q"]
