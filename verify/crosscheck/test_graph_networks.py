@@ -16,6 +16,8 @@ import pytest
 from jax import lax
 from scipy.special import softmax
 
+from fast.balance.losses import tb
+from fast.balance.steps import Steps, evaluate
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.graph_networks import (
     Gate,
@@ -27,11 +29,17 @@ from fast.dynamics.graph_networks import (
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
 from fast.laws.enumeration import Enumeration, enumerate_environment
+from fast.laws.paths import as_batch
+from fast.policies.backward import UniformBackward
+from fast.policies.policy import Policy
+from fast.sampling.trajectories import Trajectories
 from fast.training.compose import configure
 from reference import Dynamics
 from reference.errors import InputError
 from reference.problems import EdgeAddition, Graph, Lines
 from reference.problems.graphs import graph
+from verify.crosscheck.instances import filled
+from verify.lib import forks
 from verify.lib.gnn import (
     Memory,
     PrintedTemporalDegree,
@@ -46,13 +54,7 @@ Path = tuple[int, ...]
 WIDTH = 12
 
 # Instances I to IV of the audit, and the 6-cycle.
-FORKS: dict[str, EdgeAddition] = {
-    "matching": EdgeAddition.matching(),
-    "paths": EdgeAddition.paths(),
-    "marked": EdgeAddition.marked(),
-    "mirrored": EdgeAddition.mirrored(),
-    "paper": EdgeAddition.paper(),
-}
+FORKS = {name: make() for name, make in forks.FORKS.items()}
 
 Network = AbstractDynamics[Any]
 
@@ -69,7 +71,7 @@ VARIANTS: dict[str, Callable[..., Network]] = {
 
 DYNAMICS: dict[str, Callable[[EdgeAddition], Dynamics[Graph, Memory]]] = {
     "temporal": TemporalDegree,
-    "temporal, constant": lambda problem: TemporalDegree(problem, lambda _: Fraction(1)),
+    "temporal, constant": lambda problem: TemporalDegree(problem, forks.constant),
     "temporal, example": PrintedTemporalDegree,
 }
 
@@ -113,13 +115,10 @@ def featured() -> Instance:
 def random_networks(name: str, environment: GraphEnvironment, count: int) -> Network:
     """Networks with all weights and biases random, on a leading axis, in the current precision."""
     shapes = jax.eval_shape(lambda: VARIANTS[name](environment, WIDTH, key=jax.random.key(0)))
-    leaves, structure = jax.tree.flatten(shapes)
     rng = np.random.default_rng(1)
-    drawn = [
-        jnp.asarray(rng.normal(size=(count, *leaf.shape)) * (2 / leaf.shape[0]) ** 0.5, leaf.dtype)
-        for leaf in leaves
-    ]
-    networks: Network = jax.tree.unflatten(structure, drawn)
+    networks: Network = filled(
+        shapes, lambda shape: rng.normal(size=(count, *shape)) * (2 / shape[0]) ** 0.5
+    )
     return networks
 
 
@@ -163,15 +162,6 @@ def logits(instance: Instance, name: str) -> Floats:
 # The environment
 
 
-@pytest.mark.crosscheck("fast.environments.graphs.adjacency_matrix")
-def test_adjacency_matrices_are_symmetric_and_have_the_edges() -> None:
-    for edges in ((), ((0, 1),), ((0, 3), (1, 2), (2, 3))):
-        found = np.zeros((4, 4), bool)
-        for i, j in edges:
-            found[i, j] = found[j, i] = True
-        assert np.array_equal(adjacency_matrix(edges, 4), found)
-
-
 @pytest.mark.catches(
     "An edge is entered in one direction only.",
     "fast/environments/graphs.py",
@@ -179,11 +169,13 @@ def test_adjacency_matrices_are_symmetric_and_have_the_edges() -> None:
     "matrix[i, j] = True",
     only="matching",
 )
+@pytest.mark.crosscheck("fast.environments.graphs.adjacency_matrix")
 def test_graphs_are_observed_as_their_adjacency_matrices(fork: Instance) -> None:
     n = len(fork.problem.features)
     for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
         expected = [[(min(i, j), max(i, j)) in label.edges for j in range(n)] for i in range(n)]
         assert row.reshape(n, n).tolist() == expected
+        assert adjacency_matrix(label.edges, n).tolist() == expected
 
 
 def test_actions_add_the_edges_that_the_environment_names(fork: Instance) -> None:
@@ -191,11 +183,6 @@ def test_actions_add_the_edges_that_the_environment_names(fork: Instance) -> Non
     for u, a in np.argwhere(child >= 0):
         (added,) = set(labels[child[u, a]].edges) - set(labels[u].edges)
         assert added == fork.environment.edges[a]
-
-
-def test_the_natural_encoding_of_a_graph_is_refused() -> None:
-    with pytest.raises(InputError, match=r"encoding is 'natural'.*adjacency matrix"):
-        make_environment(EdgeAddition.paper(), "natural")
 
 
 # The printed equations, node by node
@@ -387,20 +374,54 @@ def gaps(instance: Instance, name: str, dynamics: Dynamics[Graph, Memory] | None
 TIED, APART = 1e-13, 1e-4
 
 
-@pytest.mark.parametrize("name", ["markovian", "markovian, graphconv"])
-def test_equal_colours_have_equal_logits_in_the_markovian_network(
-    name: str, fork: Instance
+class Separation(NamedTuple):
+    """What a network sets apart, compared with joint refinement under some dynamics.
+
+    Attributes:
+        network: its name.
+        dynamics: those of the refinement; "" without any.
+        ties: whether actions of one class have equal logits; None if that is not asked.
+        parts: whether actions of two classes have other logits; None if that is not asked.
+        forks: where.
+    """
+
+    network: str
+    dynamics: str
+    ties: bool | None
+    parts: bool | None
+    forks: tuple[str, ...] = tuple(FORKS)
+
+
+SEPARATIONS = [
+    Separation("markovian, graphconv", "", True, True),
+    Separation("temporal", "temporal", True, True),
+    Separation("temporal, graphconv", "temporal", True, True),
+    Separation("temporal, constant", "temporal, constant", True, True),
+    Separation("temporal, example", "temporal, example", True, True),
+    Separation("markovian", "", True, None, ("paths", "marked", "mirrored")),
+    # The layer of GCN is coarser than refinement where components are regular.
+    Separation("markovian", "", True, False, ("matching",)),
+    Separation("markovian", "", True, True, ("paper",)),
+    # Controls: the classes of other dynamics are not those of the network.
+    Separation("temporal", "", False, None, ("matching",)),
+    Separation("temporal, constant", "", True, None, ("matching",)),
+    Separation("temporal, constant", "temporal", None, False, ("matching",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("row", "fork_name"), [(row, name) for row in SEPARATIONS for name in row.forks]
+)
+def test_networks_tell_apart_exactly_what_joint_refinement_does(
+    row: Separation, fork_name: str
 ) -> None:
-    assert gaps(fork, name, None).within <= TIED
-
-
-def test_graphconv_tells_apart_exactly_what_refinement_does(fork: Instance) -> None:
-    assert gaps(fork, "markovian, graphconv", None).between >= APART
-
-
-def test_gcn_is_coarser_than_refinement_where_components_are_regular() -> None:
-    assert gaps(make_instance(EdgeAddition.matching()), "markovian", None).between <= TIED
-    assert gaps(make_instance(EdgeAddition.paper()), "markovian", None).between >= APART
+    instance = make_instance(FORKS[fork_name])
+    dynamics = DYNAMICS[row.dynamics](instance.problem) if row.dynamics else None
+    found = gaps(instance, row.network, dynamics)
+    if row.ties is not None:
+        assert found.within <= TIED if row.ties else found.within >= APART
+    if row.parts is not None:
+        assert found.between >= APART if row.parts else found.between <= TIED
 
 
 def test_control_two_layers_do_not_see_what_differs_in_the_third_round() -> None:
@@ -412,33 +433,6 @@ def test_control_two_layers_do_not_see_what_differs_in_the_third_round() -> None
     found = gaps(make_instance(problem), "markovian, graphconv", None)
     assert found.within <= TIED
     assert found.between <= TIED
-
-
-@pytest.mark.parametrize("layer", ["", ", graphconv"])
-def test_the_temporal_network_tells_apart_exactly_what_joint_refinement_does(
-    layer: str, fork: Instance
-) -> None:
-    found = gaps(fork, f"temporal{layer}", TemporalDegree(fork.problem))
-    assert found.within <= TIED
-    assert found.between >= APART
-
-
-@pytest.mark.parametrize("name", ["temporal, constant", "temporal, example"])
-def test_so_does_it_with_a_constant_gate_or_the_dynamics_of_the_example(
-    name: str, fork: Instance
-) -> None:
-    found = gaps(fork, name, DYNAMICS[name](fork.problem))
-    assert found.within <= TIED
-    assert found.between >= APART
-
-
-def test_control_the_classes_of_other_dynamics_are_not_those_of_the_network() -> None:
-    instance = make_instance(EdgeAddition.matching())
-    # The temporal network separates more than the state does, with a constant gate no more.
-    assert gaps(instance, "temporal", None).within >= APART
-    assert gaps(instance, "temporal, constant", None).within <= TIED
-    finer = TemporalDegree(instance.problem)
-    assert gaps(instance, "temporal, constant", finer).between <= TIED
 
 
 def relabelled(problem: EdgeAddition, image: tuple[int, ...]) -> EdgeAddition:
@@ -531,93 +525,59 @@ def terminal_laws(instance: Instance, name: str) -> Floats:
     return law[:, enumeration.dag.terminals]
 
 
-@pytest.mark.parametrize("name", ["markovian", "markovian, graphconv"])
-def test_the_markovian_network_has_the_printed_tv_whatever_its_weights(
-    name: str, fork: Instance
-) -> None:
-    law = terminal_laws(fork, name)
-    for alpha in np.arange(1, 10) / 10:
-        tv = np.abs(law - [alpha, 1 - alpha]).sum(axis=1) / 2
-        assert np.abs(tv - abs(alpha - 1 / 2)).max() <= 1e-12
-
-
 @pytest.mark.parametrize(
-    ("name", "fork_name"), [("temporal", "mirrored"), ("temporal, constant", "matching")]
+    ("name", "fork_name", "is_stuck"),
+    [
+        # At 1/2, so that the TV is |alpha - 1/2| as printed, whatever the weights.
+        *((name, fork, True) for name in ("markovian", "markovian, graphconv") for fork in FORKS),
+        ("temporal", "mirrored", True),
+        ("temporal, constant", "matching", True),
+        *(("temporal", fork, False) for fork in FORKS if fork != "mirrored"),
+    ],
 )
-def test_so_has_a_temporal_one_that_a_symmetry_or_a_constant_gate_ties(
-    name: str, fork_name: str
+def test_laws_are_stuck_at_a_half_exactly_where_classes_or_a_constant_gate_tie(
+    name: str, fork_name: str, is_stuck: bool
 ) -> None:
     law = terminal_laws(make_instance(FORKS[fork_name]), name)
-    assert np.abs(law - 1 / 2).max() <= 1e-12
-
-
-@pytest.mark.parametrize("fork_name", ["matching", "paths", "marked", "paper"])
-def test_control_other_temporal_networks_lie_on_both_sides(fork_name: str) -> None:
-    law = terminal_laws(make_instance(FORKS[fork_name]), "temporal")
-    assert law[:, 0].min() < 1 / 2 - APART
-    assert law[:, 0].max() > 1 / 2 + APART
+    if is_stuck:
+        assert np.abs(law - 1 / 2).max() <= 1e-12
+    else:
+        # Control: random weights lie on both sides.
+        assert law[:, 0].min() < 1 / 2 - APART
+        assert law[:, 0].max() > 1 / 2 + APART
 
 
 # Training
 
 
-class Batch(NamedTuple):
-    """Every complete trajectory, all of one length."""
-
-    observations: Any
-    masks: Any
-    actions: Any
-    log_p_b: Any
-    terminal: Any
+def every_trajectory(instance: Instance) -> Trajectories:
+    dag = instance.enumeration.dag
+    return as_batch(instance.environment, [dag.states(tau) for tau in dag.trajectories()])
 
 
-def every_trajectory(instance: Instance) -> Batch:
-    enumeration, dag = instance.enumeration, instance.enumeration.dag
-    steps = [
-        (path, child)
-        for path in instance.histories
-        for child in dag.children[path[-1]]
-        if not dag.children[child]
-    ]
-    paths = np.array([path for path, _ in steps])
-    following = np.array([[*path[1:], end] for path, end in steps])
-    actions = np.argmax(enumeration.child[paths] == following[..., None], axis=-1)
-    uniform = np.array([1 / len(dag.in_edges[v]) for _, v in dag.edges])
-    edges = np.take_along_axis(enumeration.edge[paths], actions[..., None], -1)[..., 0]
-    return Batch(
-        enumeration.observations[paths],
-        enumeration.edge[paths] >= 0,
-        actions,
-        np.log(uniform[edges]).sum(axis=1).astype(np.float32),
-        np.searchsorted(dag.terminals, following[:, -1]),
-    )
-
-
-def log_p_f(network: Network, batch: Batch) -> Any:
-    """`log p_F(tau)` of every trajectory."""
-    scores = jnp.where(batch.masks, network.unroll(jnp.asarray(batch.observations)), -jnp.inf)
-    taken = jnp.take_along_axis(jax.nn.log_softmax(scores), batch.actions[..., None], -1)
-    return taken[..., 0].sum(-1)
+def terms(network: Network, instance: Instance, known: Trajectories) -> Steps:
+    environment = instance.environment
+    policy = Policy(network, UniformBackward(), environment.actions)
+    return evaluate(policy, environment, known)
 
 
 def train(instance: Instance, name: str) -> tuple[float, float]:
     """The TV before and after Adam on the exact trajectory balance loss of all trajectories."""
-    batch = every_trajectory(instance)
-    rewards = np.array([float(r) for r in instance.enumeration.rewards], np.float32)
-    optimizer = optax.adam(1e-2)
-
-    # The rewards sum to 1, so log Z is 0.
-    def loss(network: Network) -> Any:
-        log_r = np.log(rewards)[batch.terminal]
-        return jnp.mean((log_p_f(network, batch) - log_r - batch.log_p_b) ** 2)
+    known, dag, optimizer = every_trajectory(instance), instance.enumeration.dag, optax.adam(1e-2)
+    rewards = np.array([float(r) for r in instance.enumeration.rewards])
+    at_end = np.equal.outer(dag.terminals, [dag.end(tau) for tau in dag.trajectories()])
 
     def tv(network: Network) -> Any:
-        ends = batch.terminal == np.arange(len(rewards))[:, None]
-        return jnp.abs(ends @ jnp.exp(log_p_f(network, batch)) - rewards).sum() / 2
+        p = jnp.exp(terms(network, instance, known).log_p_f.sum(1))
+        return jnp.abs(at_end @ p - rewards).sum() / 2
 
     def step(carry: Any, _: None) -> tuple[Any, None]:
         network, state = carry
-        updates, state = optimizer.update(jax.grad(loss)(network), state)
+        # The rewards sum to 1, so log Z is 0.
+        gradient = jax.grad(lambda network: tb(terms(network, instance, known), jnp.zeros(())))(
+            network
+        )
+        updates, state = optimizer.update(gradient, state)
         return (optax.apply_updates(network, updates), state), None
 
     @jax.jit
@@ -641,9 +601,10 @@ def test_training_comes_below_the_bound_with_path_features(
 
 def gradients(name: str, instance: Instance) -> list[Floats]:
     """Of `log p_F` of one trajectory, at random weights."""
-    networks, batch = float64_networks(name, instance), every_trajectory(instance)
+    networks, known = float64_networks(name, instance), every_trajectory(instance)
     with jax.enable_x64(True):
-        grad = jax.jit(jax.vmap(jax.grad(lambda network: log_p_f(network, batch)[0])))
+        of_first = jax.grad(lambda network: terms(network, instance, known).log_p_f[0].sum())
+        grad = jax.jit(jax.vmap(of_first))
         return [np.asarray(leaf) for leaf in jax.tree.leaves(grad(networks))]
 
 

@@ -65,7 +65,7 @@ ELSEWHERE = {
     "fast.dynamics.latent_matrix": "likewise",
     "fast.dynamics.links": "likewise",
     "fast.dynamics.rotations": "NumPy",
-    "fast.environments.features": "constants of an environment: test_features",
+    "fast.environments.features": "constants of an environment: test_observations",
     "fast.environments.graphs": "NumPy",
     "fast.environments.coarse": "parts of observe, which is compiled below: test_observations",
     "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",

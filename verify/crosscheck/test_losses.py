@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
@@ -18,17 +17,10 @@ from fast.balance.loss import Loss, RatioLoss, TrajectoryLoss, log_path_ratio, l
 from fast.balance.losses import (
     PENALTIES,
     PenaltyName,
-    aggregated_ratio,
     db_residuals,
-    log_variance,
-    streaming_ratio,
-    subtb_residuals,
-    tb,
 )
-from fast.balance.steps import Steps, evaluate
+from fast.balance.steps import Steps
 from fast.parts import LOSSES
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.trajectories import uniforms
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import (
@@ -43,6 +35,7 @@ from verify.crosscheck.compare import (
 )
 from verify.crosscheck.instances import make_instance, random_policy
 from verify.crosscheck.parts import functions
+from verify.crosscheck.samplers import draw, edges_along
 from verify.lib.scopes import crossed
 
 LENGTHS = (4, 1, 3)
@@ -174,6 +167,34 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
     "total[:, None, :] - total[:, :, None]",
     only="subtb-float64",
 )
+@pytest.mark.catches(
+    "log R has the wrong sign in the log ratio.",
+    "fast/balance/loss.py",
+    "return log_path_ratio(steps) - steps.log_reward",
+    "return log_path_ratio(steps) + steps.log_reward",
+    only="log_ratio-float64",
+)
+@pytest.mark.catches(
+    "log Z enters the loss of trajectory balance twice.",
+    "fast/balance/losses.py",
+    "return log_z + log_ratio(steps)",
+    "return 2 * log_z + log_ratio(steps)",
+    only="tb_residuals-float64",
+)
+@pytest.mark.catches(
+    "The variance loss divides by n instead of n - 1.",
+    "fast/balance/losses.py",
+    "return 2 * jnp.var(ratios, ddof=1)",
+    "return 2 * jnp.var(ratios)",
+    only="log_variance-float64",
+)
+@pytest.mark.catches(
+    "The streaming loss leaves out the new reward.",
+    "fast/balance/losses.py",
+    "return log_ratio(steps) - log_path_ratio(previous)",
+    "return log_path_ratio(steps) - log_path_ratio(previous)",
+    only="streaming_ratio-float64",
+)
 @pytest.mark.crosscheck(
     "fast.balance.losses", "fast.balance.loss.log_ratio", "fast.balance.loss.log_path_ratio"
 )
@@ -199,19 +220,18 @@ def test_every_gradient_of_a_loss_is_its_central_difference(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_losses_are_compiled_once_and_give_what_they_give_uncompiled(name: str) -> None:
-    assert [evaluated(name, dtype).traces for dtype in PRECISIONS] == [1, 1]
-    with jax.enable_x64(True):
-        eager = eagerly(values, losses, name, cast(arguments(name, SEEDS[0]), "float64"))
-    assert tree_distance(eager, evaluated(name, "float64").values[0]) <= TOLERANCE["float64"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_loss_in_float32_is_that_in_float64_rounded(name: str, record_property: Any) -> None:
-    single, double = (jax.tree.leaves(evaluated(name, dtype).values) for dtype in PRECISIONS)
-    worst = max(distance(a, b) for a, b in zip(single, double, strict=True))
+def test_losses_are_compiled_once_and_the_same_in_float32_and_uncompiled(
+    name: str, record_property: Any
+) -> None:
+    single, double = (evaluated(name, dtype) for dtype in PRECISIONS)
+    assert single.traces == double.traces == 1
+    leaves = zip(*(jax.tree.leaves(found.values) for found in (single, double)), strict=True)
+    worst = max(distance(a, b) for a, b in leaves)
     record_property("float32", worst)
     assert worst <= ROUNDED
+    with jax.enable_x64(True):
+        eager = eagerly(values, losses, name, cast(arguments(name, SEEDS[0]), "float64"))
+    assert tree_distance(eager, double.values[0]) <= TOLERANCE["float64"]
 
 
 def test_the_configuration_offers_the_penalties_that_there_are() -> None:
@@ -315,16 +335,14 @@ def test_a_batch_estimates_log_z_by_the_parameter_the_flow_or_the_best_constant(
 def test_flow_matching_averages_the_penalties_of_its_residuals(penalty: PenaltyName) -> None:
     environment = make_instance("grid").environment
     policy = random_policy(environment, dynamics="markov", loss="fm")
-    draws = uniforms(jax.random.key(0), environment, 8)
+    drawn, loss = draw(policy, environment, 8).trajectories, FlowMatching(penalty=penalty)
 
     @eqx.filter_jit
-    def both(policy: Any, draws: Any) -> Any:
-        drawn, _ = sample_trajectories(policy, environment, draws)
-        loss = FlowMatching(penalty=penalty)
-        penalties = loss.penalties(policy, environment, drawn)
-        return penalties, fm_residuals(policy, environment, drawn), drawn.active
+    def both(policy: Any, drawn: Any) -> Any:
+        residuals = fm_residuals(policy, environment, drawn)
+        return loss.penalties(policy, environment, drawn), residuals, drawn.active
 
-    penalties, residuals, active = map(np.asarray, both(policy, draws))
+    penalties, residuals, active = map(np.asarray, both(policy, drawn))
     assert not active.all()
     assert not penalties[~active].any()
     one = getattr(by_hand, PENALTIES[penalty].__name__)
@@ -345,48 +363,6 @@ def test_control_padding_changes_no_loss_and_a_step_every_one() -> None:
         assert seen != pytest.approx(plain, rel=1e-4)
 
 
-@pytest.fixture(scope="module")
-def steps() -> Steps:
-    """The same trajectories as arrays."""
-    return jax.tree.map(jnp.asarray, some_steps(np.random.default_rng(0)))  # type: ignore[no-any-return]
-
-
-@pytest.mark.catches(
-    "log R has the wrong sign in the log ratio.",
-    "fast/balance/loss.py",
-    "return log_path_ratio(steps) - steps.log_reward",
-    "return log_path_ratio(steps) + steps.log_reward",
-)
-def test_subtrajectory_balance_from_start_to_end_is_trajectory_balance(steps: Steps) -> None:
-    found = np.asarray(jax.jit(subtb_residuals)(steps))
-    whole = np.asarray(jax.jit(lambda steps: steps.log_flow[:, 0] + log_ratio(steps))(steps))
-    for row, length in enumerate(LENGTHS):
-        assert found[row, 0, length - 1] == pytest.approx(whole[row], abs=1e-5)
-
-
-@pytest.mark.catches(
-    "log Z enters the loss of trajectory balance twice.",
-    "fast/balance/losses.py",
-    "return log_z + log_ratio(steps)",
-    "return 2 * log_z + log_ratio(steps)",
-)
-@pytest.mark.catches(
-    "The variance loss divides by n instead of n - 1.",
-    "fast/balance/losses.py",
-    "return 2 * jnp.var(ratios, ddof=1)",
-    "return 2 * jnp.var(ratios)",
-)
-def test_the_variance_loss_is_twice_trajectory_balance_at_the_best_log_z(steps: Steps) -> None:
-    @jax.jit
-    def both(steps: Steps) -> Any:
-        f = log_ratio(steps)
-        return log_variance(f), 2 * tb(steps, -jnp.mean(f))
-
-    variance, biased = both(steps)
-    # The mean over ordered pairs of distinct trajectories has n (n - 1) terms, not n^2.
-    assert float(variance) == pytest.approx(float(biased) * 3 / 2, rel=1e-5)
-
-
 @pytest.mark.catches(
     "The linear branch of the penalty does not meet the quadratic one in slope.",
     "fast/balance/losses.py",
@@ -401,34 +377,6 @@ def test_penalties_are_quadratic_near_zero_and_linear_far_away() -> None:
         assert values[1] == pytest.approx(1e-4, rel=1e-2)
         assert values[2] == values[3]
         assert slopes[2] == pytest.approx(80 if name == "square" else 2, rel=1e-6)
-
-
-@pytest.mark.catches(
-    "The streaming loss leaves out the new reward.",
-    "fast/balance/losses.py",
-    "return log_ratio(steps) - log_path_ratio(previous)",
-    "return log_path_ratio(steps) - log_path_ratio(previous)",
-)
-def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets() -> None:
-    # Three trajectories, each to its own x: p_F / p_B is then the terminal law up to a constant.
-    def sampler(law: list[float]) -> Any:
-        zero = np.zeros((3, 1))
-        log_p = np.log(law)[:, None]
-        terms: tuple[Any, ...] = (log_p, zero, zero, zero == 0, np.log([1.0, 2.0, 4.0]))
-        return cast(Steps(*terms), "float32")
-
-    aggregated = jax.jit(lambda *steps: log_variance(aggregated_ratio(steps[0], steps[1:])))
-    streaming = jax.jit(lambda *steps: log_variance(streaming_ratio(*steps)))
-
-    first, second = [0.5, 0.25, 0.25], [0.2, 0.4, 0.4]
-    product = [0.1, 0.1, 0.1]
-    combined = aggregated(*map(sampler, (product, first, second)))
-    assert float(combined) == pytest.approx(0, abs=1e-10)
-    assert float(aggregated(*map(sampler, (first, first, second)))) > 0.1
-    # R_T = (1, 2, 4) times the previous law (1/2, 1/4, 1/4) is (2, 2, 4) / 8 after scaling.
-    streamed = streaming(sampler([0.25, 0.25, 0.5]), sampler(first))
-    assert float(streamed) == pytest.approx(0, abs=1e-10)
-    assert float(streaming(sampler(second), sampler(first))) > 0.1
 
 
 @pytest.mark.catches(
@@ -453,8 +401,7 @@ def test_aggregated_and_streaming_ratios_are_constant_exactly_at_their_targets()
     crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"]),
 )
 def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: Any) -> None:
-    instance = make_instance(name)
-    environment, enumeration = instance.environment, instance.enumeration
+    _, environment, enumeration = make_instance(name)
     dag = enumeration.dag
     policy = random_policy(environment, dynamics="markov", loss="db", p_b=p_b)
     observations = jnp.asarray(enumeration.observations)
@@ -475,24 +422,18 @@ def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: 
     exact_fm = dict(balance.fm_residuals(forward, flow, rewards))
     all_flow = dict(enumerate(flow)) | dict(zip(dag.terminals, rewards, strict=True))
 
-    draws = uniforms(jax.random.key(0), environment, 200)
-    drawn, _ = eqx.filter_jit(sample_trajectories)(policy, environment, draws)
-    steps = eqx.filter_jit(evaluate)(policy, environment, drawn)
+    drawn, _, steps = draw(policy, environment, 200)
     found_db = np.asarray(db_residuals(steps))
     found_fm = np.asarray(eqx.filter_jit(fm_residuals)(policy, environment, drawn))
-    actions, active = np.asarray(drawn.actions), np.asarray(drawn.active)
-    seen = set()
-    for row in range(len(actions)):
-        node = 0
-        for t in range(active[row].sum()):
-            edge = enumeration.edge[node, actions[row, t]]
+    assert not found_fm[~np.asarray(drawn.active)].any()
+    seen: set[int] = set()
+    for row, tau in enumerate(edges_along(enumeration, drawn)):
+        for t, edge in enumerate(tau):
             node = dag.edges[edge][1]
-            seen.add(int(edge))
             # The residual lhs - rhs over its right-hand side, as a difference of logarithms.
             right = all_flow[node] * kernel.values[edge]
-            assert found_db[row, t] == pytest.approx(math.log1p(exact_db[edge] / right), abs=2e-4)
-            assert found_fm[row, t] == pytest.approx(
-                math.log1p(exact_fm[node] / all_flow[node]), abs=2e-4
-            )
-        assert not found_fm[row, active[row].sum() :].any()
+            expected = exact_db[edge] / right, exact_fm[node] / all_flow[node]
+            found = found_db[row, t], found_fm[row, t]
+            assert found == pytest.approx(np.log1p(expected), abs=2e-4)
+        seen.update(tau)
     assert len(seen) > len(dag.edges) / 4

@@ -1,16 +1,24 @@
-"""What networks see of a state where an option says so, against the formula, state by state."""
+"""What networks see of a state, against the formula, and how long its features are."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from fast.checking.environment import check_environment
-from fast.environments import AbstractEnvironment, WalkEnvironment, make_environment
+from fast.environments import (
+    AbstractEnvironment,
+    Encoding,
+    TabularEnvironment,
+    WalkEnvironment,
+    make_environment,
+)
 from fast.environments.coarse import first_of_block, last_letters
-from fast.environments.features import feature_count
+from fast.environments.features import SAMPLES, feature_count, feature_norm
 from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
 from reference import enumerate_dag
@@ -21,8 +29,9 @@ from reference.expressivity.coarse import (
     block_of_walker,
     end_of_string,
 )
-from reference.problems import LazyRandomWalk
-from verify.crosscheck.instances import OBSERVED
+from reference.problems import Grid, LazyRandomWalk, Lines, Sets, SyntheticSequences
+from verify.crosscheck.instances import OBSERVED, PROBLEMS, make_instance
+from verify.lib import forks
 
 WALK = LazyRandomWalk(1, 3, 2)
 # float32: sines and cosines of at most 3.
@@ -60,60 +69,59 @@ def test_an_environment_seen_otherwise_is_one_of_its_problem(name: str) -> None:
     assert report.states == len(enumerate_dag(problem).labels)
 
 
-def test_the_time_of_a_walk_is_coded_by_waves_beside_one_hot_positions() -> None:
-    environment = WalkEnvironment.from_problem(WALK, time_code="fourier")
-    assert feature_count(environment) == 2 * 3 + 32
+def cells(label: Any) -> list[float]:
+    return [x for c in label.position for x in one_hot(c, range(-1, 2))]
+
+
+SEEN: list[tuple[dict[str, Any], Any]] = [
+    ({}, lambda s: [*cells(s), *one_hot(s.time, range(4))]),
+    ({"time_code": "fourier"}, lambda s: [*cells(s), *waves(s.time)]),
+    ({"encoding": "natural", "time_code": "fourier"}, lambda s: [*s.position, *waves(s.time)]),
+    ({"encoding": "affine"}, lambda s: [*s.position, s.time, 1]),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), SEEN)
+def test_a_walk_is_seen_by_the_codes_of_its_position_and_of_its_time(
+    options: dict[str, Any], expected: Any
+) -> None:
+    environment = WalkEnvironment.from_problem(WALK, **options)
     found = seen(environment, WALK)
-
-    def expected(label: Any) -> list[float]:
-        cells = [x for c in label.position for x in one_hot(c, range(-1, 2))]
-        return [*cells, *waves(label.time)]
-
-    assert not differs_from(found, expected)
-    # Control: the same waves of another time.
-    assert differs_from(found, lambda s: [*expected(s)[:6], *waves(s.time + 1)])
+    assert feature_count(environment) == len(expected(WALK.initial))
+    for other, code in SEEN:
+        # Control: every other code is seen to be another.
+        assert differs_from(found, code) == (other != options)
 
 
-def test_beside_integers_the_time_alone_is_coded_by_waves() -> None:
-    found = seen(WalkEnvironment.from_problem(WALK, "natural", "fourier"), WALK)
-    assert not differs_from(found, lambda s: [*s.position, *waves(s.time)])
-    assert differs_from(found, lambda s: [*s.position, *waves(0)])
+SMALL: dict[str, dict[str, Any]] = {
+    "grid": {"side": 4},
+    "random-walk": {"radius": 1, "walk_steps": 3},
+    "syn": {"length": 3, "letters": 2},
+    "bits": {"length": 8},
+}
 
 
-def test_by_default_time_and_position_are_coded_alike() -> None:
-    found = seen(make_environment(WALK), WALK)
-    cells = range(-1, 2)
-
-    def expected(label: Any) -> list[float]:
-        one_hots = [x for c in label.position for x in one_hot(c, cells)]
-        return [*one_hots, *one_hot(label.time, range(4))]
-
-    assert not differs_from(found, expected)
-    assert all(set(row.tolist()) == {0.0, 1.0} for row in found.values())
-    # Control: the option changes what is seen.
-    other = seen(WalkEnvironment.from_problem(WALK, time_code="fourier"), WALK)
-    assert differs_from(other, expected)
-    natural = seen(make_environment(WALK, "affine"), WALK)
-    assert not differs_from(natural, lambda s: [*s.position, s.time, 1])
-
-
-def test_the_task_hands_its_code_of_time_to_the_environment() -> None:
-    for options, features in (({}, 5 + 5 + 6), ({"time_code": "fourier"}, 5 + 5 + 32)):
-        task = configure("random-walk", radius=2, walk_steps=5, **options).task
-        made = task.make_environment(task.make_problem(), 1_000)
-        assert feature_count(made) == features
-
-
-def test_one_code_has_one_name_and_others_are_refused() -> None:
-    with pytest.raises(InputError, match="time_code is 'fourier' with encoding 'fourier'"):
-        configure("random-walk", encoding="fourier", time_code="fourier")
-    configure("random-walk", encoding="natural", time_code="fourier")
-    with pytest.raises(InputError, match="time_code is 'waves'"):
-        configure("random-walk", time_code="waves")
-    with pytest.raises(InputError, match="the time code is 'waves'"):
-        WalkEnvironment.from_problem(WALK, time_code="waves")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="time_code is an option of random-walk, and not of grid"):
-        configure("grid", time_code="fourier")
+@pytest.mark.parametrize(
+    ("task", "option", "value"),
+    [
+        ("grid", "coarse", 2),
+        ("random-walk", "coarse", 3),
+        ("random-walk", "time_code", "fourier"),
+        ("syn", "last", 1),
+        ("bits", "last", 0),
+    ],
+)
+def test_a_task_hands_what_is_to_be_seen_to_the_environment(
+    task: str, option: str, value: Any
+) -> None:
+    made: list[Any] = []
+    for options in ({}, {option: value}):
+        chosen = configure(task, **SMALL[task], **options).task
+        problem = chosen.make_problem()
+        made.append(chosen.make_environment(problem, 1_000))
+        assert eqx.tree_equal(made[-1], make_environment(problem, **options))
+    # Control: the option changes the environment.
+    assert not eqx.tree_equal(*made)
 
 
 def looks(name: str) -> Any:
@@ -133,9 +141,7 @@ COARSE = [name for name in OBSERVED if name != "walk, waves of time"]
 
 def same_partition(found: dict[Any, Any], observe: Any) -> bool:
     """Whether states have equal features exactly where they are to look alike."""
-    pairs = {(row.tobytes(), observe(label)) for label, row in found.items()}
-    features, observations = zip(*pairs, strict=True)
-    return len(set(features)) == len(set(observations)) == len(pairs)
+    return forks.same_partition((row.tobytes() for row in found.values()), map(observe, found))
 
 
 @pytest.mark.crosscheck(
@@ -181,24 +187,6 @@ def test_what_is_seen_is_the_code_of_the_state_that_stands_for_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "options", "different"),
-    [
-        ("grid", {"side": 4, "coarse": 2}, 4),
-        ("random-walk", {"radius": 1, "walk_steps": 3, "coarse": 3}, 3),
-        ("syn", {"length": 3, "letters": 2, "last": 1}, 1 + 2 + 2),
-        ("bits", {"length": 8, "last": 0}, 8),
-    ],
-)
-def test_a_task_hands_its_coarseness_to_the_environment(
-    task: str, options: dict[str, Any], different: int
-) -> None:
-    chosen = configure(task, **options).task
-    problem = chosen.make_problem()
-    report = check_environment(problem, chosen.make_environment(problem, 1_000))
-    assert report.observations == different < report.inner_states
-
-
-@pytest.mark.parametrize(
     ("task", "options", "message"),
     [
         ("grid", {"coarse": 0}, "coarse is 0, but must be at least 1"),
@@ -206,21 +194,83 @@ def test_a_task_hands_its_coarseness_to_the_environment(
         ("syn", {"last": -1}, "last is -1, but must be at least 0"),
         ("pho4", {"last": -1}, "last is -1, but must be at least 0"),
         ("syn", {"coarse": 2}, "coarse is an option of .*, and not of syn"),
+        (
+            "random-walk",
+            {"encoding": "fourier", "time_code": "fourier"},
+            "time_code is 'fourier' with encoding 'fourier'",
+        ),
+        ("random-walk", {"time_code": "waves"}, "time_code is 'waves'"),
+        (
+            "grid",
+            {"time_code": "fourier"},
+            "time_code is an option of random-walk",
+        ),
     ],
 )
-def test_coarseness_of_no_meaning_is_refused(
+def test_what_has_no_meaning_or_two_names_is_refused(
     task: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         configure(task, **options)
 
 
-def test_control_by_default_no_states_look_alike() -> None:
-    for task in ("grid", "random-walk", "syn", "bits"):
-        options: dict[str, Any] = {
-            "grid": {"side": 4}, "random-walk": {"radius": 1, "walk_steps": 2}, "syn": {"length": 2}
-        }.get(task, {"length": 8})  # fmt: skip
-        chosen = configure(task, **options).task
-        problem = chosen.make_problem()
-        report = check_environment(problem, chosen.make_environment(problem, 1_000))
-        assert report.observations == report.inner_states
+def test_a_code_of_time_that_no_environment_knows_is_refused() -> None:
+    with pytest.raises(InputError, match="the time code is 'waves'"):
+        WalkEnvironment.from_problem(WALK, time_code="waves")  # type: ignore[arg-type]
+
+
+# How many features there are, and how long they are.
+
+
+@pytest.mark.long
+@pytest.mark.crosscheck(
+    "fast.environments.features.feature_count", "fast.environments.features.feature_norm"
+)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_typical_length_is_that_over_all_terminal_states(name: str) -> None:
+    _, environment, enumeration = make_instance(name)
+    seen = enumeration.observations[list(enumeration.dag.terminals)].astype(np.float64)
+    expected = (seen**2).sum(-1)
+    assert feature_count(environment) == environment.observe(environment.initial()).size
+    # Five standard deviations of a mean of samples, and rounding.
+    tolerance = 5 * expected.std() / SAMPLES**0.5 + 1e-4
+    assert abs(float(feature_norm(environment)) ** 2 - expected.mean()) <= tolerance
+
+
+CLOSED: dict[str, tuple[Any, Encoding, float]] = {
+    "one of 16 on each of two axes": (Grid(16, 2), "one-hot", 2**0.5),
+    "16 of 64": (Sets.random(64, 16), "one-hot", 4.0),
+    "32 letters": (SyntheticSequences.random(32, 6, "append"), "one-hot", 32**0.5),
+    "16 waves of two numbers": (Grid(16, 2), "fourier", 32**0.5),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_where_all_terminal_states_are_equally_long_it_is_their_length(name: str) -> None:
+    problem, encoding, expected = CLOSED[name]
+    assert float(feature_norm(make_environment(problem, encoding))) == pytest.approx(expected)
+
+
+def test_the_length_is_that_of_integers_and_not_that_of_their_one_hot_code() -> None:
+    line = Lines.sparse(20, 2, (2, 20))
+    found = {
+        encoding: float(feature_norm(make_environment(line, encoding)))
+        for encoding in get_args(Encoding)
+    }
+    # The mean of i^2 for i = 0, ..., 20.
+    assert found["natural"] ** 2 == pytest.approx(20 * 41 / 6, rel=0.1)
+    assert found["affine"] ** 2 == pytest.approx(found["natural"] ** 2 + 1, rel=1e-5)
+    assert found["one-hot"] == pytest.approx(1)
+
+
+def test_features_that_are_zero_at_the_end_have_length_one() -> None:
+    grid = Grid(3, 2)
+    nothing = TabularEnvironment.from_problem(grid, lambda cell: [float(not cell.stopped)])
+    assert float(feature_norm(nothing)) == 1
+
+
+def test_the_length_is_the_same_each_time_and_inside_a_program() -> None:
+    environment = make_environment(Grid(16, 2), "natural")
+    alone = float(feature_norm(environment))
+    assert float(jax.jit(lambda: feature_norm(environment))()) == pytest.approx(alone, rel=1e-6)
+    assert float(feature_norm(environment)) == alone

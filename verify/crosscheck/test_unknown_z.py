@@ -1,6 +1,5 @@
 """What is measured where `Z` is unknown, against the same in exact numbers, enumerated."""
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -8,7 +7,6 @@ import jax
 import numpy as np
 import pytest
 
-from fast.environments import make_environment
 from fast.laws.terminal_law import target_law
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
@@ -17,7 +15,6 @@ from fast.measure.report import FCS_BATCHES, Report
 from fast.measure.weights import Weights, normalised
 from fast.policies.policy import Policy, uniform_policy
 from reference.balance import log_float
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
@@ -155,12 +152,3 @@ def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform:
     few, size = drawn_batches([uniform], environment, 2, SEED)
     assert size <= 2
     assert len(jax.tree.leaves(few)[0]) == size * FCS_BATCHES
-
-
-@pytest.mark.parametrize("name", ["structure", "variables", "graphs"])
-def test_states_that_are_no_numbers_have_one_encoding(name: str) -> None:
-    problem = make_instance(name).problem
-    with pytest.raises(InputError, match="the encoding is 'natural', but networks see") as refused:
-        make_environment(problem, "natural")
-    assert "\n" not in str(refused.value)
-    assert math.isfinite(make_environment(problem, "one-hot").horizon)
