@@ -27,7 +27,7 @@ def climb(target: GraphTarget, rng: Random, *, adding: bool) -> float:
         near = [
             other for other in target.neighbours(state) if not adding or edges(other) > edges(state)
         ]
-        better = [(found, other) for other in near if (found := target.log_weight(other)) > value]
+        better = [(weight, other) for other in near if (weight := target.log_weight(other)) > value]
         if not better:
             return value
         value, state = rng.choice(better)

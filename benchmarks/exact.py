@@ -138,8 +138,8 @@ if __name__ == "__main__":
     command = parser(__doc__)
     command.add_argument("--lifts", action="store_true", help="also all lifts with six states")
     options = command.parse_args()
-    found = Table("python benchmarks/exact.py", options.out, machine("numpy"))
-    enumeration(found)
-    imports(found)
+    table = Table("python benchmarks/exact.py", options.out, machine("numpy"))
+    enumeration(table)
+    imports(table)
     if options.lifts:
-        all_lifts(found)
+        all_lifts(table)

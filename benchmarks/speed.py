@@ -94,10 +94,10 @@ def show(table: Table, name: str, measured: Spread) -> None:
 
 
 if __name__ == "__main__":
-    found = Table("python benchmarks/speed.py", parser(__doc__).parse_args().out, machine("jax"))
-    training(found, "SIX6", six6)
-    training(found, "Syn-8", partial(configure, "syn", length=8))
-    training(found, "Syn-32", partial(configure, "syn", length=32, parameters=62_000))
-    training(found, "sets, 16 of 64", partial(configure, "sets"))
-    training(found, "16 x 16 grid", partial(configure, "grid"))
-    exact_sums(found)
+    table = Table("python benchmarks/speed.py", parser(__doc__).parse_args().out, machine("jax"))
+    training(table, "SIX6", six6)
+    training(table, "Syn-8", partial(configure, "syn", length=8))
+    training(table, "Syn-32", partial(configure, "syn", length=32, parameters=62_000))
+    training(table, "sets, 16 of 64", partial(configure, "sets"))
+    training(table, "16 x 16 grid", partial(configure, "grid"))
+    exact_sums(table)

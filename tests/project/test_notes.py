@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from docs.hooks import links
 from verify.lib.ledger import CLAIMS
 from verify.lib.record import Severity
 
@@ -14,15 +15,13 @@ VERIFICATION = ROOT / "docs" / "verification.md"
 FRONT = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")]
 TEXTS = (*FRONT, *sorted((ROOT / "docs").glob("*.md")), *sorted(NOTES.rglob("*.md")))
 # Made with the site.
-MADE = ("pictures/", "paper/", "api/", "command_line.md")
+MADE = ("docs/pictures/", "docs/paper/", "docs/api/", "docs/command_line.md")
 
 
 def broken_links(file: Path, text: str) -> list[str]:
-    """The relative links of a Markdown text that lead nowhere from the folder of the file."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", text)
-    local = [target.split("#")[0] for target in targets if "://" not in target]
-    kept = [target for target in local if target and not target.startswith(MADE)]
-    return [target for target in kept if not (file.parent / target).exists()]
+    """The paths that links of a Markdown text lead to, and that are not there."""
+    targets = sorted(links.targets(text, file.relative_to(ROOT).as_posix()))
+    return [path for path in targets if not (path.startswith(MADE) or (ROOT / path).exists())]
 
 
 def missing_paths(text: str) -> list[str]:
@@ -117,6 +116,6 @@ def test_claims_are_given_the_verdicts_of_the_ledger() -> None:
 
 def test_control_what_is_not_there_is_found() -> None:
     text = "[a](coq/none.v), [b](errata.md#none), [c](https://example.org/none)"
-    assert broken_links(NOTES / "README.md", text) == ["coq/none.v"]
+    assert broken_links(NOTES / "README.md", text) == ["proofs_notes/coq/none.v"]
     text = "`tests/none.py`, `reference/dag.py`, `reference/dag.py:none`"
     assert missing_paths(text) == ["tests/none.py", "reference/dag.py:none"]

@@ -61,17 +61,17 @@ def test_the_example_of_an_own_problem_runs() -> None:
 @pytest.mark.long
 def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, front = python_blocks(PAGES["docs/own_problem.md"])
-    found = _run(problem, "my_module", front, tmp_path, monkeypatch)
+    found = run_page(problem, "my_module", front, tmp_path, monkeypatch)
     assert found["run"].folder == Path("runs/necklaces-gru-0")
     assert found["more"].folder == Path("runs/necklaces-gru-0-2")
 
 
 @pytest.mark.long
-def test_the_start_and_the_records_of_its_run(
+def test_the_start_and_the_records_of_itsrun_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, front = python_blocks(PAGES["docs/index.md"])
-    found = _run(problem, "necklaces", front, tmp_path, monkeypatch)
+    found = run_page(problem, "necklaces", front, tmp_path, monkeypatch)
     assert found["certificate"].regime == "E"
     (records,) = python_blocks(PAGES["docs/devices.md"])
     exec(compile(records, "devices.md", "exec"), found)
@@ -80,7 +80,7 @@ def test_the_start_and_the_records_of_its_run(
     assert all(seed == 0 and isinstance(value, float) for _, _, seed, value in rows)
 
 
-def _run(
+def run_page(
     problem: str, module: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
     """What a page's code leaves, for a problem of a module; trained for twenty steps."""

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
 from pdai.experiments.verdicts import Comparison, Standing
 from tests.faults import FAULTS
-from tests.project.test_pages import COMMANDS, python_blocks
+from tests.project.test_pages import COMMANDS, python_blocks, run_page
 from verify.lib.ledger import CLAIMS
 from verify.lib.record import Severity
 
@@ -38,13 +37,9 @@ def test_the_example_trains_and_certifies_as_shown(
 ) -> None:
     (code,) = python_blocks(README)
     shown = README.split("```\n")[2].strip()
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "necklaces_of_the_readme.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "necklaces_of_the_readme", raising=False)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        __import__("necklaces_of_the_readme")
+        run_page(code, "necklaces_of_the_readme", "", tmp_path, monkeypatch)
     pattern = (
         r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0: some "
         r"set of terminals is )\2 more or less likely than it should be\)"

@@ -16,7 +16,7 @@ from reference import (
     lift,
     path_sums,
 )
-from reference.bounds import roundings, tv_bound_from_loss
+from reference.bounds import kl_bound, roundings, tv_bound_from_loss
 from reference.problems import Grid
 
 
@@ -53,3 +53,8 @@ def test_floats_stay_within_the_roundings_of_the_graph() -> None:
 def test_no_bound_on_total_variation_is_above_one() -> None:
     assert tv_bound_from_loss(1e6, 0.5) == 1.0
     assert tv_bound_from_loss(0.01, 1.0) < 0.05
+
+
+def test_a_bound_in_floats_is_not_below_its_formula() -> None:
+    for spread in (number / 3 for number in range(1, 100)):
+        assert Fraction(kl_bound(spread)) >= Fraction(spread) ** 2 / 8
