@@ -200,12 +200,6 @@ class Incomplete(RatioLoss):
     weight: float
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": 1.0}])
-def test_a_loss_that_cannot_be_made_is_refused(options: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"(abstract class|missing 1 required).*define the method"):
-        configure("custom", problem="examples.necklaces:Necklaces", loss=Incomplete, **options)
-
-
 def test_rows_that_are_not_finite_are_not_drawn_from() -> None:
     environment = make_environment(Lines.minimal())
     config = configure("lines")
@@ -381,11 +375,13 @@ class NoDynamics:
     ("options", "why"),
     [
         ({"loss": "examples.renyi:Missing"}, "has no attribute"),
+        ({"loss": Incomplete}, r"(abstract class|missing 1 required).*define the method"),
+        ({"loss": Incomplete, "weight": 1.0}, "abstract class.*define the method"),
         ({"dynamics": NoDynamics}, "must give an AbstractDynamics"),
         ({"p_b": NoDynamics}, "must give an AbstractBackwardPolicy"),
     ],
 )
-def test_what_is_no_part_is_refused_by_name(
+def test_what_is_no_part_or_cannot_be_made_is_refused_by_name(
     options: dict[str, Any], why: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=why):
