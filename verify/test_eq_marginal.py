@@ -30,14 +30,8 @@ from verify.lib.scopes import Draw, all_small_lifts, described
 @pytest.mark.claim("eq:marginal")
 def test_the_sum_over_two_trajectories_by_hand() -> None:
     dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
-    policy = ForwardPolicy.from_rows(
-        dag,
-        RATIONAL,
-        {
-            "o": {"a": Fraction(1, 2), "x": Fraction(1, 2)},
-            "a": {"x": Fraction(1, 3), "y": Fraction(2, 3)},
-        },
-    )
+    policy = ForwardPolicy.from_weights(dag, RATIONAL, [1, 1, 1, 2])
+    assert list(policy.values) == [Fraction(n, d) for n, d in ((1, 2), (1, 2), (1, 3), (2, 3))]
     by_label = dict(zip((dag.labels[x] for x in dag.terminals), marginal(policy), strict=True))
     assert by_label == {"x": Fraction(1, 2) + Fraction(1, 6), "y": Fraction(1, 3)}
 

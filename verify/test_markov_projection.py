@@ -55,7 +55,7 @@ def trajectory_laws(
     ]
 
 
-def gated(*at_c: tuple[Fraction, Fraction]) -> tuple[LiftedDAG[str], ForwardPolicy[Fraction]]:
+def gated(*at_c: tuple[float, float]) -> tuple[LiftedDAG[str], ForwardPolicy[Fraction]]:
     """One tenth goes by a, nine tenths by b; at c, the rows are those of the way taken."""
     lifted = lift(DIAMOND, History())
     values = [Fraction(1)] * len(lifted.dag.edges)
@@ -63,7 +63,7 @@ def gated(*at_c: tuple[Fraction, Fraction]) -> tuple[LiftedDAG[str], ForwardPoli
     copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
     for node, row in zip(copies, at_c, strict=True):
         for edge, value in zip(lifted.dag.out_edges[node], row, strict=True):
-            values[edge] = value
+            values[edge] = Fraction(value)
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
 
 
@@ -102,8 +102,7 @@ def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope
 @pytest.mark.claim("markov-projection")
 def test_the_projection_of_a_gated_diamond_by_hand() -> None:
     # By a: 1/10 * (1, 0); by b: 9/10 * (0, 1). Together c has 1/10 for x and 9/10 for y.
-    one, zero = Fraction(1), Fraction(0)
-    lifted, forward = gated((one, zero), (zero, one))
+    lifted, forward = gated((1, 0), (0, 1))
     projected = markov_projection(lifted, forward)
     assert list(projected.values)[-2:] == [Fraction(1, 10), Fraction(9, 10)]
     assert marginal(forward) == marginal(projected) == (Fraction(1, 10), Fraction(9, 10))
@@ -173,8 +172,7 @@ def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lift
 @pytest.mark.control("markov-projection")
 @pytest.mark.control("fig:flows:m")
 def test_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
-    one, zero = Fraction(1), Fraction(0)
-    lifted, forward = gated((one, zero), (zero, one))
+    lifted, forward = gated((1, 0), (0, 1))
     averaged = [Fraction(0)] * len(DIAMOND.edges)
     copies = [lifted.projection.count(u) for u in range(len(DIAMOND.labels))]
     for edge, below in enumerate(lifted.base_edge):
@@ -185,19 +183,14 @@ def test_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
 
 @pytest.mark.control("fig:flows:m")
 def test_exchanged_gates_exchange_the_flows_of_the_terminals() -> None:
-    one, zero = Fraction(1), Fraction(0)
-    laws = [
-        marginal(gated(*rows)[1])
-        for rows in (((one, zero), (zero, one)), ((zero, one), (one, zero)))
-    ]
+    laws = [marginal(gated(*rows)[1]) for rows in (((1, 0), (0, 1)), ((0, 1), (1, 0)))]
     assert laws == [(Fraction(1, 10), Fraction(9, 10)), (Fraction(9, 10), Fraction(1, 10))]
 
 
 @pytest.mark.control("markov-projection")
 def test_against_a_path_dependent_law_the_identity_fails() -> None:
     # With Q = P itself: 0 on the left, but the price and KL(P~ || P) > 0 on the right.
-    three, one = Fraction(3, 4), Fraction(1, 4)
-    lifted, forward = gated((three, one), (one, three))
+    lifted, forward = gated((0.75, 0.25), (0.25, 0.75))
     p, p_tilde = trajectory_laws(lifted, forward, markov_projection(lifted, forward))
     assert kl_divergence(p, p) == 0
     right = price_of_forgetting(lifted, forward) + kl_divergence(p_tilde, p)
