@@ -83,7 +83,8 @@ class Spread:
 
     def __str__(self) -> str:
         low, middle, high = map(cell, (min(self.values), self.median, max(self.values)))
-        return f"{middle} ({low} to {high}) {self.unit}".rstrip()
+        around = f" ({low} to {high})" if len(self.values) > 1 else ""
+        return f"{middle}{around} {self.unit}".rstrip()
 
 
 def ratios(above: Sequence[float], below: Sequence[float]) -> Spread:

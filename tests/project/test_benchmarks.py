@@ -1,4 +1,4 @@
-"""What the benchmarks measure with, and their tasks, without the other libraries.
+"""The harness of the benchmarks, and their tasks without the other libraries.
 
 The one for a GPU is run at its smallest size.
 """
@@ -62,8 +62,8 @@ def test_rows_are_printed_and_kept_as_markdown_and_json(
         "device": "two cores",
         "rows": [{"what": "a", "rate": rate}, {"what": "b", "rate": None}],
     }
-    table.add({"more": 1}, kind="other")
-    assert "\n## other\n\n| more |" in (tmp_path / "new" / "found.md").read_text()
+    table.add({"more": Spread([0.5])}, kind="other")
+    assert "\n## other\n\n| more |\n|---|\n| 0.5 |\n" in (tmp_path / "new" / "found.md").read_text()
 
 
 # What a machine with a GPU does not have.
