@@ -221,7 +221,7 @@ def test_a_run_of_before_there_were_seals_is_read(tmp_path: Path, trained: Path)
     resume(old, display=QUIET)
     assert (old / "plot.png").exists()
     # What it says of itself is still compared.
-    report = read_json(old / "report.json")
+    report = json.loads((old / "report.json").read_text())
     (old / "report.json").write_text(json.dumps({**report, "log_z": 0.5}))
     with pytest.raises(InputError, match=r"report.json was changed"):
         read_report(old)
