@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration
-from fast.laws.paths import drawn_terminals, log_probabilities
+from fast.laws.paths import corrected_terminals, drawn_terminals, log_probabilities
 from fast.laws.samples import MAX_SAMPLES
 from fast.laws.samples import Law as Law
 from fast.laws.samples import Samples as Samples
@@ -107,26 +107,46 @@ class Run:
             return policy
 
     @checked
-    def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
+    def sample(
+        self, count: int, *, seed: int = 0, of: int | None = None, correct: int = 0
+    ) -> Samples:
         """Samples terminal states, with a note on stderr if the run is not finished.
 
         Args:
             count: the number of samples.
             seed: the seed of the draw.
             of: the seed of the policy; by default the run's first.
+            correct: the steps of a Markov chain that each sample begins, whose invariant law is the
+                target (`reference.tail_chain`); stderr says how many proposals were accepted.
 
         Raises:
-            InputError: if `count` is not positive, `seed` cannot be the seed of a training, or the
-                run has no such seed.
+            InputError: if `count` is not positive, `seed` cannot be the seed of a training, the
+                run has no such seed, or `p_B` or the latent allow no correction.
         """
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
+        check_integer("sample", "correct", correct, 0, most=MAX_SAMPLES)
         check_seeds(seed, 1)
         row = self._row(of)
         with self._arithmetic(), slow(f"drawing {count:,} samples"):
             environment, state = self._trained
             if stands := unfinished(state, self.config.optimiser.steps):
                 print(f"the run {str(self.folder)!r} is at {stands}", file=sys.stderr)
-            return drawn_terminals(state.policy(row), environment, count, seed)
+            policy = state.policy(row)
+            if not correct:
+                return drawn_terminals(policy, environment, count, seed)
+            if not isinstance(policy, Policy) or policy.backward.reads_latent:
+                raise InputError(
+                    f"correct is {correct}, but {self!r} has a random latent or a p_B that reads "
+                    "it, so no trajectory can be drawn backwards: leave it out"
+                )
+            drawn, accepted = corrected_terminals(policy, environment, count, seed, correct)
+            print(
+                f"corrected by {correct:,} steps of a chain: {accepted.mean():.1%} of the "
+                f"proposals were accepted, and {(accepted == 0).mean():.1%} of the chains never "
+                "moved",
+                file=sys.stderr,
+            )
+            return drawn
 
     @checked
     def log_prob(
@@ -210,15 +230,19 @@ class Run:
         return figure_of([self.folder])
 
     @checked
-    def train(self, steps: int, *, out: Path | None = None, display: Display = DISPLAY) -> "Run":
+    def train(
+        self, steps: int, *, out: Path | None = None, display: Display = DISPLAY, **options: Any
+    ) -> "Run":
         """Trains further from these parameters, with a new schedule, in a new folder.
 
         Args:
             steps: the number of further steps.
             out: the new folder; by default the name of this folder with a number.
             display: the way in which the run is shown.
+            options: other options of the training, such as `epsilon=0.0`; not those of a network.
         """
-        config = self.config.changed(steps=steps, out=out or free_folder(self.folder))
+        out = out or free_folder(self.folder)
+        config = self.config.changed(**options, steps=steps, out=out)
         with self._arithmetic():
             setup, state, _ = self._loaded
             folder = create_run(config, state.policy(0), tables_digest(setup.environment))

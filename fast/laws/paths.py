@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from fast.balance.loss import log_path_ratio
 from fast.balance.steps import Steps, evaluate
@@ -17,6 +18,7 @@ from fast.laws.samples import Samples
 from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
+from fast.sampling.tail_chain import Chains, step_chains
 from fast.sampling.trajectories import Trajectories, uniforms
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import rollout_latents
@@ -127,6 +129,34 @@ def drawn_terminals(
     return Samples(*paths[:4])
 
 
+def corrected_terminals(
+    policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int, steps: int
+) -> tuple[Samples, Floats]:
+    """Ends of independent chains that begin in samples of the policy, and keep the target's law.
+
+    Args:
+        policy: the policy; its `p_B` reads no latent.
+        environment: its environment.
+        count: the number of chains.
+        seed: the seed of the draws.
+        steps: the number of steps of a chain.
+
+    Returns:
+        the samples, with the trajectories of their last steps, and the share of proposals that
+        each chain accepted.
+    """
+    blocks, shares = [], []
+    for start in range(0, count, SAMPLE_BLOCK):
+        key = jax.random.fold_in(jax.random.key(seed), start)
+        paths, accepted = _corrected(policy, environment, key, steps)
+        block = _cut(paths, count - start)
+        blocks.append(Samples(decode_all(environment, block.ends), *block[1:4]))
+        shares.append(np.asarray(accepted)[: count - start] / steps)
+    states = [label for block in blocks for label in block.states]
+    columns = (np.concatenate(column) for column in list(zip(*blocks, strict=True))[1:])
+    return Samples(states, *columns), np.concatenate(shares)
+
+
 def log_probabilities(
     policy: AnyPolicy,
     environment: AbstractEnvironment[Any],
@@ -199,6 +229,21 @@ def _forward(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
 ) -> Any:
     return _paths(*rollout(policy, environment, key, batch))
+
+
+@eqx.filter_jit
+def _corrected(
+    policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array, steps: int
+) -> Any:
+    start_key, chain_key = jax.random.split(key)
+    start = rollout(policy, environment, start_key, SAMPLE_BLOCK)
+    chains = Chains(*start, jnp.zeros(SAMPLE_BLOCK, jnp.int32))
+    chains, _ = lax.scan(
+        lambda chains, key: (step_chains(policy, environment, chains, key), None),
+        chains,
+        jax.random.split(chain_key, steps),
+    )
+    return _paths(chains.trajectories, chains.steps), chains.accepted
 
 
 @eqx.filter_jit

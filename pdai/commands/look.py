@@ -60,6 +60,9 @@ class SampleRun(Accepting):
     """Format of the samples of a run; parquet needs pyarrow."""
     out: Path | None = None
     """Write csv, json or parquet to this file, and not to stdout."""
+    correct: int = 0
+    """Steps of a Markov chain from each sample of a trained run, whose invariant law is the
+    target."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
     certificate: Path | None = None
@@ -88,6 +91,9 @@ class SampleRun(Accepting):
                 f"--format {self.format} is of what a trained run draws, with log p_F: leave out "
                 "--exact and --certificate"
             )
+        other = self.exact or self.certificate or (self.run_folder and is_solved(self.run_folder))
+        if self.correct and other:
+            raise InputError("--correct is of trained runs: leave it out")
         if self.exact and self.certificate is not None:
             raise InputError("--exact is of runs: leave it out beside --certificate")
         if self.out is not None and not is_table:
@@ -103,7 +109,8 @@ class SampleRun(Accepting):
         if self.out is not None:
             check_output(self.out)
         run = load(folder, accept_changed=self.accept_changed)
-        drawn = run.sample(self.count, seed=self.seed)
+        more = {"correct": self.correct} if self.correct else {}
+        drawn = run.sample(self.count, seed=self.seed, **more)
         drawn = drawn._replace(states=run.task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)

@@ -1,0 +1,120 @@
+"""tail-chain: cutting tails and growing them by `p_F`, with Hastings' ratio, keeps the target."""
+
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from reference import (
+    RATIONAL,
+    BackwardKernel,
+    BackwardPolicy,
+    ForwardPolicy,
+    InputError,
+    normalize,
+)
+from reference.tail_chain import tail_chain
+from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import Draw, all_small_lifts
+
+# The factors of the acceptance ratio.
+FACTORS = ("rewards", "p_b", "p_f", "lengths")
+
+
+def by_definition(
+    forward: ForwardPolicy[Any], backward: BackwardKernel[Any], rewards: Any, left_out: str = ""
+) -> list[list[Fraction]]:
+    """The transition matrix, trajectory by trajectory, with a factor of the ratio left out."""
+    dag = forward.dag
+    every, ends = list(dag.trajectories()), list(dag.terminals)
+    reward = dict(zip(ends, rewards, strict=True))
+
+    def weight(tau: Any, t: int) -> Fraction:
+        factors = {
+            "rewards": reward[dag.end(tau)],
+            "p_b": backward.along(tau[t:]),
+            "p_f": 1 / forward.along(tau[t:]),
+            "lengths": Fraction(1, len(tau)),
+        }
+        product = Fraction(1)
+        for name, factor in factors.items():
+            product *= 1 if name == left_out else factor
+        return product
+
+    rows = [[Fraction(0)] * len(ends) for _ in ends]
+    for old in every:
+        x = ends.index(dag.end(old))
+        for t in range(len(old)):
+            for new in every:
+                if new[:t] == old[:t] and len(new) > t:
+                    p = backward.along(old) / len(old) * forward.along(new[t:])
+                    kept = min(Fraction(1), weight(new, t) / weight(old, t))
+                    rows[x][ends.index(dag.end(new))] += p * kept
+                    rows[x][x] += p * (1 - kept)
+    return rows
+
+
+def policies(draw: Draw) -> tuple[ForwardPolicy[Any], BackwardKernel[Any]]:
+    """A random `p_F` on the lift, and a random `p_B` on its base."""
+    lifted = draw.lifted
+    return draw.forward(lifted.dag), draw.backward(lifted.base).on(lifted)
+
+
+def moved(law: Any, rows: list[list[Fraction]]) -> list[Fraction]:
+    return [sum(p * row[y] for p, row in zip(law, rows, strict=True)) for y in range(len(law))]
+
+
+@pytest.mark.claim("tail-chain")
+@pytest.mark.catches(
+    "The chain forgets that trajectories have different lengths.",
+    "reference/tail_chain.py",
+    "weight = rewards[x] * backward.along(tau[t:]) / len(tau)",
+    "weight = rewards[x] * backward.along(tau[t:]) / len(new)",
+)
+def test_the_target_is_invariant_on_all_small_lifts(scope: Any) -> None:
+    count = 0
+    for draw in all_small_lifts():
+        count += 1
+        forward, backward = policies(draw)
+        rows, target = tail_chain(forward, backward, draw.rewards), normalize(draw.rewards)
+        assert all(sum(row) == 1 for row in rows)
+        assert moved(target, rows) == list(target)
+        # Some tail leads anywhere: the chain forgets where it began.
+        assert all(p > 0 for row in rows for p in row)
+    scope(f"all {count} lifts of DAGs up to 5 states")
+
+
+@pytest.mark.claim("tail-chain")
+def test_the_matrix_is_that_of_the_definition() -> None:
+    for draw in islice(all_small_lifts(), 0, None, 20):
+        forward, backward = policies(draw)
+        assert tail_chain(forward, backward, draw.rewards) == by_definition(
+            forward, backward, draw.rewards
+        )
+
+
+@pytest.mark.control("tail-chain")
+@pytest.mark.parametrize("factor", FACTORS)
+def test_control_without_a_factor_of_the_ratio_another_law_is_kept(factor: str) -> None:
+    kept = []
+    for draw in islice(all_small_lifts(), 0, None, 20):
+        forward, backward = policies(draw)
+        target = normalize(draw.rewards)
+        rows = by_definition(forward, backward, draw.rewards, factor)
+        kept.append(moved(target, rows) == list(target))
+    assert not all(kept)
+
+
+def test_policies_that_do_not_belong_together_are_refused() -> None:
+    forward = ForwardPolicy.uniform(DIAMOND, RATIONAL)
+    ones = BackwardKernel(DIAMOND, RATIONAL, [RATIONAL.one] * len(DIAMOND.edges))
+    uniform = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    rewards = [Fraction(1)] * len(DIAMOND.terminals)
+    for backward, given, why in (
+        (ones, rewards, "mass other than 1"),
+        (uniform, [*rewards[1:], Fraction(0)], "must be positive"),
+        (uniform, rewards[1:], "of one DAG"),
+    ):
+        with pytest.raises(InputError, match=why):
+            tail_chain(forward, backward, given)
