@@ -51,10 +51,10 @@ class ExactPosterior:
     outcome: str | None = None
     """The column that the others explain; without it, the posterior is of graphs."""
     score: Score = "auto"
-    """Of graphs. bge: for numbers; bdeu: for categories; auto: bdeu where all columns are text,
-    else bge, but asks where numbers look like categories."""
+    """Score of graphs. bge: for numbers; bdeu: for categories; auto: bdeu where all columns are
+    text, else bge, but asks where numbers look like categories."""
     prior: Literal["zellner", "hyper-g"] = "zellner"
-    """Of an outcome: prior of the coefficients."""
+    """Prior of the coefficients of an outcome."""
     max_parents: int | None = None
     """Largest number of parents of a node; no limit by default."""
     forbid: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Stored:
-    """What the folder of a finished run says; no module that it names is imported.
+    """The contents of a finished run folder, read without importing any module that it names.
 
     Attributes:
         folder: the run folder.

@@ -1,6 +1,6 @@
 """An upper bound of TV to a law that is listed, from how often samples coincide.
 
-Claim collision-tv-bound. Of independent samples of `p` a first part chooses sets of values, and two
+Claim collision-tv-bound. A first part of independent samples of `p` chooses sets of values, and two
 parts X and Y of m samples each are counted. `pi` is the target. With H the values that stand out in
 the first part, L those too rare to be judged, and B the others,
 
@@ -68,7 +68,7 @@ def divergence(share: float, probability: float) -> float:
 
 
 def scores(counts: Counts, target: Floats) -> Floats:
-    """How far counts are from their expectations, in standard deviations.
+    """Distances of counts from their expectations, in standard deviations.
 
     The score is `sqrt(2 n KL(p^ | pi))` with the sign of `p^ - pi`; infinite where `pi` is zero.
 

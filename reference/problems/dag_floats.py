@@ -57,7 +57,7 @@ class Scaled(NamedTuple):
 
     @classmethod
     def of(cls, high: Floats, low: Floats, exponent: Ints) -> "Scaled":
-        """Of normal pairs of any size."""
+        """Scaled forms of normal pairs of any size."""
         mantissa, moved = np.frexp(high)
         zero = mantissa == 0
         places = np.where(zero, NOTHING, exponent + moved)
